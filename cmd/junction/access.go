@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -56,17 +57,17 @@ func (f *front) checkAuth() error {
 		switch u, err := url.Parse(way); {
 		case way == authKeys || way == authLocal:
 		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !outside.IsHere(u.Hostname())):
-			return usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
+			return cli.Usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
 		}
 	}
 	if f.public == "" {
 		return nil
 	}
 	if f.auth == authNone {
-		return usagef("--public-url goes with --auth")
+		return cli.Usagef("--public-url goes with --auth")
 	}
 	if u, err := url.Parse(f.public); err != nil || u.Host == "" || u.User != nil || f.public != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
-		return usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.public)
+		return cli.Usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.public)
 	}
 	return nil
 }
@@ -81,7 +82,7 @@ func (f *front) reachedBy(l net.Listener) ([]string, error) {
 	}
 	at, is := l.Addr().(*net.TCPAddr)
 	if _, all := everywhere(l); !is || all {
-		return nil, usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
+		return nil, cli.Usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
 	}
 	origin := f.origin(l)
 	all := []string{origin}
@@ -118,12 +119,12 @@ type access struct {
 }
 
 // openAccess is who is let in as --auth and the settings say; nil: that is not looked at.
-func openAccess(ctx context.Context, a *app, l net.Listener, f front, profile func(name string) mcp.Handler) (*access, error) {
+func openAccess(ctx context.Context, a *cli.App, l net.Listener, f front, profile func(name string) mcp.Handler) (*access, error) {
 	ways := f.ways()
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &access{refused: refusals{log: a.logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], guards: map[string]*auth.Guard{}}
+	x := &access{refused: refusals{log: a.Logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
@@ -162,7 +163,7 @@ func openAccess(ctx context.Context, a *app, l net.Listener, f front, profile fu
 }
 
 // verifier checks the tokens of an authorization server: the one here, or that of a URL.
-func verifier(ctx context.Context, a *app, way string, f front, x *access) (v auth.Verifier, issuer string, err error) {
+func verifier(ctx context.Context, a *cli.App, way string, f front, x *access) (v auth.Verifier, issuer string, err error) {
 	if way == authLocal {
 		x.local, err = authorizationServer(ctx, a, f, x)
 		return x.local, x.origins[0], err
@@ -192,22 +193,22 @@ func guardedFor(issuer string, hosts []string) *http.Client {
 }
 
 // authorizationServer is the one that --auth local starts.
-func authorizationServer(ctx context.Context, a *app, f front, x *access) (*authserver.Server, error) {
+func authorizationServer(ctx context.Context, a *cli.App, f front, x *access) (*authserver.Server, error) {
 	at, err := url.Parse(x.origins[0])
 	if err != nil {
 		return nil, err
 	}
 	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
-		return nil, usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.origins[0])
+		return nil, cli.Usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.origins[0])
 	}
-	store, key, err := a.launch.OpenLogins(true)(ctx)
+	store, key, err := a.Launch.OpenLogins(true)(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := authserver.Options{
 		Issuer: x.origins[0], Resource: x.origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
 		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
-		Proofs: x.proofs, Logger: a.logger(),
+		Proofs: x.proofs, Logger: a.Logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder, a.Getenv)
@@ -231,7 +232,7 @@ func authorizationServer(ctx context.Context, a *app, f front, x *access) (*auth
 			x.unnamed(user.Scopes, user.Name)
 		}
 		if err == nil && len(all) == 0 {
-			a.screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
+			a.Screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
 		}
 	}
 	return authserver.New(o)
@@ -247,7 +248,7 @@ func (x *access) unnamed(scopes []string, whose string) {
 }
 
 // sayUnnamed says which scopes no setting names.
-func sayUnnamed(a *app, x *access) {
+func sayUnnamed(a *cli.App, x *access) {
 	if x == nil || len(x.unknown) == 0 {
 		return
 	}
@@ -255,7 +256,7 @@ func sayUnnamed(a *app, x *access) {
 	if n := len(x.unknown) - maxUnnamed; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	a.screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, maxUnnamed*100), more)
+	a.Screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, maxUnnamed*100), more)
 }
 
 // serves reports whether there is an endpoint at a URL.

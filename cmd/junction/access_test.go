@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/formfill"
 	"github.com/spf13/cobra"
 )
@@ -37,8 +38,8 @@ func settingsFile(t *testing.T, servers, junction string) string {
 
 func TestKeysAreListedWithTheirScopes(t *testing.T) {
 	alone(t)
-	runs(t, "", "key", "create", "ann", "--scope", "read", "--scope", "write").expect(t, exitOK, "jk_", "")
-	runs(t, "", "key", "list").expect(t, exitOK, "  read write\n", "")
+	runs(t, "", "key", "create", "ann", "--scope", "read", "--scope", "write").expect(t, cli.ExitOK, "jk_", "")
+	runs(t, "", "key", "list").expect(t, cli.ExitOK, "  read write\n", "")
 }
 
 func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
@@ -58,32 +59,32 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 		"--auth local --http unix:junction.socks": "give --public-url",
 	} {
 		got := runs(t, "", append([]string{"up", "everything"}, append(strings.Fields(args), map[bool][]string{true: nil, false: {"--http", "127.0.0.1:0"}}[strings.Contains(args, "--http") || strings.Contains(args, "--stdio")]...)...)...)
-		got.expect(t, exitUsage, "", want)
+		got.expect(t, cli.ExitUsage, "", want)
 	}
 }
 
 func TestUsersAreAddedListedChangedAndRemoved(t *testing.T) {
 	alone(t)
-	runs(t, "", "user", "list").expect(t, exitOK, "There are no users; junction user add NAME adds one.", "")
-	runs(t, "a password of ann\n", "user", "add", "ann", "--scope", "read", "--scope", "write").expect(t, exitOK, "Added: ann.", "")
-	runs(t, "a password of ann", "user", "add", "ann").expect(t, exitConnection, "", `there is a user "ann" already`)
-	runs(t, "short\n", "user", "add", "ben").expect(t, exitUsage, "", "a password has at least 8 letters")
-	runs(t, "", "user", "add", "ben").expect(t, exitUsage, "", "a password has at least 8 letters")
-	runs(t, "x\n", "user", "add").expect(t, exitUsage, "", "expected the name of one user")
-	runs(t, "", "user", "list").expect(t, exitOK, "read write", "")
-	runs(t, "short\n", "user", "passwd", "ann").expect(t, exitUsage, "", "a password has at least 8 letters")
-	runs(t, "another password\n", "user", "passwd", "ann").expect(t, exitOK, "Changed: ann.", "")
-	runs(t, "another password\n", "user", "passwd", "eve").expect(t, exitConnection, "", "junction user list lists them")
-	runs(t, "", "user", "remove", "ann").expect(t, exitOK, "Removed: ann.", "")
-	runs(t, "", "user", "remove", "ann").expect(t, exitConnection, "", `there is no such user: "ann"`)
-	runs(t, "", "user", "add", "ann", "--password", "secret").expect(t, exitUsage, "", "unknown flag: --password")
+	runs(t, "", "user", "list").expect(t, cli.ExitOK, "There are no users; junction user add NAME adds one.", "")
+	runs(t, "a password of ann\n", "user", "add", "ann", "--scope", "read", "--scope", "write").expect(t, cli.ExitOK, "Added: ann.", "")
+	runs(t, "a password of ann", "user", "add", "ann").expect(t, cli.ExitConnection, "", `there is a user "ann" already`)
+	runs(t, "short\n", "user", "add", "ben").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
+	runs(t, "", "user", "add", "ben").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
+	runs(t, "x\n", "user", "add").expect(t, cli.ExitUsage, "", "expected the name of one user")
+	runs(t, "", "user", "list").expect(t, cli.ExitOK, "read write", "")
+	runs(t, "short\n", "user", "passwd", "ann").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
+	runs(t, "another password\n", "user", "passwd", "ann").expect(t, cli.ExitOK, "Changed: ann.", "")
+	runs(t, "another password\n", "user", "passwd", "eve").expect(t, cli.ExitConnection, "", "junction user list lists them")
+	runs(t, "", "user", "remove", "ann").expect(t, cli.ExitOK, "Removed: ann.", "")
+	runs(t, "", "user", "remove", "ann").expect(t, cli.ExitConnection, "", `there is no such user: "ann"`)
+	runs(t, "", "user", "add", "ann", "--password", "secret").expect(t, cli.ExitUsage, "", "unknown flag: --password")
 }
 
 func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 	alone(t)
-	runs(t, "a password of ann\n", "user", "add", "ann").expect(t, exitOK, "Added: ann.", "")
+	runs(t, "a password of ann\n", "user", "add", "ann").expect(t, cli.ExitOK, "Added: ann.", "")
 	for _, test := range []struct {
-		command func(*app) *cobra.Command
+		command func(*cli.App) *cobra.Command
 		name    string
 		want    string // empty: it can be used
 	}{

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -41,7 +42,7 @@ func addUser(t *testing.T, name string, scopes ...string) {
 	for _, scope := range scopes {
 		args = append(args, "--scope", scope)
 	}
-	runs(t, "the password of "+name+"\n", args...).expect(t, exitOK, "Added: "+name+".", "")
+	runs(t, "the password of "+name+"\n", args...).expect(t, cli.ExitOK, "Added: "+name+".", "")
 }
 
 // processOfUp starts junction up as a process of its own, and returns where it serves, and what kills it.
@@ -84,20 +85,20 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	addUser(t, "ann")
 	at := freeAddress(t)
 	url, kill := processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
-	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)
+	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "junction login "+url)
 	withBrowser(t, "ann")
-	runs(t, "", "login", url).expect(t, exitOK, "Logged in: "+url+" at http://"+at, "")
+	runs(t, "", "login", url).expect(t, cli.ExitOK, "Logged in: "+url+" at http://"+at, "")
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
-		runs(t, "", "call", url, "everything__add", "a=1", "b=2", "--revision", revision).expect(t, exitOK, "3", "")
+		runs(t, "", "call", url, "everything__add", "a=1", "b=2", "--revision", revision).expect(t, cli.ExitOK, "3", "")
 	}
 	kill()
 	url, kill = processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
-	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
-	runs(t, "", "logout", url).expect(t, exitOK, "Logged out: http://"+at+" revoked it.", "")
-	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)
-	runs(t, "", "user", "list").expect(t, exitOK, "Logged in:\n  ann  since ", "")
-	runs(t, "", "user", "logout", "ann").expect(t, exitOK, "Logged out: ann (1).", "")
-	runs(t, "", "user", "logout", "ann").expect(t, exitConnection, "", "ann is not logged in; junction user list lists who is")
+	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "")
+	runs(t, "", "logout", url).expect(t, cli.ExitOK, "Logged out: http://"+at+" revoked it.", "")
+	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "junction login "+url)
+	runs(t, "", "user", "list").expect(t, cli.ExitOK, "Logged in:\n  ann  since ", "")
+	runs(t, "", "user", "logout", "ann").expect(t, cli.ExitOK, "Logged out: ann (1).", "")
+	runs(t, "", "user", "logout", "ann").expect(t, cli.ExitConnection, "", "ann is not logged in; junction user list lists who is")
 	kill()
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json")
 	if n := strings.Count(calls.stdout, `"principal":"ann"`); n < 3 {
@@ -133,39 +134,39 @@ func TestToolsNeedScopes(t *testing.T) {
 		return runs(t, "", append([]string{"call", r.url, "everything__add", "a=1", "b=2"}, more...)...)
 	}
 	withBrowser(t, "ann")
-	runs(t, "", "login", r.url).expect(t, exitOK, "Logged in", "")
-	find().expect(t, exitOK, "everything__add", "")
-	call().expect(t, exitOK, "3", "")
+	runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in", "")
+	find().expect(t, cli.ExitOK, "everything__add", "")
+	call().expect(t, cli.ExitOK, "3", "")
 
 	byKey := []string{"--header", "Authorization: Bearer " + key}
-	if got := find(byKey...); got.code != exitOK || strings.Contains(got.stdout, "everything__add") {
+	if got := find(byKey...); got.code != cli.ExitOK || strings.Contains(got.stdout, "everything__add") {
 		t.Errorf("a key without the scope finds %+v", got)
 	}
-	if got := call(byKey...); got.code == exitOK || !strings.Contains(got.stderr, `there is no tool "everything__add"`) {
+	if got := call(byKey...); got.code == cli.ExitOK || !strings.Contains(got.stderr, `there is no tool "everything__add"`) {
 		t.Errorf("a key without the scope: %+v", got)
 	}
 	status, challenge := post(t, r.url, key, addCall)
 	if want := `Bearer error="insufficient_scope", resource_metadata="` + strings.Replace(r.url, "/mcp", metadataPath+"/mcp", 1) + `", scope="use math"`; status != http.StatusForbidden || challenge != want {
 		t.Errorf("a key without the scope: %d %s", status, challenge)
 	}
-	runs(t, "", append([]string{"call", r.url, "everything__echo", "message=hi"}, byKey...)...).expect(t, exitOK, "hi", "")
-	if got := runs(t, "", "call", r.url, "everything__echo", "message=hi", "--header", "Authorization: Bearer "+weak); got.code == exitOK || !strings.Contains(got.stderr, "use") {
+	runs(t, "", append([]string{"call", r.url, "everything__echo", "message=hi"}, byKey...)...).expect(t, cli.ExitOK, "hi", "")
+	if got := runs(t, "", "call", r.url, "everything__echo", "message=hi", "--header", "Authorization: Bearer "+weak); got.code == cli.ExitOK || !strings.Contains(got.stderr, "use") {
 		t.Errorf("a key without what everything needs: %+v", got)
 	}
 
-	runs(t, "", "logout", r.url).expect(t, exitOK, "Logged out", "")
+	runs(t, "", "logout", r.url).expect(t, cli.ExitOK, "Logged out", "")
 	withBrowser(t, "ben")
-	runs(t, "", "login", r.url).expect(t, exitOK, "Logged in", "")
-	if got := find(); got.code != exitOK || strings.Contains(got.stdout, "everything__add") {
+	runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in", "")
+	if got := find(); got.code != cli.ExitOK || strings.Contains(got.stdout, "everything__add") {
 		t.Errorf("ben finds %+v", got)
 	}
-	if got := call(); got.code == exitOK || !strings.Contains(got.stderr, `there is no tool "everything__add"`) {
+	if got := call(); got.code == cli.ExitOK || !strings.Contains(got.stderr, `there is no tool "everything__add"`) {
 		t.Errorf("ben: %+v", got)
 	}
-	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
-	runs(t, "", "logout", r.url).expect(t, exitOK, "Logged out", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
+	runs(t, "", "logout", r.url).expect(t, cli.ExitOK, "Logged out", "")
 	withBrowser(t, "eve")
-	runs(t, "", "login", r.url).expect(t, exitConnection, "", "access_denied")
+	runs(t, "", "login", r.url).expect(t, cli.ExitConnection, "", "access_denied")
 }
 
 // addCall is a call of a tool.
@@ -244,11 +245,11 @@ func TestEachEndpointIsAResourceOfItsOwn(t *testing.T) {
 		}
 	}
 	withBrowser(t, "ann")
-	runs(t, "", "login", r.url+"/work").expect(t, exitOK, "Logged in: "+r.url+"/work", "")
-	if got := runs(t, "", "tools", r.url+"/work"); got.code != exitOK || strings.Contains(got.stdout, "everything__echo") {
+	runs(t, "", "login", r.url+"/work").expect(t, cli.ExitOK, "Logged in: "+r.url+"/work", "")
+	if got := runs(t, "", "tools", r.url+"/work"); got.code != cli.ExitOK || strings.Contains(got.stdout, "everything__echo") {
 		t.Errorf("the profile: %+v", got)
 	}
-	runs(t, "", "tools", r.url).expect(t, exitConnection, "", "junction login "+r.url)
+	runs(t, "", "tools", r.url).expect(t, cli.ExitConnection, "", "junction login "+r.url)
 }
 
 // An upstream is a server somewhere else that notes what is sent to it.
@@ -285,9 +286,9 @@ func TestTokensAreBoundWhereTheSettingsSaySo(t *testing.T) {
 				t.Errorf("without a token: %d %s", status, challenge)
 			}
 			withBrowser(t, "ann")
-			runs(t, "", "login", r.url).expect(t, exitOK, "Logged in", "")
+			runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in", "")
 			for range 2 {
-				runs(t, "", "call", r.url, "far__here").expect(t, exitOK, "it is here", "")
+				runs(t, "", "call", r.url, "far__here").expect(t, cli.ExitOK, "it is here", "")
 			}
 			for name, values := range seen() {
 				if strings.EqualFold(name, "DPoP") || strings.Contains(strings.Join(values, " "), "eyJ") {
@@ -306,8 +307,8 @@ func TestNoTokenIsPassedOn(t *testing.T) {
 	file := settingsFile(t, `{"far":{"url":"`+far+`"}}`, `{}`)
 	r := serving(t, "up", "--auth", "local", "--config", file)
 	withBrowser(t, "ann")
-	runs(t, "", "login", r.url).expect(t, exitOK, "Logged in", "")
-	runs(t, "", "call", r.url, "far__here").expect(t, exitOK, "it is here", "")
+	runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in", "")
+	runs(t, "", "call", r.url, "far__here").expect(t, cli.ExitOK, "it is here", "")
 	got := seen()
 	if len(got) == 0 {
 		t.Fatal("nothing came")
@@ -369,12 +370,12 @@ func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
 		if found := documentAt(t, strings.TrimSuffix(r.url, launch.EndpointPath)+metadataPath+"/mcp"); fmt.Sprint(found["authorization_servers"]) != "["+web.URL+"]" {
 			t.Errorf("%s: %v", name, found)
 		}
-		runs(t, "", "login", r.url).expect(t, exitOK, "Logged in: "+r.url+" at "+web.URL, "")
-		runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
+		runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in: "+r.url+" at "+web.URL, "")
+		runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "")
 		if isAsked := asked > before; isAsked != (name == "asked about") {
 			t.Errorf("%s: asked %d times", name, asked-before)
 		}
-		if code := r.stop(); code != exitOK {
+		if code := r.stop(); code != cli.ExitOK {
 			t.Errorf("%s: exit code %d: %s", name, code, r.stderr)
 		}
 		calls := runs(t, "", "audit", "query", filepath.Join(people, name), "--kind", "call", "--json")

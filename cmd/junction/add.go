@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -12,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func addCommand(a *app) *cobra.Command {
+func addCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var registries registryFlags
 	var project bool
@@ -49,7 +50,7 @@ Exit codes:
 				args, more = args[:dash], args[dash:]
 			}
 			if len(args) != 1 {
-				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
+				return cli.Usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
 			file, err := addFile(a, project)
 			if err != nil {
@@ -81,20 +82,20 @@ Exit codes:
 	yesFlag(cmd.Flags(), &o.Yes)
 	registries.define(cmd.Flags())
 	configFlags(a, cmd.Flags())
-	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
 // showAdded prints the server that was added and a call to begin with.
-func showAdded(a *app, added *add.Result, file string) {
-	a.out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
+func showAdded(a *cli.App, added *add.Result, file string) {
+	a.Out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
 	if added.NeedsLogin {
-		a.out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(added.Name))
+		a.Out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(added.Name))
 	} else if added.FirstCall != "" {
-		a.out.Printf("Try it: %s\n", added.FirstCall)
+		a.Out.Printf("Try it: %s\n", added.FirstCall)
 	}
 	if added.HowToAllow != "" {
-		a.out.Printf("%s\n", added.HowToAllow)
+		a.Out.Printf("%s\n", added.HowToAllow)
 	}
 }
 
@@ -103,14 +104,14 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 }
 
 // addFile is the file that is written into.
-func addFile(a *app, project bool) (string, error) {
+func addFile(a *cli.App, project bool) (string, error) {
 	switch {
-	case len(a.flags.config) > 1:
-		return "", usagef("--config: servers are written to one file, got %d", len(a.flags.config))
-	case len(a.flags.config) == 1 && project:
-		return "", usagef("--project and --config both say which file is written into; leave one out")
-	case len(a.flags.config) == 1:
-		return a.Real(a.flags.config[0]), nil
+	case len(a.Flags.Config) > 1:
+		return "", cli.Usagef("--config: servers are written to one file, got %d", len(a.Flags.Config))
+	case len(a.Flags.Config) == 1 && project:
+		return "", cli.Usagef("--project and --config both say which file is written into; leave one out")
+	case len(a.Flags.Config) == 1:
+		return a.Real(a.Flags.Config[0]), nil
 	case project:
 		for _, path := range config.Find(configOptions(a.Place)) {
 			if filepath.Base(path) == "junction.json" {
@@ -121,7 +122,7 @@ func addFile(a *app, project bool) (string, error) {
 	}
 	path := config.Own(configOptions(a.Place))
 	if path == "" {
-		return "", usagef("your home folder is not known; name a file with --config")
+		return "", cli.Usagef("your home folder is not known; name a file with --config")
 	}
 	return a.Real(path), nil
 }

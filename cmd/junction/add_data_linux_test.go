@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
@@ -19,23 +21,23 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 		write string // that the profile has then
 		says  string // on standard error
 	}{
-		{"a variable, with a file in a folder that all use", "", "--env DATA_FILE=HOME/memory.jsonl", "", exitUsage, "",
+		{"a variable, with a file in a folder that all use", "", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitUsage, "",
 			given + "DATA_FILE=HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it all the same"},
-		{"as that says", "", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", exitOK, "~/graph-data", ""},
-		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
-		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", exitUsage, "", "--write HOME/no/such lets it keep that; "},
-		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", exitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
-		{"a folder that is there", "", "--env DATA_DIR=HOME/own", "", exitOK, "~/own", ""},
-		{"an argument", "", "", "--file HOME/memory.jsonl", exitUsage, "", given + "HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
-		{"a file that it may write", "", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", exitOK, "~/memory.jsonl", ""},
-		{"a file that it only reads", "", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", exitOK, "", ""},
-		{"without a sandbox", "", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", exitOK, "", ""},
-		{"the home folder, the system's and a path of a URL", "", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", exitOK, "", ""},
-		{"and yes is said, of a file that moves", "y\ny\n", "--env DATA_FILE=HOME/memory.jsonl", "", exitOK, "~/graph-data",
+		{"as that says", "", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", cli.ExitOK, "~/graph-data", ""},
+		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
+		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", cli.ExitUsage, "", "--write HOME/no/such lets it keep that; "},
+		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", cli.ExitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
+		{"a folder that is there", "", "--env DATA_DIR=HOME/own", "", cli.ExitOK, "~/own", ""},
+		{"an argument", "", "", "--file HOME/memory.jsonl", cli.ExitUsage, "", given + "HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
+		{"a file that it may write", "", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", cli.ExitOK, "~/memory.jsonl", ""},
+		{"a file that it only reads", "", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", cli.ExitOK, "", ""},
+		{"without a sandbox", "", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", cli.ExitOK, "", ""},
+		{"the home folder, the system's and a path of a URL", "", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", cli.ExitOK, "", ""},
+		{"and yes is said, of a file that moves", "y\ny\n", "--env DATA_FILE=HOME/memory.jsonl", "", cli.ExitOK, "~/graph-data",
 			given + "DATA_FILE=HOME/memory.jsonl, which is not there. Others use that folder. Give it ~/graph-data/memory.jsonl instead, which it may write? [y]es, [N]o >"},
-		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", exitOK, "~/graph-data", "Give it ~/graph-data/memory.jsonl instead"},
-		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitOK, "~/own", "Let it write into ~/own, to keep it? [y]es, [N]o >"},
-		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitOK, "", "Let it write into ~/own, to keep it?"},
+		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", cli.ExitOK, "~/graph-data", "Give it ~/graph-data/memory.jsonl instead"},
+		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "~/own", "Let it write into ~/own, to keep it? [y]es, [N]o >"},
+		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep it?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			inProcess(t)
@@ -57,11 +59,11 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 			got := s.runs(t, c.typed, args...)
 			got.stderr = strings.Join(strings.Fields(got.stderr), " ")
 			out := ""
-			if c.code == exitOK {
+			if c.code == cli.ExitOK {
 				out = `Added "graph"`
 			}
 			got.expect(t, c.code, out, fill.Replace(c.says))
-			if c.code != exitOK {
+			if c.code != cli.ExitOK {
 				if _, err := os.Stat(in(t, filepath.Join("junction", "mcp.json"))); err == nil {
 					t.Error("it was added")
 				}
@@ -99,7 +101,7 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 		writeBelow(t, s.dir, "node_modules/@x/graph/README.md", c.readme)
 		got := s.runs(t, "", append([]string{"add", "npm:@x/graph@1.0.0", "--yes"}, strings.Fields(c.flags)...)...)
 		said := strings.Join(strings.Fields(got.stdout), " ")
-		if got.code != exitOK || !strings.Contains(said, c.want) || strings.Contains(said, note) != (c.want != "") {
+		if got.code != cli.ExitOK || !strings.Contains(said, c.want) || strings.Contains(said, note) != (c.want != "") {
 			t.Errorf("%s %s: %+v", c.server, c.flags, got)
 		}
 	}
@@ -137,7 +139,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 			continue
 		}
 		made, err := os.Stat(folder)
-		if want := `"` + c.variable + `": "` + folder + c.path + `"`; got.code != exitOK || !strings.Contains(configuration, want) || !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+place+`"]`) || err != nil || !made.IsDir() {
+		if want := `"` + c.variable + `": "` + folder + c.path + `"`; got.code != cli.ExitOK || !strings.Contains(configuration, want) || !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+place+`"]`) || err != nil || !made.IsDir() {
 			t.Errorf("%s: %+v\n%s\n%s", c.readme, got, configuration, lock)
 		}
 	}

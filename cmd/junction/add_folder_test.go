@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
@@ -20,11 +21,11 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 		err    string
 		folder bool // it is there afterwards
 	}{
-		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, exitOK, `Added "files" to`, "There is no folder FOLDER, which files is to be given. Make it?", true},
-		{"it is made, and the server is not added", "y\nn\n", []string{"serve", "filesystem"}, exitOK, "Nothing was changed.", "Make it?", false},
-		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, exitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
-		{"nobody is asked, and it is needed", "", []string{"serve", "filesystem"}, exitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
-		{"nobody is asked, and the server starts", "", []string{"serve", "memory"}, exitOK, "there is no folder FOLDER; once there is, it may write into it with junction sandbox allow files --write", "", false},
+		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, cli.ExitOK, `Added "files" to`, "There is no folder FOLDER, which files is to be given. Make it?", true},
+		{"it is made, and the server is not added", "y\nn\n", []string{"serve", "filesystem"}, cli.ExitOK, "Nothing was changed.", "Make it?", false},
+		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, cli.ExitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
+		{"nobody is asked, and it is needed", "", []string{"serve", "filesystem"}, cli.ExitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
+		{"nobody is asked, and the server starts", "", []string{"serve", "memory"}, cli.ExitOK, "there is no folder FOLDER; once there is, it may write into it with junction sandbox allow files --write", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			alone(t)

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -13,9 +14,9 @@ import (
 func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, exitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
+	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, cli.ExitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
-	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
+	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, cli.ExitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
 }
 
 // A server that offers more to a connection with roots would be shown again, as changed, by the first chat.
@@ -29,7 +30,7 @@ func TestAddConnectsWithAllThatAClientCanDeclare(t *testing.T) {
 		return s.Handle(ctx, req)
 	})))
 	defer server.Close()
-	runs(t, "", "add", server.URL, "--yes").expect(t, exitOK, "1 tool", "")
+	runs(t, "", "add", server.URL, "--yes").expect(t, cli.ExitOK, "1 tool", "")
 	if c := declared.Load(); c == nil || c.Roots == nil || c.Sampling == nil || c.Elicitation == nil {
 		t.Errorf("declared were %+v", c)
 	}

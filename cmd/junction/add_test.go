@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -102,11 +103,11 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
-	a := ready(&app{Place: placeOf(t), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)})
 	if typed != "" {
-		a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
+		a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	}
-	a.launch.Locks.Packages = s
+	a.Launch.Locks.Packages = s
 	code := runLine(t.Context(), a, args)
 	return outcome{code, stdout.String(), stderr.String()}
 }
@@ -128,12 +129,12 @@ func pair(t *testing.T) (configuration, lock string) {
 func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, exitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was written unasked: %s %s", configuration, lock)
 	}
-	s.runs(t, "no\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, "Nothing was changed.", "")
-	s.runs(t, "yes\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, `Added "echo" to`, "")
+	s.runs(t, "no\n", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitOK, "Nothing was changed.", "")
+	s.runs(t, "yes\n", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitOK, `Added "echo" to`, "")
 	const want = "{\n  \"mcpServers\": {\n    \"echo\": {\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@x/echo@1.0.0\"]\n    }\n  }\n}\n"
 	configuration, lock := pair(t)
 	if configuration != want {
@@ -145,29 +146,29 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 		}
 	}
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
-	s.runs(t, "yes\n", "add", "npm:@x/files@1.0.0", "--", "--root", "junction").expect(t, exitOK, `Added "files" to`, "")
-	s.runs(t, "", "call", "files", "list-folder", "path=.", "--frozen").expect(t, exitOK, install.LockName, "")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
-	s.runs(t, "", "approve").expect(t, exitOK, "waits for approval", "")
-	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, exitConnection, "", `server "echo" exists already`)
-	s.runs(t, "", "doctor", "echo").expect(t, exitOK, "ok      lock: npm @x/echo 1.0.0", "")
+	s.runs(t, "yes\n", "add", "npm:@x/files@1.0.0", "--", "--root", "junction").expect(t, cli.ExitOK, `Added "files" to`, "")
+	s.runs(t, "", "call", "files", "list-folder", "path=.", "--frozen").expect(t, cli.ExitOK, install.LockName, "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitOK, "hi\n", "")
+	s.runs(t, "", "approve").expect(t, cli.ExitOK, "waits for approval", "")
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, cli.ExitConnection, "", `server "echo" exists already`)
+	s.runs(t, "", "doctor", "echo").expect(t, cli.ExitOK, "ok      lock: npm @x/echo 1.0.0", "")
 
-	s.runs(t, "", "remove", "files").expect(t, exitOK, `Removed "files"`, "")
+	s.runs(t, "", "remove", "files").expect(t, cli.ExitOK, `Removed "files"`, "")
 
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitConnection, "", "junction install does")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "is installed from ")
-	s.runs(t, "", "install").expect(t, exitOK, "npm:@x/echo 1.0.0 is there", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "junction install does")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "is installed from ")
+	s.runs(t, "", "install").expect(t, cli.ExitOK, "npm:@x/echo 1.0.0 is there", "")
 	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "has other contents than were locked; nothing of it was kept. If somebody changed ~/junction/junction.lock, take that back; else what is published changed, which its author has to explain before @x/echo is run")
-	s.runs(t, "", "install").expect(t, exitConnection, "", "has other contents than were locked")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than were locked; nothing of it was kept. If somebody changed ~/junction/junction.lock, take that back; else what is published changed, which its author has to explain before @x/echo is run")
+	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than were locked")
 }
 
 func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	configuration, lock := pair(t)
 	s.versions["chrome-devtool-mcp@1.0.0"] = s.versions["@x/echo@1.0.0"]
 	s.versions["old@1.0.0"], s.advice["old@1.0.0"] = s.versions["@x/echo@1.0.0"], install.Advice{Pulled: true}
@@ -177,16 +178,16 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		code int
 		want string
 	}{
-		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", exitConnection, "one letter"},
-		{"a version that was pulled", "npm:old@1.0.0 --yes", exitConnection, "was pulled"},
-		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", exitConnection, "is not in the registry"},
-		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", exitConnection, "does not start"},
-		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", exitConnection, `server "echo" exists already`},
-		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", exitUsage, "nothing is known that other needs"},
-		{"two files", "npm:@x/echo --config a --config b", exitUsage, "one file"},
-		{"a kind of packages that there is not", "gem:server --yes", exitUsage, "before a package stands npm:"},
-		{"no package", "npm:", exitUsage, "the name of the package is missing"},
-		{"a folder that is not there", "./nosuch", exitConnection, "nosuch"},
+		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", cli.ExitConnection, "one letter"},
+		{"a version that was pulled", "npm:old@1.0.0 --yes", cli.ExitConnection, "was pulled"},
+		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", cli.ExitConnection, "is not in the registry"},
+		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", cli.ExitConnection, "does not start"},
+		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", cli.ExitConnection, `server "echo" exists already`},
+		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "nothing is known that other needs"},
+		{"two files", "npm:@x/echo --config a --config b", cli.ExitUsage, "one file"},
+		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "before a package stands npm:"},
+		{"no package", "npm:", cli.ExitUsage, "the name of the package is missing"},
+		{"a folder that is not there", "./nosuch", cli.ExitConnection, "nosuch"},
 	} {
 		s.runs(t, "", append([]string{"add"}, strings.Fields(test.args)...)...).expect(t, test.code, "", test.want)
 		if c, l := pair(t); c != configuration || l != lock {
@@ -194,41 +195,41 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		}
 	}
 	s.fault = fmt.Errorf("@x/echo@2.0.0: %w", install.ErrIntegrity)
-	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes", "--name", "other").expect(t, exitConnection, "", "has other contents")
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes", "--name", "other").expect(t, cli.ExitConnection, "", "has other contents")
 	if c, l := pair(t); c != configuration || l != lock {
 		t.Fatalf("written is %s %s", c, l)
 	}
 	s.fault = nil
 	s.advice["@x/echo@2.0.0"] = install.Advice{Deprecated: "use \x1b[31mother"}
-	s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0", "--name", "other").expect(t, exitOK, "deprecated: use", "")
+	s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0", "--name", "other").expect(t, cli.ExitOK, "deprecated: use", "")
 }
 
 func TestAServerThatIsThereIsReplacedOrKept(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes", "--host", "a.example.com").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes", "--host", "a.example.com").expect(t, cli.ExitOK, "Added", "")
 	before, _ := pair(t)
 	asked := `There is a server "echo", defined in ~/junction/mcp.json. [r]eplace it, [k]eep both, this one as "echo2", [N]o >`
 	no := s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0")
 	if no.stderr = strings.Join(strings.Fields(no.stderr), " "); !strings.Contains(no.stderr, asked) {
 		t.Errorf("asked is %s", no.stderr)
 	}
-	no.expect(t, exitConnection, "", "and nothing was changed")
+	no.expect(t, cli.ExitConnection, "", "and nothing was changed")
 	if now, _ := pair(t); now != before {
 		t.Errorf("written is %s", now)
 	}
-	s.runs(t, "r\nn\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, "Nothing was changed.", "")
+	s.runs(t, "r\nn\n", "add", "npm:@x/echo@2.0.0").expect(t, cli.ExitOK, "Nothing was changed.", "")
 	if now, _ := pair(t); now != before {
 		t.Errorf("written is %s", now)
 	}
-	s.runs(t, "r\ny\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, "it takes the place of ", "")
+	s.runs(t, "r\ny\n", "add", "npm:@x/echo@2.0.0").expect(t, cli.ExitOK, "it takes the place of ", "")
 	configuration, lock := pair(t)
 	if want := strings.Replace(before, "1.0.0", "2.0.0", 1); configuration != want || strings.Contains(lock, "1.0.0") || strings.Contains(lock, "a.example.com") || strings.Contains(lock, `"next"`) {
 		t.Errorf("written is %s %s", configuration, lock)
 	}
-	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
-	s.runs(t, "k\ny\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, `Added "echo2"`, "")
-	s.runs(t, "", "call", "echo2", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
+	s.runs(t, "k\ny\n", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitOK, `Added "echo2"`, "")
+	s.runs(t, "", "call", "echo2", "echo", "message=hi", "--frozen").expect(t, cli.ExitOK, "hi\n", "")
 }
 
 // npx -y launch-echo @x/echo@1.0.0, as its author has it, would start a package launch-echo.
@@ -255,12 +256,12 @@ func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
 func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "upgrade").expect(t, exitOK, "Nothing is locked", "")
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "Nothing is locked", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	configuration, lock := pair(t)
-	s.runs(t, "", "outdated", "--json").expect(t, exitOK, `{"servers":[{"server":"echo","package":"npm:@x/echo","locked":"1.0.0","newest":"2.0.0"}]}`, "")
+	s.runs(t, "", "outdated", "--json").expect(t, cli.ExitOK, `{"servers":[{"server":"echo","package":"npm:@x/echo","locked":"1.0.0","newest":"2.0.0"}]}`, "")
 	shown := s.runs(t, "n\n", "upgrade")
-	shown.expect(t, exitOK, "echo 1.0.0 becomes 2.0.0", "")
+	shown.expect(t, cli.ExitOK, "echo 1.0.0 becomes 2.0.0", "")
 	for _, line := range []string{"gone     tool echo\n", "new      tool get_current_time\n"} {
 		if !strings.Contains(shown.stdout, line) {
 			t.Errorf("not shown is %q: %s", line, shown.stdout)
@@ -270,20 +271,20 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 		t.Fatalf("a no changed %s %s", c, l)
 	}
 	s.newest["@x/echo"] = "3.0.0"
-	s.runs(t, "y\n", "upgrade").expect(t, exitConnection, "", "does not start")
+	s.runs(t, "y\n", "upgrade").expect(t, cli.ExitConnection, "", "does not start")
 	if c, l := pair(t); c != configuration || l != lock {
 		t.Fatalf("what does not start changed %s %s", c, l)
 	}
 	s.newest["@x/echo"] = "2.0.0"
-	s.runs(t, "y\n", "upgrade", "echo").expect(t, exitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "y\n", "upgrade", "echo").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
 	c, l := pair(t)
 	if want := strings.Replace(configuration, "1.0.0", "2.0.0", 1); c != want || strings.Contains(l, "1.0.0") || strings.Contains(l, `"next"`) {
 		t.Errorf("written is %s %s", c, l)
 	}
-	s.runs(t, "", "upgrade").expect(t, exitOK, "echo 2.0.0 is the newest.", "")
-	s.runs(t, "", "outdated").expect(t, exitOK, "All of 1 locked server are the newest.", "")
-	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
-	s.runs(t, "", "remove", "echo").expect(t, exitOK, `Removed "echo"`, "")
+	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "echo 2.0.0 is the newest.", "")
+	s.runs(t, "", "outdated").expect(t, cli.ExitOK, "All of 1 locked server are the newest.", "")
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
+	s.runs(t, "", "remove", "echo").expect(t, cli.ExitOK, `Removed "echo"`, "")
 	if c, l := pair(t); c != "{\n  \"mcpServers\": {}\n}\n" || strings.Contains(l, "echo") || len(s.kept) != 0 {
 		t.Errorf("left are %s %s %q", c, l, s.kept)
 	}
@@ -292,7 +293,7 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	configuration, lock := pair(t)
 	path := filepath.Join("junction", "mcp.json")
 	write := func(path, text string) {
@@ -301,45 +302,45 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 		}
 	}
 	write(path, strings.Replace(configuration, "@1.0.0", "@2.0.0", 1))
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "junction upgrade echo")
-	s.runs(t, "", "install").expect(t, exitConnection, "", "has another command line than was locked")
-	s.runs(t, "", "outdated").expect(t, exitConnection, "", "has another command line than was locked")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "echo is 2.0.0 now.", "")
-	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction upgrade echo")
+	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than was locked")
+	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than was locked")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 
 	write(path, configuration)
 	write(filepath.Join("junction", install.LockName), lock[:len(lock)/2])
 	for _, args := range [][]string{{"call", "echo", "echo", "message=hi"}, {"upgrade", "echo"}, {"install"}} {
-		s.runs(t, "", args...).expect(t, exitConnection, "", "cannot be used")
+		s.runs(t, "", args...).expect(t, cli.ExitConnection, "", "cannot be used")
 	}
 	if err := os.Remove(in(t, filepath.Join("junction", install.LockName))); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitConnection, "", "--frozen starts only what is locked")
-	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, exitUsage, "", "--frozen is for the servers of a configuration")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "echo is locked: npm @x/echo 1.0.0", "")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "--frozen starts only what is locked")
+	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, cli.ExitUsage, "", "--frozen is for the servers of a configuration")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is locked: npm @x/echo 1.0.0", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitOK, "hi\n", "")
 }
 
 func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
-	s.runs(t, "", "audit-deps").expect(t, exitOK, "0 known problems of 1 locked package.", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
+	s.runs(t, "", "audit-deps").expect(t, cli.ExitOK, "0 known problems of 1 locked package.", "")
 	s.unknown = errors.New("npm answered 405")
-	s.runs(t, "", "audit-deps").expect(t, exitConnection, "0 known problems of 0 locked packages; 1 could not be audited.", `server "echo": could not be audited: npm answered 405`)
+	s.runs(t, "", "audit-deps").expect(t, cli.ExitConnection, "0 known problems of 0 locked packages; 1 could not be audited.", `server "echo": could not be audited: npm answered 405`)
 	s.unknown = nil
 	s.known = []install.Vulnerability{{Package: "left-pad", Version: "1.0.0", ID: "GHSA-1", Severity: "high", Title: "pads too far", FixedIn: "1.0.1"}}
-	s.runs(t, "", "audit-deps").expect(t, exitToolFailed, "pads too far (fixed in 1.0.1)", "")
-	s.runs(t, "", "audit-deps", "--json").expect(t, exitToolFailed, `{"servers":[{"server":"echo","package":"npm:@x/echo","version":"1.0.0","vulnerabilities":[{"package":"left-pad","version":"1.0.0","id":"GHSA-1","severity":"high","title":"pads too far","fixedIn":"1.0.1"}]}]}`, "")
-	s.runs(t, "", "audit-deps", "nosuch").expect(t, exitConnection, "", `no server is called "nosuch"`)
+	s.runs(t, "", "audit-deps").expect(t, cli.ExitToolFailed, "pads too far (fixed in 1.0.1)", "")
+	s.runs(t, "", "audit-deps", "--json").expect(t, cli.ExitToolFailed, `{"servers":[{"server":"echo","package":"npm:@x/echo","version":"1.0.0","vulnerabilities":[{"package":"left-pad","version":"1.0.0","id":"GHSA-1","severity":"high","title":"pads too far","fixedIn":"1.0.1"}]}]}`, "")
+	s.runs(t, "", "audit-deps", "nosuch").expect(t, cli.ExitConnection, "", `no server is called "nosuch"`)
 }
 
 func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "") // which was consented to when it was added
+	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, cli.ExitOK, "Added", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "") // which was consented to when it was added
 	lock, err := os.ReadFile(in(t, install.LockName))
 	if err != nil {
 		t.Fatal(err)
@@ -348,8 +349,8 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	if err := os.WriteFile(in(t, install.LockName), []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "nobody can be asked here")
-	s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "which junction.lock says is npm @x/echo 1.0.0: node ./other.js")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "nobody can be asked here")
+	s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "which junction.lock says is npm @x/echo 1.0.0: node ./other.js")
 }
 
 func TestServersAreRemovedTogetherOrNotAtAll(t *testing.T) {
@@ -358,10 +359,10 @@ func TestServersAreRemovedTogetherOrNotAtAll(t *testing.T) {
 	if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(t, "", "remove", "one", "nosuch", "--config", "mcp.json").expect(t, exitConnection, "", `no server is called "nosuch"`)
+	s.runs(t, "", "remove", "one", "nosuch", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `no server is called "nosuch"`)
 	data, err := os.ReadFile(in(t, "mcp.json"))
 	if err != nil || !strings.Contains(string(data), `"one"`) {
 		t.Errorf("of what could not be done as a whole something was done: %s %v", data, err)
 	}
-	s.runs(t, "", "remove", "one", "two", "one", "--config", "mcp.json").expect(t, exitOK, "Removed \"two\"", "")
+	s.runs(t, "", "remove", "one", "two", "one", "--config", "mcp.json").expect(t, cli.ExitOK, "Removed \"two\"", "")
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/guard"
@@ -20,17 +21,17 @@ import (
 )
 
 // adder returns what adds and upgrades servers of the user's configuration.
-func adder(a *app) *add.Adder {
+func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
-		Launcher:      &a.launch,
+		Launcher:      &a.Launch,
 		Prompter:      terminalPrompter{a},
 		Configured:    func() (add.Configured, error) { return configuredForAdd(a) },
-		Secret:        a.secret,
+		Secret:        a.Secret,
 		KeepSecret:    func(ctx context.Context, name string, value string) error { return storeSecret(ctx, a, name, value) },
 		ClientOptions: func(t launch.Target) mcp.ClientOptions { return options(a, t) },
-		Remember:      func(s *config.Server, read *definitions.Definitions) { a.keep(s, "", read) },
+		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Keep(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return agreedLock(a, entry{name: d.Name, definition: d}, locked)
+			return agreedLock(a, cli.Entry{Name: d.Name, Definition: d}, locked)
 		},
 		Added:  func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string { return startRemedy(isProgram, err, server, 0) },
@@ -39,30 +40,30 @@ func adder(a *app) *add.Adder {
 }
 
 // configuredForAdd returns the configuration, with the settings that confine servers. A file that cannot be read is reported, and counts as empty.
-func configuredForAdd(a *app) (c add.Configured, err error) {
+func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	set, entries, _ := configuredServers(a)
 	if set == nil {
 		return c, nil
 	}
 	for _, e := range entries {
-		if e.definition != nil {
-			c.Servers = append(c.Servers, e.definition)
+		if e.Definition != nil {
+			c.Servers = append(c.Servers, e.Definition)
 		}
 	}
-	c.Settings, err = quietSettings(set, len(a.flags.config) > 0)
+	c.Settings, err = quietSettings(set, len(a.Flags.Config) > 0)
 	return c, err
 }
 
 // consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
-func consentTo(a *app, d *config.Definition) {
+func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
-		_ = changeConsents(a, func(said map[string]bool) { said[consentKey(a, entry{name: d.Name, definition: d})] = true }) // else it is asked again
+		_ = changeConsents(a, func(said map[string]bool) { said[consentKey(a, cli.Entry{Name: d.Name, Definition: d})] = true }) // else it is asked again
 	}
 }
 
 // adderRegistries are the registries that the command line names.
 type adderRegistries struct {
-	app   *app
+	app   *cli.App
 	flags registryFlags
 }
 
@@ -80,7 +81,7 @@ func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entr
 	suspicions, err := suspicionsOf(ctx, m, &e)
 	for _, s := range suspicions {
 		if s.Severity >= guard.Warn {
-			some = append(some, plaintext.Line(s.Where+": "+s.Why, maxReason))
+			some = append(some, plaintext.Line(s.Where+": "+s.Why, cli.MaxReason))
 		}
 	}
 	return &e, some, err
@@ -96,18 +97,18 @@ func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) 
 }
 
 // terminalPrompter asks at the terminal.
-type terminalPrompter struct{ *app }
+type terminalPrompter struct{ *cli.App }
 
 // Asks implements [add.Prompter].
-func (p terminalPrompter) Asks() bool { return p.asks() }
+func (p terminalPrompter) Asks() bool { return p.Asks() }
 
 // Choose implements [add.Prompter].
 func (p terminalPrompter) Choose(ctx context.Context, question string, choices []add.Choice) (string, error) {
 	for _, c := range choices {
 		question += " " + c.Label + ","
 	}
-	p.person.Discard() // what the user typed while a package was installed: it answers no question
-	typed, err := p.person.Line(ctx, question+" [N]o > ")
+	p.Person.Discard() // what the user typed while a package was installed: it answers no question
+	typed, err := p.Person.Line(ctx, question+" [N]o > ")
 	word := strings.ToLower(strings.TrimSpace(typed))
 	for _, c := range choices {
 		if err == nil && (word == c.Key || word == c.Key[:1]) {
@@ -125,32 +126,32 @@ func (p terminalPrompter) Text(ctx context.Context, q add.Question) (string, err
 	if q.Hint != "" {
 		q.Hint = "(" + q.Hint + ") "
 	}
-	return askTyped(ctx, p.app, q.Text, q.Choices, q.Hint+"> ", q.Secret)
+	return askTyped(ctx, p.App, q.Text, q.Choices, q.Hint+"> ", q.Secret)
 }
 
 // Show implements [add.Prompter].
-func (p terminalPrompter) Show(c add.Card) { p.out.Printf("%s", c.Text(lineWidth(p.out))) }
+func (p terminalPrompter) Show(c add.Card) { p.Out.Printf("%s", c.Text(cli.LineWidth(p.Out))) }
 
 // confirm asks for a yes.
-func confirm(ctx context.Context, a *app, question string) (bool, error) {
+func confirm(ctx context.Context, a *cli.App, question string) (bool, error) {
 	key, err := terminalPrompter{a}.Choose(ctx, question, []add.Choice{{Key: "yes", Label: "[y]es"}})
 	return key != "", err
 }
 
 // askTyped returns the value that a user typed; the number of a choice selects it.
-func askTyped(ctx context.Context, a *app, intro string, choices []string, prompt string, hidden bool) (string, error) {
-	end, err := a.person.Begin(ctx)
+func askTyped(ctx context.Context, a *cli.App, intro string, choices []string, prompt string, hidden bool) (string, error) {
+	end, err := a.Person.Begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer end()
-	a.person.Printf("%s\n", intro)
+	a.Person.Printf("%s\n", intro)
 	for i, choice := range choices {
-		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
+		a.Person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
 	}
-	ask := a.person.Line
+	ask := a.Person.Line
 	if hidden {
-		ask = a.person.Secret
+		ask = a.Person.Secret
 	}
 	word, err := ask(ctx, prompt)
 	if n, wrong := strconv.Atoi(word); wrong == nil && n >= 1 && n <= len(choices) {
@@ -160,8 +161,8 @@ func askTyped(ctx context.Context, a *app, intro string, choices []string, promp
 }
 
 // busy shows what takes a while, and for how long.
-func busy(a *app, doing string) (done func()) {
-	a.screen.Transient(doing)
+func busy(a *cli.App, doing string) (done func()) {
+	a.Screen.Transient(doing)
 	ended := make(chan struct{})
 	var ticking sync.WaitGroup
 	ticking.Go(func() {
@@ -171,7 +172,7 @@ func busy(a *app, doing string) (done func()) {
 		for {
 			select {
 			case <-ticker.C:
-				a.screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
+				a.Screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
 			case <-ended:
 				return
 			}
@@ -180,6 +181,6 @@ func busy(a *app, doing string) (done func()) {
 	return func() {
 		close(ended)
 		ticking.Wait()
-		a.screen.Transient("")
+		a.Screen.Transient("")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
@@ -17,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func approveCommand(a *app) *cobra.Command {
+func approveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [SERVER[@HASH]…]",
 		Short: "Approve what servers define, where junction up withholds it",
@@ -26,7 +27,7 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", asksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
+` + cli.ExitCodes("what is shown was shown, what was named is approved, or the answer was no", "", cli.AsksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
 		ValidArgsFunction: suggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), a, args) },
 	}
@@ -65,8 +66,8 @@ func (u *unapproved) hash() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func approve(ctx context.Context, a *app, args []string) error {
-	pins, err := pins(a.Place)
+func approve(ctx context.Context, a *cli.App, args []string) error {
+	pins, err := cli.Pins(a.Place)
 	if err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func approve(ctx context.Context, a *app, args []string) error {
 	var names []string
 	for _, arg := range args {
 		name, hash := arg, ""
-		if i := strings.LastIndexByte(arg, '@'); i > 0 && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == arg }) {
+		if i := strings.LastIndexByte(arg, '@'); i > 0 && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == arg }) {
 			name, hash = arg[:i], arg[i+1:]
 		}
 		named[name] = hash
@@ -94,7 +95,7 @@ func approve(ctx context.Context, a *app, args []string) error {
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
 		if i < 0 {
-			a.out.Printf("Of server %q there is nothing to approve.\n", name)
+			a.Out.Printf("Of server %q there is nothing to approve.\n", name)
 			continue
 		}
 		if err := approveOne(ctx, a, pins, catalogue, all[i], named[name]); err != nil {
@@ -105,22 +106,22 @@ func approve(ctx context.Context, a *app, args []string) error {
 }
 
 // findUnapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
-func findUnapproved(ctx context.Context, a *app, entries []entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
+func findUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
-	store := a.store()
+	store := a.Store()
 	offered := map[string][]guard.Definition{}
 	for _, e := range entries {
 		known := remembered(ctx, e, store)
 		if known == nil {
 			continue
 		}
-		offered[e.name] = review.Definitions(e.name, known.Tools, known.Prompts)
-		catalogue.Set(e.name, namesOf(known.Tools)...)
+		offered[e.Name] = review.Definitions(e.Name, known.Tools, known.Prompts)
+		catalogue.Set(e.Name, namesOf(known.Tools)...)
 	}
 	var all []*unapproved
 	for _, e := range entries {
-		u := &unapproved{server: e.name, file: e.source()}
-		for _, d := range offered[e.name] {
+		u := &unapproved{server: e.Name, file: e.Source()}
+		for _, d := range offered[e.Name] {
 			verdict := mode.Compare(pins, d)
 			if verdict.State == guard.Same {
 				continue
@@ -138,16 +139,16 @@ func findUnapproved(ctx context.Context, a *app, entries []entry, pins *guard.Pi
 	return all, catalogue
 }
 
-func listUnapproved(a *app, all []*unapproved, set *config.Set) error {
+func listUnapproved(a *cli.App, all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
 		for _, f := range set.Files {
 			files = append(files, a.Short(f.Path))
 		}
 		if len(files) == 0 {
-			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
+			a.Out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
 		} else {
-			a.out.Printf("Nothing in %s waits for approval. junction chat asks about a command or a version that changed.\n", strings.Join(files, ", "))
+			a.Out.Printf("Nothing in %s waits for approval. junction chat asks about a command or a version that changed.\n", strings.Join(files, ", "))
 		}
 		return nil
 	}
@@ -156,7 +157,7 @@ func listUnapproved(a *app, all []*unapproved, set *config.Set) error {
 	for _, u := range all {
 		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
 	}
-	a.out.Printf("%s", a.table(rows, 2))
+	a.Out.Printf("%s", a.Table(rows, 2))
 	return nil
 }
 
@@ -177,18 +178,18 @@ func (u *unapproved) summary() string {
 }
 
 // approveOne shows what a server defines and approves it, if the hash or the person says so.
-func approveOne(ctx context.Context, a *app, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
+func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
 	if hash == "" {
-		a.out.Printf("%s", u.text(catalogue))
-		if a.person == nil {
-			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
+		a.Out.Printf("%s", u.text(catalogue))
+		if a.Person == nil {
+			return cli.Usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
 		agreed, err := confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.hash()))
 		if err != nil {
 			return err
 		}
 		if !agreed {
-			a.out.Printf("Nothing of server %q was approved.\n", u.server)
+			a.Out.Printf("Nothing of server %q was approved.\n", u.server)
 			return nil
 		}
 	} else if hash != u.hash() {
@@ -197,7 +198,7 @@ func approveOne(ctx context.Context, a *app, pins *guard.Pins, catalogue *guard.
 	if err := approveIn(pins, u.server, u.definitions()); err != nil {
 		return err
 	}
-	a.out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
+	a.Out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
 	return nil
 }
 
@@ -241,7 +242,7 @@ func (u *unapproved) text(catalogue *guard.Catalogue) string {
 		}
 		fmt.Fprintf(&b, "%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
 		for _, found := range findings(catalogue, d) {
-			fmt.Fprintf(&b, "  warning: %s\n", plaintext.Line(found, maxReason))
+			fmt.Fprintf(&b, "  warning: %s\n", plaintext.Line(found, cli.MaxReason))
 		}
 		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			fmt.Fprintf(&b, "  %s\n", plaintext.Unbroken(line))

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // What junction up --review changes lets through was shown to nobody: chat asks about it in this folder and in others, and junction approve
@@ -14,12 +16,12 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 		self(t, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db"))...)}})
 	r := serving(t, "up", "--tools", "all", "--review", "changes", "--config", config)
 	tools := strings.Count(listedNames(t, runs(t, "", "tools", r.url, "--json").stdout), "kept__")
-	runs(t, "", "call", r.url, "kept__read_graph").expect(t, exitOK, "entities", "")
+	runs(t, "", "call", r.url, "kept__read_graph").expect(t, cli.ExitOK, "entities", "")
 	if got := runs(t, "", "status"); strings.Contains(got.stdout, "Withheld") {
 		t.Errorf("what is let through is withheld: %s", got.stdout)
 	}
 	r.stop()
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "kept", "")
+	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "kept", "")
 	_, counted, _ := strings.Cut(runs(t, "", "approve", "--config", config).stdout, " new (")
 	counted, _, _ = strings.Cut(counted, ")")
 	asked := func(when string) {
@@ -38,8 +40,8 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 	listed := runs(t, "", "approve", "kept", "--config", config).stderr
 	_, rest, _ := strings.Cut(listed, "junction approve kept@")
 	hash, _, _ := strings.Cut(rest, " ")
-	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, exitOK, "Approved of server \"kept\"", "")
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "waits for approval.", "")
+	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, cli.ExitOK, "Approved of server \"kept\"", "")
+	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "waits for approval.", "")
 	if n := newDefinitions(runs(t, "", "chat", "kept", "--config", config, "--no-save", "-p", "hello").stderr); n >= tools {
 		t.Errorf("approved, and %d definitions are new", n)
 	}

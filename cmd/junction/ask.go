@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/process"
 	"github.com/junction-mcp/junction/launch"
@@ -23,14 +24,14 @@ const startingPause = 2 * time.Second
 // A listedServer is one server with what it lists. One that is switched off lists
 // nothing, and was not asked.
 type listedServer struct {
-	entry   entry
+	entry   cli.Entry
 	listing listing
 	open    bool // it was not asked yet, and nothing is remembered of it
 }
 
 // recall returns the configuration, and its servers, or those with these names, with what is
 // remembered of them, unless all are to be asked. What is wrong with it is said.
-func recall(ctx context.Context, a *app, l list, names []string, refresh bool) (*config.Set, []listedServer, error) {
+func recall(ctx context.Context, a *cli.App, l list, names []string, refresh bool) (*config.Set, []listedServer, error) {
 	if err := checkFlags(a); err != nil {
 		return nil, nil, err
 	}
@@ -43,17 +44,17 @@ func recall(ctx context.Context, a *app, l list, names []string, refresh bool) (
 	}
 	reportProblems(a, set)
 	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
-		a.screen.Printf("junction: %v\n", why) // an empty list would say nothing
+		a.Screen.Printf("junction: %v\n", why) // an empty list would say nothing
 	}
-	store, running := a.store(), runningServers(ctx, a.Place)
+	store, running := a.Store(), runningServers(ctx, a.Place)
 	var all []listedServer
 	for _, e := range withoutSelf(ctx, a, entries, nil) {
 		s := listedServer{entry: e}
-		if !e.isDisabled() {
+		if !e.IsDisabled() {
 			known := remembered(ctx, e, store)
 			if s.open = known == nil || refresh; !s.open {
 				s.listing.entries, s.listing.remembered, s.listing.read = known.List(l.Name), true, known.Read
-				s.listing.runs = running.of(e)
+				s.listing.runs = running.Of(e)
 			}
 		}
 		all = append(all, s)
@@ -64,11 +65,11 @@ func recall(ctx context.Context, a *app, l list, names []string, refresh bool) (
 // askOpen asks the servers that nothing is remembered of, several at a time, and shows all in their order; consent
 // is asked for first; named says that the person asks for them by their names. Each is shown when it has answered and the one before it is shown;
 // who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
-func askOpen(ctx context.Context, a *app, l list, all []listedServer, named bool, show func(*listedServer) error) error {
+func askOpen(ctx context.Context, a *cli.App, l list, all []listedServer, named bool, show func(*listedServer) error) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, process.Starts()), said: map[string]bool{}}
 	order := &arrivals{}
 	var open, asked []*listedServer
-	var entries []entry
+	var entries []cli.Entry
 	for i := range all {
 		one := &all[i]
 		if order.open = append(order.open, one); !one.open {
@@ -84,7 +85,7 @@ func askOpen(ctx context.Context, a *app, l list, all []listedServer, named bool
 			order.there = append(order.there, one)
 		} else {
 			asked = append(asked, one)
-			s.pending[one.entry.name] = waits
+			s.pending[one.entry.Name] = waits
 		}
 	}
 	asking, stop := context.WithCancel(ctx)
@@ -99,12 +100,12 @@ func askOpen(ctx context.Context, a *app, l list, all []listedServer, named bool
 	}
 	ticker := time.NewTicker(startingPause)
 	defer ticker.Stop()
-	defer a.screen.Transient("")
+	defer a.Screen.Transient("")
 	var fault error
 	for left := len(asked); ; {
 		for _, one := range order.next() {
 			if fault == nil && ctx.Err() == nil {
-				a.screen.Transient("") // what is shown may go to the same terminal
+				a.Screen.Transient("") // what is shown may go to the same terminal
 				fault = show(one)
 			}
 		}
@@ -127,8 +128,8 @@ func askOpen(ctx context.Context, a *app, l list, all []listedServer, named bool
 }
 
 // askOne asks one server, when it is its turn.
-func askOne(ctx context.Context, a *app, l list, one *listedServer, s *startList, dialing chan struct{}) {
-	defer s.note(one.entry.name, "", false)
+func askOne(ctx context.Context, a *cli.App, l list, one *listedServer, s *startList, dialing chan struct{}) {
+	defer s.note(one.entry.Name, "", false)
 	t, err := resolve(ctx, a, one.entry)
 	if err != nil {
 		one.listing.err = err
@@ -137,7 +138,7 @@ func askOne(ctx context.Context, a *app, l list, one *listedServer, s *startList
 	if _, program := t.Transport.(*command.Command); !program {
 		dialing <- struct{}{}
 		defer func() { <-dialing }()
-		s.note(one.entry.name, "", true)
+		s.note(one.entry.Name, "", true)
 	}
 	one.listing = fetchList(ctx, a, l, t, s)
 }
@@ -167,7 +168,7 @@ func (r *arrivals) next() (ready []*listedServer) {
 // A startList knows which of the servers that are asked have not answered yet, and
 // lets only some programs start at the same time.
 type startList struct {
-	app  *app
+	app  *cli.App
 	free chan struct{}
 
 	said map[string]bool // servers that were named where there is no terminal
@@ -203,8 +204,8 @@ func (s *startList) begin(ctx context.Context, name string) (*listStart, error) 
 // tell says which servers still start.
 func (s *startList) tell() {
 	starting, waiting := s.standing()
-	if s.app.screen.Terminal() {
-		s.app.screen.Transient(stillStarting(starting, waiting))
+	if s.app.Screen.Terminal() {
+		s.app.Screen.Transient(stillStarting(starting, waiting))
 		return
 	}
 	changed := slices.DeleteFunc(starting, func(name string) bool { return s.said[name] })
@@ -212,7 +213,7 @@ func (s *startList) tell() {
 		s.said[name] = true
 	}
 	if len(changed) > 0 { // a file keeps what was said before
-		s.app.screen.Printf("junction: %s\n", stillStarting(changed, waiting))
+		s.app.Screen.Printf("junction: %s\n", stillStarting(changed, waiting))
 	}
 }
 
@@ -262,7 +263,7 @@ func (s *listStart) Yield()           { s.end() }
 
 // dialForList connects to a server to read its lists, as junction up would. Programs
 // that are asked with others wait for their turn.
-func dialForList(ctx context.Context, a *app, t launch.Target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
+func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
 	o := options(a, t)
 	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
@@ -277,22 +278,22 @@ func dialForList(ctx context.Context, a *app, t launch.Target, starts *startList
 	}
 	start, err := starts.begin(ctx, t.Name)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, &cli.ConnectError{Cause: err}
 	}
 	defer start.end()
-	if a.launch.Timeout > 0 {
+	if a.Launch.Timeout > 0 {
 		return dial(ctx, t.Transport, o)
 	}
 	client, err := dialWatched(ctx, t.Transport, o, start, t.StartTimeout, false)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, &cli.ConnectError{Cause: err}
 	}
 	return client, nil
 }
 
 // fetchList lists all pages, and remembers what the server offers. A server that does not
 // offer the feature has none.
-func fetchList(ctx context.Context, a *app, l list, t launch.Target, starts *startList) listing {
+func fetchList(ctx context.Context, a *cli.App, l list, t launch.Target, starts *startList) listing {
 	var got listing
 	client, err := dialForList(ctx, a, t, starts, noteMissing(&got.missing))
 	if err != nil {
@@ -300,11 +301,11 @@ func fetchList(ctx context.Context, a *app, l list, t launch.Target, starts *sta
 		return got
 	}
 	defer client.Close()
-	if !l.Core && !declares(client.Capabilities(), l.Method) {
+	if !l.Core && !cli.Declares(client.Capabilities(), l.Method) {
 		return got
 	}
 	for raw, err := range client.List(ctx, l.Name, l.Member) {
-		if err != nil && !declares(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+		if err != nil && !cli.Declares(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 			break
 		}
 		if err != nil {
@@ -313,6 +314,6 @@ func fetchList(ctx context.Context, a *app, l list, t launch.Target, starts *sta
 		}
 		got.entries = append(got.entries, raw)
 	}
-	a.learn(ctx, client, t.Server, l.Name, got.entries)
+	a.Learn(ctx, client, t.Server, l.Name, got.entries)
 	return got
 }

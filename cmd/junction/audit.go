@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
@@ -28,10 +29,10 @@ const auditExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 // errChanged is how verify ends where the log is not as it was written; that is printed already.
-var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
+var errChanged = fmt.Errorf("the audit log was changed: %w", cli.ErrToolFailed)
 
-func auditCommand(a *app) *cobra.Command {
-	return group("audit", "Show which tools were called through junction up, and verify that log",
+func auditCommand(a *cli.App) *cobra.Command {
+	return cli.Group("audit", "Show which tools were called through junction up, and verify that log",
 		"Work with the log of calls that junction up --audit writes.\n\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp+"\n\n"+auditExitHelp,
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
@@ -39,12 +40,12 @@ func auditCommand(a *app) *cobra.Command {
 // auditArgument is the folder that a command of audit is about.
 func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 {
-		return "", usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
+		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
 	}
 	return auditFolder(p, strings.Join(args, ""))
 }
 
-func auditVerifyCommand(a *app) *cobra.Command {
+func auditVerifyCommand(a *cli.App) *cobra.Command {
 	var public string
 	cmd := &cobra.Command{
 		Use:   "verify [FOLDER]",
@@ -71,7 +72,7 @@ to its last checkpoint.
 		},
 	}
 	cmd.Flags().StringVar(&public, "key", "", "verify with the public `KEY` alone")
-	a.jsonFlag(cmd, &audit.Report{})
+	a.JSONFlag(cmd, &audit.Report{})
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func verified(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
 		if err != nil {
-			return nil, &usageError{Err: err}
+			return nil, &cli.UsageError{Err: err}
 		}
 		return audit.VerifyPublic(folder, key)
 	}
@@ -91,19 +92,19 @@ func verified(p place.Place, folder, public string) (*audit.Report, error) {
 	return audit.Verify(folder, key)
 }
 
-func printReport(a *app, folder string, r *audit.Report) error {
+func printReport(a *cli.App, folder string, r *audit.Report) error {
 	var changed error
 	if r.Count > 0 {
 		changed = errChanged
 	}
-	if a.flags.json {
-		return errors.Join(a.printJSON(r), changed)
+	if a.Flags.JSON {
+		return errors.Join(a.PrintJSON(r), changed)
 	}
 	for _, f := range r.Faults {
-		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
+		fmt.Fprintf(a.Out, "%s\n", plaintext.Line(f.String(), 500))
 	}
 	if more := r.Count - len(r.Faults); more > 0 {
-		fmt.Fprintf(a.out, "and %d more\n", more)
+		fmt.Fprintf(a.Out, "and %d more\n", more)
 	}
 	outcome := "it is as it was written"
 	switch {
@@ -119,7 +120,7 @@ func printReport(a *app, folder string, r *audit.Report) error {
 	if r.Refused > 0 {
 		refused = fmt.Sprintf(", with %s that lines of refusals count", plaintext.Count(r.Refused, "request"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s%s; %s\n", a.Short(folder), r.First, r.Last,
+	_, err := fmt.Fprintf(a.Out, "%s: lines %d to %d in %s, %s%s; %s\n", a.Short(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), refused, outcome)
 	return errors.Join(err, changed)
 }
@@ -134,16 +135,16 @@ var (
 func filterError(err error) error {
 	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
 		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
-			return usagef("%w; what rules refused is found with %sdecision deny", err, dashes)
+			return cli.Usagef("%w; what rules refused is found with %sdecision deny", err, dashes)
 		}
 	}
 	if err != nil {
-		return &usageError{Err: err}
+		return &cli.UsageError{Err: err}
 	}
 	return nil
 }
 
-func auditTailCommand(a *app) *cobra.Command {
+func auditTailCommand(a *cli.App) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	cmd := &cobra.Command{
 		Use:   "tail [FOLDER]",
@@ -161,15 +162,15 @@ func auditTailCommand(a *app) *cobra.Command {
 			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
-			return &endedError{exitInterrupted} // by the person, who knows it
+			return &cli.EndedError{Code: cli.ExitInterrupted} // by the person, who knows it
 		},
 	}
 	chosen = auditFilters.Flags(cmd.Flags(), "since", "until")
-	a.jsonFlag(cmd, audit.Record{})
+	a.JSONFlag(cmd, audit.Record{})
 	return cmd
 }
 
-func auditQueryCommand(a *app) *cobra.Command {
+func auditQueryCommand(a *cli.App) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	var most int
 	cmd := &cobra.Command{
@@ -192,15 +193,15 @@ not verified.
 				return err
 			}
 			n, err := printLines(a, last(audit.Read(folder, f), most))
-			if err == nil && n == 0 && most != 0 && !a.flags.json {
-				a.screen.Printf("No line is like that.\n")
+			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
+				a.Screen.Printf("No line is like that.\n")
 			}
 			return err
 		},
 	}
 	chosen = auditFilters.Flags(cmd.Flags())
 	cmd.Flags().IntVar(&most, "limit", -1, "print the newest `N` lines only")
-	a.jsonFlag(cmd, audit.Record{})
+	a.JSONFlag(cmd, audit.Record{})
 	return cmd
 }
 
@@ -233,7 +234,7 @@ func last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawM
 }
 
 // printLines prints lines, and returns how many there were.
-func printLines(a *app, lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
+func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
 			return n, fmt.Errorf("%w; junction up --audit writes a log", err)
@@ -243,10 +244,10 @@ func printLines(a *app, lines iter.Seq2[json.RawMessage, error]) (n int, err err
 		}
 		n++
 		text := string(line)
-		if !a.flags.json {
+		if !a.Flags.JSON {
 			text = readableLine(line)
 		}
-		if _, err := fmt.Fprintln(a.out, text); err != nil {
+		if _, err := fmt.Fprintln(a.Out, text); err != nil {
 			return n, err
 		}
 	}
@@ -292,18 +293,18 @@ func readableLine(line json.RawMessage) string {
 	return plaintext.Line(strings.Join(append(words, numbers...), "  "), 2_000)
 }
 
-func auditKeyCommand(a *app) *cobra.Command {
+func auditKeyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key with which others can verify the log",
-		Args:  noMore,
+		Args:  cli.NoMore,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
 		RunE: func(*cobra.Command, []string) error {
 			key, err := auditKey(a.Place)
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.out, audit.FormatPublic(key.Public()))
+			_, err = fmt.Fprintln(a.Out, audit.FormatPublic(key.Public()))
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func auditDepsCommand(a *app) *cobra.Command {
+func auditDepsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit-deps [SERVER…]",
 		Short: "List known vulnerabilities of locked servers and what they need",
@@ -21,20 +22,20 @@ func auditDepsCommand(a *app) *cobra.Command {
 servers that junction.lock has, and of all packages that those need. Of a project's file you are
 asked first, as where its servers are installed; --config FILE agrees to it.
 
-` + exitCodes("none is known", "some are", "", "something could not be audited, and of the rest none is known"),
+` + cli.ExitCodes("none is known", "some are", "", "something could not be audited, and of the rest none is known"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return auditDeps(cmd.Context(), a, args) },
 	}
-	a.jsonFlag(cmd, serversShown[add.Audited]{})
+	a.JSONFlag(cmd, cli.ServersShown[add.Audited]{})
 	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func auditDeps(ctx context.Context, a *app, names []string) error {
+func auditDeps(ctx context.Context, a *cli.App, names []string) error {
 	var all []add.Audited
 	found, unknown := 0, 0
 	_, failed, err := eachLocked(ctx, a, names, "auditing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		one, err := add.Audit(ctx, store, l.name, p)
+		one, err := add.Audit(ctx, store, l.Name, p)
 		if err != nil {
 			unknown++
 		}
@@ -50,21 +51,21 @@ func auditDeps(ctx context.Context, a *app, names []string) error {
 	}
 	switch {
 	case found > 0:
-		return errToolFailed
+		return cli.ErrToolFailed
 	case failed:
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
 
-func showAudited(a *app, all []add.Audited, found, unknown int) error {
-	if a.flags.json {
-		return a.printJSON(serversShown[add.Audited]{all})
+func showAudited(a *cli.App, all []add.Audited, found, unknown int) error {
+	if a.Flags.JSON {
+		return a.PrintJSON(cli.ServersShown[add.Audited]{Servers: all})
 	}
 	var rows [][]string
 	for _, s := range all {
 		if s.Error != "" {
-			a.screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, maxReason))
+			a.Screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, cli.MaxReason))
 		}
 		slices.SortStableFunc(s.Vulnerabilities, func(a, b install.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
 		for _, v := range s.Vulnerabilities {
@@ -75,11 +76,11 @@ func showAudited(a *app, all []add.Audited, found, unknown int) error {
 			rows = append(rows, []string{s.Server, strings.TrimSpace(v.Package + " " + v.Version), v.Severity, v.ID, v.Title + " (" + fixed + ")"})
 		}
 	}
-	a.out.Printf("%s", a.table(rows, 0))
-	a.out.Printf("%s of %s", plaintext.Count(found, "known problem"), plaintext.Count(len(all)-unknown, "locked package"))
+	a.Out.Printf("%s", a.Table(rows, 0))
+	a.Out.Printf("%s of %s", plaintext.Count(found, "known problem"), plaintext.Count(len(all)-unknown, "locked package"))
 	if unknown > 0 {
-		a.out.Printf("; %d could not be audited", unknown)
+		a.Out.Printf("; %d could not be audited", unknown)
 	}
-	a.out.Printf(".\n")
+	a.Out.Printf(".\n")
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/refused"
@@ -18,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func callCommand(a *app) *cobra.Command {
+func callCommand(a *cli.App) *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
 		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
@@ -39,7 +40,7 @@ command at the end SERVER is omitted:
 
   junction call TOOL KEY=VALUE -- npx -y some-server
 
-` + exitHelp,
+` + cli.ExitHelp,
 		ValidArgsFunction: suggestTools(a),
 		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
@@ -53,7 +54,7 @@ command at the end SERVER is omitted:
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	requestFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, callShown{})
+	a.JSONFlag(cmd, callShown{})
 	frozenFlag(a, cmd.Flags())
 	recordFlag(a, cmd.Flags())
 	return cmd
@@ -68,8 +69,8 @@ type callShown struct {
 }
 
 // listForCall shows the tools of a server of which the command line names none.
-func listForCall(ctx context.Context, a *app, client *mcp.Client) error {
-	if !a.flags.json {
+func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
+	if !a.Flags.JSON {
 		l := toolList().shownAs(false)
 		var tools []json.RawMessage
 		for raw, err := range client.List(ctx, l.Name, l.Member) {
@@ -78,13 +79,13 @@ func listForCall(ctx context.Context, a *app, client *mcp.Client) error {
 			}
 			tools = append(tools, raw)
 		}
-		text, _ := l.text(tools, a.screen.Width()) // without those that cannot be read
-		a.screen.Printf("%s", text)
+		text, _ := l.text(tools, a.Screen.Width()) // without those that cannot be read
+		a.Screen.Printf("%s", text)
 	}
-	return usagef("TOOL is missing: one of those that the server has")
+	return cli.Usagef("TOOL is missing: one of those that the server has")
 }
 
-func callTool(ctx context.Context, a *app, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
+func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
 	var names []string // that the server lists, as far as they were read
 	if given == nil {
 		if given, names, err = toolArguments(ctx, a, client, tool, words); err != nil {
@@ -100,16 +101,16 @@ func callTool(ctx context.Context, a *app, client *mcp.Client, tool string, word
 	}
 	var result mcp.CallToolResult
 	by := refused.In(answer.Meta)
-	if by != "" && !a.flags.json {
+	if by != "" && !a.Flags.JSON {
 		body, err := answer.Encoded()
 		if err == nil {
 			err = schema.DecodeLoose(body, &result)
 		}
-		return cmp.Or(err, error(&refusedError{why: result.Text()}))
+		return cmp.Or(err, error(&cli.RefusedError{Why: result.Text()}))
 	}
 	err = printAnswer(a, "tools/call", answer, &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
-			a.screen.Printf("The tool %s says that it failed:\n", tool)
+			a.Screen.Printf("The tool %s says that it failed:\n", tool)
 		}
 		return show.CallResult(&result, width, save)
 	})
@@ -117,14 +118,14 @@ func callTool(ctx context.Context, a *app, client *mcp.Client, tool string, word
 	case err != nil || !result.IsError:
 		return err
 	case by != "": // the result was printed
-		a.screen.Printf("junction: %v\n", &refusedError{why: result.Text()})
-		return &endedError{exitRefused}
+		a.Screen.Printf("junction: %v\n", &cli.RefusedError{Why: result.Text()})
+		return &cli.EndedError{Code: cli.ExitRefused}
 	}
 	// Some servers respond with a result to a call of a tool that they have not.
-	if unlisted := unlistedTool(ctx, client, tool, names, errToolFailed); unlisted != errToolFailed {
-		a.screen.Printf("junction: %v\n", unlisted)
+	if unlisted := unlistedTool(ctx, client, tool, names, cli.ErrToolFailed); unlisted != cli.ErrToolFailed {
+		a.Screen.Printf("junction: %v\n", unlisted)
 	}
-	return errToolFailed
+	return cli.ErrToolFailed
 }
 
 // unlistedTool is why a tool could not be called: that it is none which the server
@@ -150,7 +151,7 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 
 // wholeArguments reads --args, or the one word that is a JSON object; nil where
 // neither was given.
-func wholeArguments(a *app, raw string, words []string) (json.RawMessage, error) {
+func wholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
 	case raw == "" && object:
@@ -159,7 +160,7 @@ func wholeArguments(a *app, raw string, words []string) (json.RawMessage, error)
 		return nil, nil
 	}
 	if len(words) > 0 {
-		return nil, usagef("give the arguments either as KEY=VALUE or with --args, not both")
+		return nil, cli.Usagef("give the arguments either as KEY=VALUE or with --args, not both")
 	}
 	data := []byte(raw)
 	name, isFile := strings.CutPrefix(raw, "@")
@@ -168,19 +169,19 @@ func wholeArguments(a *app, raw string, words []string) (json.RawMessage, error)
 	}
 	if isFile {
 		var err error
-		if data, err = a.readFile(name); err != nil {
-			return nil, usagef("--args: %w", err)
+		if data, err = a.ReadFile(name); err != nil {
+			return nil, cli.Usagef("--args: %w", err)
 		}
 	}
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
-		return nil, usagef("%s: expected a JSON object: %s", flag, fault.Message)
+		return nil, cli.Usagef("%s: expected a JSON object: %s", flag, fault.Message)
 	}
 	return data, nil
 }
 
 // toolArguments makes the arguments of words, by the tool's own schema. names are
 // the tools that the server lists, up to this one.
-func toolArguments(ctx context.Context, a *app, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
+func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
@@ -199,9 +200,9 @@ func toolArguments(ctx context.Context, a *app, client *mcp.Client, tool string,
 		}
 		schema, names = jsonrpc.Get(definition, "inputSchema"), append(names, tool)
 	}
-	given, err = arguments.Build(schema, words, a.readFile)
+	given, err = arguments.Build(schema, words, a.ReadFile)
 	if err != nil {
-		err = usagef("tool %q: %w", tool, err)
+		err = cli.Usagef("tool %q: %w", tool, err)
 	}
 	return given, names, err
 }

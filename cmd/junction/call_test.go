@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestAnUnknownToolIsNamedHoweverTheServerRefusesIt(t *testing.T) {
@@ -20,11 +22,11 @@ done`
 		code int
 		want string // on standard error
 	}{
-		{"forcast", exitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
-		{`forcast {"city":"Oslo"}`, exitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
-		{"forcast city=@none.txt", exitUsage, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
-		{"other", exitToolFailed, `junction: the server lists no tool "other"; junction tools lists those that it has`},
-		{"forecast", exitToolFailed, ""},
+		{"forcast", cli.ExitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{`forcast {"city":"Oslo"}`, cli.ExitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{"forcast city=@none.txt", cli.ExitUsage, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{"other", cli.ExitToolFailed, `junction: the server lists no tool "other"; junction tools lists those that it has`},
+		{"forecast", cli.ExitToolFailed, ""},
 	} {
 		args := append(append([]string{"call"}, strings.Fields(test.args)...), "--revision", "2025-11-25", "--", "sh", "-c", script)
 		got := runs(t, "", args...)
@@ -32,11 +34,11 @@ done`
 			t.Errorf("%s: %+v", test.args, got)
 		}
 	}
-	if got := runs(t, "", "call", "everything", "masage", "x=1"); got.code != exitProtocol || !strings.Contains(got.stderr, `unknown tool "masage"`) || strings.Count(got.stderr, "\n") != 1 {
+	if got := runs(t, "", "call", "everything", "masage", "x=1"); got.code != cli.ExitProtocol || !strings.Contains(got.stderr, `unknown tool "masage"`) || strings.Count(got.stderr, "\n") != 1 {
 		t.Errorf("a name that is like none: %+v", got)
 	}
 	for _, args := range []string{`call everything ad {"a":1}`, "call everything ad --json"} {
-		if got := runs(t, "", strings.Fields(args)...); got.code != exitProtocol || !strings.Contains(got.stderr, "junction: the server lists no tool") {
+		if got := runs(t, "", strings.Fields(args)...); got.code != cli.ExitProtocol || !strings.Contains(got.stderr, "junction: the server lists no tool") {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
@@ -19,10 +20,10 @@ import (
 // enterChain notes what this gateway serves, for the programs that it starts, and
 // returns the entries without those that are this gateway. The error says that
 // this gateway was started by itself.
-func enterChain(ctx context.Context, a *app, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
-	a.launch.Gateway = launch.GatewayMark(set, names)
-	if i := slices.Index(a.launch.Chain(), a.launch.Gateway); i >= 0 {
-		return nil, startedByItself(set, a.launch.Chain()[i+1:])
+func enterChain(ctx context.Context, a *cli.App, set *config.Set, entries []cli.Entry, names []string, l net.Listener) ([]cli.Entry, error) {
+	a.Launch.Gateway = launch.GatewayMark(set, names)
+	if i := slices.Index(a.Launch.Chain(), a.Launch.Gateway); i >= 0 {
+		return nil, startedByItself(set, a.Launch.Chain()[i+1:])
 	}
 	return withoutSelf(ctx, a, entries, l), nil
 }
@@ -41,16 +42,16 @@ func startedByItself(set *config.Set, marks []string) error {
 
 // withoutSelf returns the entries without those that would start or call what
 // serves them, and says so. l is where this process listens, if it does.
-func withoutSelf(ctx context.Context, a *app, entries []entry, l net.Listener) []entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
-		if !isSelf(ctx, a, e.definition, l) {
+func withoutSelf(ctx context.Context, a *cli.App, entries []cli.Entry, l net.Listener) []cli.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e cli.Entry) bool {
+		if !isSelf(ctx, a, e.Definition, l) {
 			return false
 		}
 		why := "it is this gateway itself"
-		if a.launch.Gateway == "" {
+		if a.Launch.Gateway == "" {
 			why = "it is a gateway of the same servers"
 		}
-		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, a.Short(e.definition.Source), why)
+		a.Screen.Printf("junction: entry %q in %s is omitted: %s\n", e.Name, a.Short(e.Definition.Source), why)
 		return true
 	})
 }
@@ -58,15 +59,15 @@ func withoutSelf(ctx context.Context, a *app, entries []entry, l net.Listener) [
 // isSelf reports whether an entry starts a junction up that serves this entry
 // again, or is a gateway that this process was started through or that listens
 // at l.
-func isSelf(ctx context.Context, a *app, d *config.Definition, l net.Listener) bool {
+func isSelf(ctx context.Context, a *cli.App, d *config.Definition, l net.Listener) bool {
 	if d == nil || d.Disabled {
 		return false
 	}
 	self := launch.EntryMark(d)
-	if slices.Contains(a.launch.Chain(), self) {
+	if slices.Contains(a.Launch.Chain(), self) {
 		return true
 	}
-	if needsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
+	if cli.NeedsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
 		return false
 	}
 	s, err := d.Resolve(ctx)
@@ -80,7 +81,7 @@ func isSelf(ctx context.Context, a *app, d *config.Definition, l net.Listener) b
 	if !ok {
 		return false
 	}
-	if slices.Contains(append(a.launch.Chain(), a.launch.Gateway), launch.GatewayMark(set, names)) {
+	if slices.Contains(append(a.Launch.Chain(), a.Launch.Gateway), launch.GatewayMark(set, names)) {
 		return true
 	}
 	return (len(names) == 0 || slices.Contains(names, d.Name)) &&
@@ -89,13 +90,13 @@ func isSelf(ctx context.Context, a *app, d *config.Definition, l net.Listener) b
 
 // servedBy returns what a server serves that is a junction up: the files that it
 // reads, and the names that its command line gives.
-func servedBy(a *app, s *config.Server) (set *config.Set, names []string, ok bool) {
+func servedBy(a *cli.App, s *config.Server) (set *config.Set, names []string, ok bool) {
 	p := a.Place
-	if a.upFlags == nil || len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(p, s.Command) {
+	if a.UpFlags == nil || len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(p, s.Command) {
 		return nil, nil, false
 	}
-	child := &app{}
-	flags := a.upFlags(child)
+	child := &cli.App{}
+	flags := a.UpFlags(child)
 	if flags.Parse(s.Args[1:]) != nil {
 		return nil, nil, false
 	}
@@ -104,7 +105,7 @@ func servedBy(a *app, s *config.Server) (set *config.Set, names []string, ok boo
 		at.Vars = append(at.Vars, name+"="+value)
 	}
 	o := configOptions(at)
-	paths := at.Paths(child.flags.config)
+	paths := at.Paths(child.Flags.Config)
 	if len(paths) == 0 {
 		paths = config.Find(o)
 	}

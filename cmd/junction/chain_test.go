@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // asWrapper is the argument that makes the test binary start the command line
@@ -265,7 +267,7 @@ func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 func TestTheNameOfAMembersToolIsSuggestedWithItsPrefix(t *testing.T) {
 	alone(t)
 	r := serving(t, "up")
-	if got := runs(t, "", "call", r.url, "add", "a=1", "b=2"); got.code != exitProtocol || !strings.Contains(got.stderr, `did you mean "everything__add"?`) {
+	if got := runs(t, "", "call", r.url, "add", "a=1", "b=2"); got.code != cli.ExitProtocol || !strings.Contains(got.stderr, `did you mean "everything__add"?`) {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -314,7 +316,7 @@ func TestListsOmitAGatewayOfTheSameServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools", "prompts"} {
-		if got := runs(t, "", command); got.code != exitOK || got.stdout != "" || !strings.Contains(got.stderr, `entry "junction" in ~/.claude.json is omitted: it is a gateway of the same servers`) {
+		if got := runs(t, "", command); got.code != cli.ExitOK || got.stdout != "" || !strings.Contains(got.stderr, `entry "junction" in ~/.claude.json is omitted: it is a gateway of the same servers`) {
 			t.Errorf("%s: got %+v", command, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -61,7 +62,7 @@ type chatFlags struct {
 	onScreen bool // no flag: whether there is a conversation, on the screen or line by line
 }
 
-func chatCommand(a *app) *cobra.Command {
+func chatCommand(a *cli.App) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
@@ -91,9 +92,9 @@ of the question.
 	connectionFlags(a, cmd.Flags())
 	frozenFlag(a, cmd.Flags())
 	recordFlag(a, cmd.Flags())
-	a.jsonFlag(cmd, host.Event{})
-	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
-	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
+	a.JSONFlag(cmd, host.Event{})
+	cmd.Flags().StringArrayVar(&a.Desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
+	cmd.Flags().StringVar(&a.Desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
 	groupFlags(cmd, chatGroups())
 	return cmd
 }
@@ -129,28 +130,28 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 }
 
 // runChat is the command.
-func runChat(a *app, cmd *cobra.Command, args []string, f *chatFlags) (err error) {
+func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err error) {
 	ctx := cmd.Context()
 	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
-		return usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
+		return cli.Usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
 	}
 	question, single, err := question(ctx, a, f, args)
 	if err != nil {
 		return err
 	}
-	if err := a.desk.Check(); err != nil {
-		return &usageError{Err: err}
+	if err := a.Desk.Check(); err != nil {
+		return &cli.UsageError{Err: err}
 	}
 	defer shareTraffic(ctx, a, "")()
 	f.onScreen = !single
 	if (single || f.plain) && f.theme != "" {
-		return usagef("--theme is for the colours of the screen; with -p or --plain there is none")
+		return cli.Usagef("--theme is for the colours of the screen; with -p or --plain there is none")
 	}
-	if f.onScreen && a.desk.Elicit != "" {
-		return usagef("--elicit answers forms where one question is asked (-p); in a conversation you fill them in")
+	if f.onScreen && a.Desk.Elicit != "" {
+		return cli.Usagef("--elicit answers forms where one question is asked (-p); in a conversation you fill them in")
 	}
-	if f.onScreen && a.flags.json {
-		return usagef("--json prints what happens with one question: give it with -p, or on standard input")
+	if f.onScreen && a.Flags.JSON {
+		return cli.Usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
 	if err := startRecording(a, "chat", "", false); err != nil {
 		return err
@@ -159,11 +160,11 @@ func runChat(a *app, cmd *cobra.Command, args []string, f *chatFlags) (err error
 	if err != nil {
 		return err
 	}
-	defer func() { err = closed(err, t.close()) }()
+	defer func() { err = cli.Closed(err, t.close()) }()
 	if f.onScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(a.Place, t.folders())}
+	plain := &person.Plain{Person: a.Person, Screen: a.Screen, Desk: &a.Desk, OnDisk: onDisk(a.Place, t.folders())}
 	if err := t.open(plain, reporter(a, plain)); err != nil {
 		return err
 	}
@@ -194,43 +195,34 @@ func (t *chatSetup) complete() error {
 	if len(without) > 0 {
 		said = fmt.Sprintf("; --approve %s did not apply, as a change needs its hash", strings.Join(without, " --approve "))
 	}
-	t.app.screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), maxReason), plaintext.Line(said, maxReason))
-	return errToolFailed
-}
-
-// closed is how a command ends whose things were closed: a failure that was shown
-// already must not hide what went wrong then.
-func closed(err, closing error) error {
-	if closing != nil && errors.Is(err, errToolFailed) {
-		return closing
-	}
-	return errors.Join(err, closing)
+	t.app.Screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
+	return cli.ErrToolFailed
 }
 
 // question is what is asked on the command line or on standard input.
-func question(ctx context.Context, a *app, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
+func question(ctx context.Context, a *cli.App, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""
 	if f.prompt == "-" && slices.Contains(f.attach, "-") {
-		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
+		return q, false, cli.Usagef("-p - and --attach - would both read standard input: write the question behind -p")
 	}
-	if !given && a.person == nil && terminal.Reads(a.stdin) {
-		return q, false, usagef("a conversation needs standard error to be the terminal, too: let it be, or ask one question with -p")
+	if !given && a.Person == nil && terminal.Reads(a.Stdin) {
+		return q, false, cli.Usagef("a conversation needs standard error to be the terminal, too: let it be, or ask one question with -p")
 	}
-	if f.prompt == "-" || !given && a.person == nil {
-		piped, err := a.readFile("-")
+	if f.prompt == "-" || !given && a.Person == nil {
+		piped, err := a.ReadFile("-")
 		if err != nil {
 			return q, false, err
 		}
 		text, given = strings.TrimSpace(string(piped)), true
 	}
 	if given && strings.TrimSpace(text) == "" && f.prompt == "" && len(servers) > 0 {
-		return q, false, usagef("there is no question on standard input; %q is taken for the name of a server: a question stands behind -p, in quotes", servers[0])
+		return q, false, cli.Usagef("there is no question on standard input; %q is taken for the name of a server: a question stands behind -p, in quotes", servers[0])
 	}
 	if given && strings.TrimSpace(text) == "" {
-		return q, false, usagef("the question is empty; ask with -p, or on standard input")
+		return q, false, cli.Usagef("the question is empty; ask with -p, or on standard input")
 	}
 	if !given && len(f.attach) > 0 {
-		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @FILE or @SERVER:URI into it")
+		return q, false, cli.Usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @FILE or @SERVER:URI into it")
 	}
 	q.Text = text
 	if given {
@@ -250,17 +242,17 @@ func question(ctx context.Context, a *app, f *chatFlags, servers []string) (q ho
 
 // warnMentions says of files that a question names as in a conversation that they do not go along: the text may be
 // somebody else's.
-func warnMentions(a *app, text string) {
+func warnMentions(a *cli.App, text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
 		if info, err := os.Stat(a.Path(name)); mentioned && err == nil && info.Mode().IsRegular() {
-			a.screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
+			a.Screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
 		}
 	}
 }
 
 // attachment is what one --attach names.
-func attachment(a *app, name string, f *chatFlags) (host.Attachment, error) {
+func attachment(a *cli.App, name string, f *chatFlags) (host.Attachment, error) {
 	if name == "-" {
 		return attachedInput(a, f)
 	}
@@ -269,32 +261,32 @@ func attachment(a *app, name string, f *chatFlags) (host.Attachment, error) {
 	}
 	server, uri, found := strings.Cut(name, ":")
 	if !found || server == "" || uri == "" {
-		return host.Attachment{}, usagef("--attach: there is no file %q; expected FILE, SERVER:URI, or - for standard input", name)
+		return host.Attachment{}, cli.Usagef("--attach: there is no file %q; expected FILE, SERVER:URI, or - for standard input", name)
 	}
 	return host.Attachment{Server: server, URI: uri}, nil
 }
 
 // attachedInput is standard input as an attachment.
-func attachedInput(a *app, f *chatFlags) (host.Attachment, error) {
+func attachedInput(a *cli.App, f *chatFlags) (host.Attachment, error) {
 	if f.prompt == "" || f.prompt == "-" {
-		return host.Attachment{}, usagef("--attach - goes with a question of its own: give one with -p")
+		return host.Attachment{}, cli.Usagef("--attach - goes with a question of its own: give one with -p")
 	}
-	data, err := a.readFile("-")
+	data, err := a.ReadFile("-")
 	if err != nil {
 		return host.Attachment{}, err
 	}
 	attached, err := attachable("standard input", data)
 	if err != nil {
-		return attached, usagef("--attach -: %w", err)
+		return attached, cli.Usagef("--attach -: %w", err)
 	}
 	return attached, nil
 }
 
 // askOnce asks one question and prints the answer.
-func askOnce(ctx context.Context, a *app, c *host.Conversation, q host.Question) error {
+func askOnce(ctx context.Context, a *cli.App, c *host.Conversation, q host.Question) error {
 	answer, err := c.Ask(ctx, q)
-	if !a.flags.json && answer.Text != "" {
-		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
+	if !a.Flags.JSON && answer.Text != "" {
+		if _, err := io.WriteString(a.Out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
 			return err
 		}
 	}
@@ -304,7 +296,7 @@ func askOnce(ctx context.Context, a *app, c *host.Conversation, q host.Question)
 	case answer.Stop == "time":
 		return lateError{errors.New("there was no answer in the time that --max-time allows")}
 	case answer.Stop != "end" || answer.Refused != "":
-		return errToolFailed // a notice has said why
+		return cli.ErrToolFailed // a notice has said why
 	}
 	return nil
 }
@@ -312,13 +304,13 @@ func askOnce(ctx context.Context, a *app, c *host.Conversation, q host.Question)
 // runFault sorts an error of a run for the exit code.
 func runFault(err error) error {
 	if errors.Is(err, host.ErrFull) || errors.Is(err, host.ErrEmpty) {
-		return &unansweredError{err}
+		return &cli.UnansweredError{Cause: err}
 	}
 	var e *model.Error
 	switch {
 	case !errors.As(err, &e):
 	case e.Status != 0 || isOfProvider(err):
-		err = &providerError{err}
+		err = &cli.ProviderError{Cause: err}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
 	}
@@ -331,30 +323,16 @@ func isOfProvider(err error) bool {
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// An unansweredError says why a run ended without an answer though nothing failed.
-type unansweredError struct{ cause error }
-
-func (e *unansweredError) Error() string { return e.cause.Error() }
-
-func (e *unansweredError) Unwrap() error { return e.cause }
-
 // A lateError says what was not done in its time.
 type lateError struct{ error }
 
 func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// A providerError is an error that a model's provider answered with.
-type providerError struct{ cause error }
-
-func (e *providerError) Error() string { return e.cause.Error() }
-
-func (e *providerError) Unwrap() error { return e.cause }
-
 // reporter prints what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.
-func reporter(a *app, plain *person.Plain) func(host.Event) {
-	if a.flags.json {
-		return func(e host.Event) { _ = a.printIndented(e, "") } // a reader that went away ends the program by its signal
+func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
+	if a.Flags.JSON {
+		return func(e host.Event) { _ = a.PrintIndented(e, "") } // a reader that went away ends the program by its signal
 	}
 	return func(e host.Event) {
 		for run := e.Run; e.Child != nil; e.Run = run { // a person should know the same of a sub-agent
@@ -362,7 +340,7 @@ func reporter(a *app, plain *person.Plain) func(host.Event) {
 		}
 		plain.Tell(e)
 		switch {
-		case e.Log != nil && a.launch.Verbose:
+		case e.Log != nil && a.Launch.Verbose:
 			showLog(a, mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
 		case e.Returned != nil && len(e.Returned.Media) > 0:
 			saveAll(a, e.Returned)
@@ -371,12 +349,12 @@ func reporter(a *app, plain *person.Plain) func(host.Event) {
 }
 
 // saveAll keeps what of a result is no text, and says where.
-func saveAll(a *app, r *host.Returned) {
+func saveAll(a *cli.App, r *host.Returned) {
 	for _, m := range r.Media {
 		path, err := saveMedia(a, r.Server, r.Tool, m)
 		if err != nil {
 			path = err.Error()
 		}
-		a.screen.Printf("junction: %s of %s/%s: %s\n", m.Type, r.Server, r.Tool, path)
+		a.Screen.Printf("junction: %s of %s/%s: %s\n", m.Type, r.Server, r.Tool, path)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/tui"
@@ -30,7 +31,7 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 		err = json.Unmarshal(value, &remembered)
 	}
 	if err != nil {
-		t.app.logger().Warn("tools are searched without what earlier searches found", "error", err)
+		t.app.Logger().Warn("tools are searched without what earlier searches found", "error", err)
 	}
 	t.search.Restore(remembered)
 	return nil
@@ -38,7 +39,7 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 
 // openConversations opens the stored conversations.
 func openConversations(ctx context.Context, p place.Place) (*archive.Archive, error) {
-	return kept(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
+	return cli.Kept(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }
 
 // keepSearches stores which searches found which tools, in addition to what other
@@ -59,7 +60,7 @@ func (t *chatSetup) keepSearches() {
 		return json.Marshal(fresh)
 	})
 	if err != nil {
-		t.app.logger().Warn("what searches found is not remembered", "error", err)
+		t.app.Logger().Warn("what searches found is not remembered", "error", err)
 	}
 }
 
@@ -92,11 +93,11 @@ func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 func storedFault(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
-		return usagef("there is no conversation yet; junction chat begins one")
+		return cli.Usagef("there is no conversation yet; junction chat begins one")
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
-		return usagef("%w; junction conversations list shows all", namesID(id, err))
+		return cli.Usagef("%w; junction conversations list shows all", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
-		return &usageError{Err: err}
+		return &cli.UsageError{Err: err}
 	}
 	return err
 }

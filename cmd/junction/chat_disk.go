@@ -17,7 +17,7 @@ const maxOnDisk = 1 << 20
 // folders are those whose files a card may show to the person: that --root gave to this chat, in which
 // it runs, and that the command lines of its servers name.
 func (t *chatSetup) folders() []string {
-	folders := slices.Clone(t.app.desk.Roots)
+	folders := slices.Clone(t.app.Desk.Roots)
 	if here, err := t.app.Getwd(); err == nil {
 		folders = append(folders, here)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -71,8 +72,8 @@ func TestACardComparesWithFilesOfTheFoldersAtWork(t *testing.T) {
 		filepath.Join(here, "a.txt"): "here", filepath.Join(notes, "a.txt"): "notes", filepath.Join(base, "root", "a.txt"): "root", filepath.Join(base, "else", "a.txt"): "else",
 	})
 	chdir(t, here)
-	setup := &chatSetup{app: &app{Place: placeOf(t)}}
-	setup.app.desk.Roots = []string{filepath.Join(base, "root")}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
+	setup.app.Desk.Roots = []string{filepath.Join(base, "root")}
 	setup.options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
 	read := onDisk(placeOf(t), setup.folders())
 	for folder, want := range map[string]bool{"here": true, "notes": true, "root": true, "else": false} {

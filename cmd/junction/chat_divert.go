@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/mcp"
@@ -25,7 +26,7 @@ func (t *chatSetup) divert(ui *tui.UI) (back func()) {
 			ui.Event(logged(text))
 		}
 	}()
-	restore := t.app.screen.Divert(func(text string) {
+	restore := t.app.Screen.Divert(func(text string) {
 		select {
 		case texts <- text:
 		default:
@@ -42,9 +43,9 @@ func (t *chatSetup) divert(ui *tui.UI) (back func()) {
 func logged(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
-	case strings.HasPrefix(text, levelPrefix(slog.LevelError)):
+	case strings.HasPrefix(text, cli.LevelPrefix(slog.LevelError)):
 		level = mcp.LogError
-	case strings.HasPrefix(text, levelPrefix(slog.LevelWarn)):
+	case strings.HasPrefix(text, cli.LevelPrefix(slog.LevelWarn)):
 		level = mcp.LogWarning
 	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })

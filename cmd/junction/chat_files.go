@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/picture"
@@ -143,7 +144,7 @@ func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	defer f.Close()
 	a, err := attachedContent(name, f)
 	if err != nil {
-		return a, usagef("--attach: %w", err)
+		return a, cli.Usagef("--attach: %w", err)
 	}
 	return a, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/picture"
 )
 
@@ -76,13 +77,13 @@ func TestLocalFilesAreFoundAndReadBelowTheFolderOnly(t *testing.T) {
 func TestAFileGoesAlong(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{"list.txt": "buy milk\n", "picture.png": "\x89PNG\x00"})
-	if got := runs(t, "", "chat", "-p", "add 2 and 40", "--attach", "list.txt"); got.code != exitOK || got.stdout != "42\n" {
+	if got := runs(t, "", "chat", "-p", "add 2 and 40", "--attach", "list.txt"); got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := runs(t, "", "conversations", "export", "last"); !strings.Contains(got.stdout, "[attached: list.txt]") || !strings.Contains(got.stdout, "buy milk") {
 		t.Errorf("recorded %s", got.stdout)
 	}
-	if got := runs(t, "", "chat", "-p", "x", "--attach", "picture.png"); got.code != exitUsage || !strings.Contains(got.stderr, "picture.png is not text") {
+	if got := runs(t, "", "chat", "-p", "x", "--attach", "picture.png"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, "picture.png is not text") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -136,7 +137,7 @@ func TestAPictureGoesAlong(t *testing.T) {
 	const name, url = "[attached: picture cat.png (640x480, 1 KB)]", `"image_url":{"url":"data:image/png;base64,iVBORw0KGgo`
 
 	got := runs(t, "", append([]string{"chat", "-p", "what is it?", "--attach", "cat.png", "--json", "--trace", "--trace-file", "run.svg"}, model...)...)
-	if got.code != exitOK || !strings.Contains(got.stdout, `"answered":{"text":"A cat."`) || strings.Contains(got.stdout, "iVBOR") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, `"answered":{"text":"A cat."`) || strings.Contains(got.stdout, "iVBOR") {
 		t.Errorf("%+v", got)
 	}
 	if len(sent) != 1 || !strings.Contains(sent[0], name) || !strings.Contains(sent[0], url) {
@@ -158,16 +159,16 @@ func TestAPictureGoesAlong(t *testing.T) {
 	}
 
 	got = runs(t, painted(t, 3, 4), append([]string{"chat", "--resume", "-p", "and this?", "--attach", "-"}, model...)...)
-	if got.code != exitOK || len(sent) != 2 || strings.Count(sent[1], url) != 2 || !strings.Contains(sent[1], "picture standard input (3x4, 75 bytes)") {
+	if got.code != cli.ExitOK || len(sent) != 2 || strings.Count(sent[1], url) != 2 || !strings.Contains(sent[1], "picture standard input (3x4, 75 bytes)") {
 		t.Errorf("%+v, sent %.3000q", got, sent[1:])
 	}
 	got = runs(t, "", append([]string{"chat", "--resume", "-p", "sure?"}, model...)...) // by a model that sees nothing
-	if got.code != exitOK || len(sent) != 4 || strings.Contains(sent[3], "image_url") || !strings.Contains(got.stderr, "2 pictures are not shown to the model, as its provider refused: this model does not support image input") {
+	if got.code != cli.ExitOK || len(sent) != 4 || strings.Contains(sent[3], "image_url") || !strings.Contains(got.stderr, "2 pictures are not shown to the model, as its provider refused: this model does not support image input") {
 		t.Errorf("%+v, sent %.3000q", got, sent[2:])
 	}
 	for _, attach := range []string{"bad.png", "-"} {
 		got := runs(t, painted(t, 3, 4)[:20], "chat", "-p", "x", "--attach", attach)
-		if got.code != exitUsage || !strings.Contains(got.stderr, "begins as a PNG picture, and is damaged") {
+		if got.code != cli.ExitUsage || !strings.Contains(got.stderr, "begins as a PNG picture, and is damaged") {
 			t.Errorf("%s: %+v", attach, got)
 		}
 	}

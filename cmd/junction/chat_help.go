@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// helpWidth is how many columns help takes.
-const helpWidth = 80
 
 // A flagGroup are flags that a person looks for in one place.
 type flagGroup struct {
@@ -34,7 +32,7 @@ func chatGroups() []flagGroup {
 func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 	cmd.SetUsageFunc(func(shown *cobra.Command) error {
 		if shown != cmd { // a command below it, which inherits this
-			return plainUsage(shown, helpWidth)
+			return cli.PlainUsage(shown, cli.HelpWidth)
 		}
 		var b strings.Builder
 		for _, g := range groups {
@@ -50,8 +48,8 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 					set.AddFlag(&shown)
 				}
 			}
-			b.WriteString(flagUsages(set, helpWidth) + "\n")
+			b.WriteString(cli.FlagUsages(set, cli.HelpWidth) + "\n")
 		}
-		return usage(cmd, b.String())
+		return cli.Usage(cmd, b.String())
 	})
 }

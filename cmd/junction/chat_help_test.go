@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -18,7 +19,7 @@ import (
 
 func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	t.Parallel()
-	a := &app{Place: placeOf(t)}
+	a := &cli.App{Place: placeOf(t)}
 	cmd := chatCommand(a)
 	cmd.InitDefaultHelpFlag()
 	var out strings.Builder
@@ -32,7 +33,7 @@ func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 		}
 	})
 	for line := range strings.Lines(out.String()) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > helpWidth {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > cli.HelpWidth {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
@@ -74,7 +75,7 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chatSetup{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
+	setup := &chatSetup{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
 	if err := setup.traced(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
+		greeting := (&chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}
@@ -123,7 +124,7 @@ func TestExampleIsOfAToolThatOnlyReads(t *testing.T) {
 		{"a tool that is denied", []host.ToolInfo{tool("calc", "add", host.ToolDenied, true)}, ""},
 		{"a tool of the program itself", []host.ToolInfo{tool(host.OwnServer, "add", host.ToolSent, true)}, ""},
 	} {
-		setup := &chatSetup{app: &app{Place: placeOf(t)}, options: host.Options{Model: offline.New()}}
+		setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, options: host.Options{Model: offline.New()}}
 		if got := setup.example(test.tools); got != test.want {
 			t.Errorf("%s: %q", test.name, got)
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -43,7 +44,7 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 	text, err := folderInstructions(t.app.Path("."))
 	switch {
 	case err != nil:
-		t.app.screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
+		t.app.Screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
 	case text == "", own[text]:
 	default:
 		agreed, err := t.agreed(ctx, text)
@@ -79,9 +80,9 @@ func ownInstructions(p place.Place, name string) (string, error) {
 	text, err := readInstructions(f)
 	switch {
 	case err != nil:
-		return "", usagef("--instructions %s: %w", name, err)
+		return "", cli.Usagef("--instructions %s: %w", name, err)
 	case text == "":
-		return "", usagef("--instructions %s: the file is empty", name)
+		return "", cli.Usagef("--instructions %s: the file is empty", name)
 	}
 	return text, nil
 }
@@ -132,8 +133,8 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	if agreed, known := saidBefore(t.app)[key]; known {
 		return agreed, nil
 	}
-	if t.app.person == nil {
-		t.app.screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
+	if t.app.Person == nil {
+		t.app.Screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
 		return false, nil
 	}
 	agreed, err := t.askAgreement(ctx, text)
@@ -144,13 +145,13 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 		return false, err
 	}
 	if err := changeConsents(t.app, func(said map[string]bool) { said[key] = agreed }); err != nil {
-		t.app.screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
+		t.app.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil
 }
 
 func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
-	p := t.app.person
+	p := t.app.Person
 	end, err := p.Begin(ctx)
 	if err != nil {
 		return false, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -19,9 +20,9 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	t.Helper()
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
-	a := ready(&app{Place: placeOf(t), out: screen, screen: screen})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen})
 	if typed != "" {
-		a.person = terminal.NewPerson(strings.NewReader(typed), screen)
+		a.Person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}
 	system, err := (&chatSetup{app: a, flags: &chatFlags{instructions: files}}).instructions(t.Context())
 	if err != nil {
@@ -110,7 +111,7 @@ func TestTheModelGetsTheInstructionsOfThePerson(t *testing.T) {
 	if got := runs(t, "", append(flags, "house.md")...); got.stdout != "hello\n" || !strings.Contains(body, "Answer in rhymes.") {
 		t.Errorf("%+v\n%s", got, body)
 	}
-	if got := runs(t, "", append(flags, "none.md")...); got.code != exitConnection || !strings.Contains(got.stderr, "none.md") {
+	if got := runs(t, "", append(flags, "none.md")...); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "none.md") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/tui"
@@ -46,7 +47,7 @@ func typed(t *testing.T, setup *chatSetup, session tui.Session, lines ...string)
 func TestAConversationLineByLine(t *testing.T) {
 	noState(t)
 	var answers bytes.Buffer
-	setup := &chatSetup{app: &app{Place: placeOf(t), out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
 	if err := setup.openArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +78,11 @@ func TestAConversationLineByLine(t *testing.T) {
 // Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
 func TestAnswersGoToStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	setup := &chatSetup{app: &app{Place: placeOf(t), out: terminal.NewScreen(&out)}}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out)}}
 	var o tui.Options
 	setup.plain(&o)
 	heard := 0
-	tell := setup.answersTo(setup.app.out, func(host.Event) { heard++ })
+	tell := setup.answersTo(setup.app.Out, func(host.Event) { heard++ })
 	for _, e := range []host.Event{{Notice: &host.Notice{Text: "careful"}}, {Answered: &host.Answered{Text: "**42**\n"}}, {Answered: &host.Answered{Stop: "error"}}} {
 		tell(e)
 	}
@@ -93,8 +94,8 @@ func TestAnswersGoToStandardOutput(t *testing.T) {
 func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
 		screen := terminal.NewScreen(&bytes.Buffer{})
-		a := ready(&app{Place: placeOf(t), out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(""), screen)})
-		a.desk.Screen = screen
+		a := cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)})
+		a.Desk.Screen = screen
 		cmd := chatCommand(a)
 		cmd.SetArgs([]string{"--plain", flag})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true

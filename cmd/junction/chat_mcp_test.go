@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/mcp"
@@ -180,20 +181,20 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 }
 
 func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
-	var tail stderrTail
-	c := tail.of(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
+	var tail cli.StderrTail
+	c := tail.Of(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
 	for i := range 10_000 {
 		c.Stderr(fmt.Sprintf("line %d %s", i, strings.Repeat("x", 3_000)))
 	}
-	kept := tail.lines()
+	kept := tail.Lines()
 	size := 0
 	for _, line := range kept {
 		size += len(line)
 	}
-	if size > maxStderrKept || size < maxStderrKept/2 || !strings.HasPrefix(kept[len(kept)-1], "line 9999 ") {
+	if size > cli.MaxStderrKept || size < cli.MaxStderrKept/2 || !strings.HasPrefix(kept[len(kept)-1], "line 9999 ") {
 		t.Errorf("%d lines of %d bytes are kept", len(kept), size)
 	}
-	if same := mcp.Transport(fakeTransport{}); tail.of(same, false) != same {
+	if same := mcp.Transport(fakeTransport{}); tail.Of(same, false) != same {
 		t.Error("a transport without a program is another one")
 	}
 }
@@ -219,7 +220,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := changeConsents((&app{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
+	if err := changeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
@@ -253,7 +254,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := saidBefore((&app{Place: placeOf(t)})); len(said) != 0 {
+	if said := saidBefore((&cli.App{Place: placeOf(t)})); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/injected"
@@ -77,7 +78,7 @@ func (f *modelFlags) ask(at place.Place, provider, name string) (m model.Model, 
 	}
 	p, known := providers.ByName(provider)
 	if provider != "" && !known && f.BaseURL == "" {
-		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providerNames(), ", "))
+		return nil, cli.Usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providerNames(), ", "))
 	}
 	_, key, err := f.reach(at, p)
 	if err != nil {
@@ -88,7 +89,7 @@ func (f *modelFlags) ask(at place.Place, provider, name string) (m model.Model, 
 		o.Effort = f.Effort
 	}
 	if m, err = p.New(o); err != nil {
-		return nil, &usageError{Err: fmt.Errorf("--model: %w", err)}
+		return nil, &cli.UsageError{Err: fmt.Errorf("--model: %w", err)}
 	}
 	return m, nil
 }
@@ -116,13 +117,13 @@ func (f *modelFlags) complete(provider, name string) error {
 	_, known := providers.ByName(name)
 	switch {
 	case provider == "" && f.BaseURL == "" && known:
-		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
+		return cli.Usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
 	case provider == "" && f.BaseURL == "" && strings.HasPrefix(name, "claude"):
-		return usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
+		return cli.Usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
 	case provider == "offline" && f.BaseURL == "":
-		return usagef("--model: offline is a model of its own, without a name: expected offline")
+		return cli.Usagef("--model: offline is a model of its own, without a name: expected offline")
 	case name == "":
-		return usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
+		return cli.Usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
 	}
 	return nil
 }
@@ -134,7 +135,7 @@ func (f *modelFlags) prices() (model.Price, error) {
 	case 2:
 		return model.Price{Input: f.Price[0], Output: f.Price[1], Free: f.Price[0] == 0 && f.Price[1] == 0}, nil
 	}
-	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
+	return model.Price{}, cli.Usagef("--price: expected IN,OUT, such as 3,15")
 }
 
 // providerNames are the names of those that are known.
@@ -193,9 +194,9 @@ func (f *modelFlags) checkEffort(provider string) error {
 	switch {
 	case f.Effort == "":
 	case !slices.Contains(efforts(), f.Effort):
-		return usagef("--effort: expected one of %s, got %q", strings.Join(efforts(), ", "), f.Effort)
+		return cli.Usagef("--effort: expected one of %s, got %q", strings.Join(efforts(), ", "), f.Effort)
 	case !hasEffort(provider):
-		return usagef("--effort: %s takes none", provider)
+		return cli.Usagef("--effort: %s takes none", provider)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/model/providers"
 )
 
@@ -30,7 +31,7 @@ func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, "", append([]string{"chat", "everything", "-p", "hello"}, test.flags...)...)
-			if got.code != exitProtocol || !strings.Contains(got.stderr, test.want) || strings.Contains(got.stderr, "sk-0123") {
+			if got.code != cli.ExitProtocol || !strings.Contains(got.stderr, test.want) || strings.Contains(got.stderr, "sk-0123") {
 				t.Errorf("exit code %d, stderr %s\nwant %q", got.code, got.stderr, test.want)
 			}
 		})
@@ -53,19 +54,19 @@ func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
 		}))
 		for _, name := range []string{"m", "openai:m", "responses:m", "anthropic:m", "ollama:m"} {
 			got := runs(t, "", "chat", "everything", "-p", "hello", "--model", name, "--base-url", endpoint.URL, "--key-env", "KEY", "--no-save")
-			if got.code != exitProtocol || !strings.Contains(got.stderr, "the provider does not have this model") {
+			if got.code != cli.ExitProtocol || !strings.Contains(got.stderr, "the provider does not have this model") {
 				t.Errorf("%s with status %d: exit code %d, %s", name, status, got.code, got.stderr)
 			}
 		}
 		endpoint.Close()
 	}
-	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, exitUsage, "", "offline is a model of its own, without a name")
+	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, cli.ExitUsage, "", "offline is a model of its own, without a name")
 }
 
 func TestTheEndOfATracedChatIsNoError(t *testing.T) {
 	noState(t)
 	got := runs(t, "", "chat", "everything", "-p", "add 2 and 40", "--trace")
-	if got.code != exitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {
 		t.Errorf("exit code %d, %s", got.code, got.stderr)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/providers"
 )
@@ -201,7 +202,7 @@ func TestAnEffortThatCannotBeAskedForIsRefused(t *testing.T) {
 		"expected one of default, low, medium, high": {"--model", "ollama:x", "--effort", "huge"},
 		"deepseek takes none":                        {"--model", "deepseek:x", "--effort", "low"},
 	} {
-		if got := runs(t, "", append([]string{"chat", "-p", "x"}, flags...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
+		if got := runs(t, "", append([]string{"chat", "-p", "x"}, flags...)...); got.code != cli.ExitUsage || !strings.Contains(got.stderr, want) {
 			t.Errorf("%+v", got)
 		}
 	}

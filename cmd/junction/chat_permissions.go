@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -243,9 +244,9 @@ func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
 }
 
 // projectPermissions are what the person said of the project's servers and instructions.
-func projectPermissions(a *app) (all []tui.Permission) {
+func projectPermissions(a *cli.App) (all []tui.Permission) {
 	said := saidBefore(a)
-	for _, e := range a.ofProject {
+	for _, e := range a.OfProject {
 		agreed, known := said[consentKey(a, e)]
 		if !known {
 			continue
@@ -254,8 +255,8 @@ func projectPermissions(a *app) (all []tui.Permission) {
 		if !agreed {
 			what = "do not start server"
 		}
-		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: a.Short(e.definition.Source), Undo: func(context.Context) (string, error) {
-			return "you are asked about server " + e.name + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, consentKey(a, e)) })
+		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.Name), Where: a.Short(e.Definition.Source), Undo: func(context.Context) (string, error) {
+			return "you are asked about server " + e.Name + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, consentKey(a, e)) })
 		}})
 	}
 	text, err := folderInstructions(a.Path("."))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
@@ -22,7 +23,7 @@ func (withoutServers) Servers() []host.ServerTools { return nil }
 
 func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})
-	setup := &chatSetup{app: &app{Place: placeOf(t)}}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
 	setup.options.Servers = []host.Server{{Name: "odd@" + hash}}
 	for _, test := range []struct{ about, name, want string }{
 		{"a name alone", "files", "files"},

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -20,8 +21,8 @@ const pipeTime = 5 * time.Second
 
 // piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
 // brings nothing, or is read for something else.
-func piped(ctx context.Context, a *app, f *chatFlags) ([]host.Attachment, error) {
-	if f.prompt == "" || f.prompt == "-" || slices.Contains(f.attach, "-") || !isPiped(a.stdin) {
+func piped(ctx context.Context, a *cli.App, f *chatFlags) ([]host.Attachment, error) {
+	if f.prompt == "" || f.prompt == "-" || slices.Contains(f.attach, "-") || !isPiped(a.Stdin) {
 		return nil, nil
 	}
 	data, err := readPiped(ctx, a)
@@ -31,9 +32,9 @@ func piped(ctx context.Context, a *app, f *chatFlags) ([]host.Attachment, error)
 	const without = "; with < /dev/null the question goes without it"
 	attached, err := attachable("standard input", data)
 	if err != nil {
-		return nil, usagef("%w"+without, err)
+		return nil, cli.Usagef("%w"+without, err)
 	}
-	a.screen.Printf("junction: standard input goes along with the question, %d bytes"+without+"\n", len(data))
+	a.Screen.Printf("junction: standard input goes along with the question, %d bytes"+without+"\n", len(data))
 	return []host.Attachment{attached}, nil
 }
 
@@ -49,15 +50,15 @@ func isPiped(in io.Reader) bool {
 
 // readPiped reads standard input to its end. Where nothing comes in pipeTime it goes on without, unless somebody
 // at the terminal can end the wait. A read cannot be interrupted: one that is given up ends with the process.
-func readPiped(ctx context.Context, a *app) ([]byte, error) {
+func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 	var data []byte
 	began, over := make(chan struct{}), make(chan error, 1)
 	go func() {
-		in := bufio.NewReader(a.stdin)
+		in := bufio.NewReader(a.Stdin)
 		_, err := in.Peek(1)
 		if err == nil {
 			close(began)
-			data, err = readLimited(in, "standard input")
+			data, err = cli.ReadLimited(in, "standard input")
 		} else if errors.Is(err, io.EOF) {
 			err = nil
 		}
@@ -72,11 +73,11 @@ func readPiped(ctx context.Context, a *app) ([]byte, error) {
 		return nil, context.Cause(ctx)
 	case <-began:
 	case <-late.C:
-		if !a.screen.Terminal() {
-			a.screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", pipeTime)
+		if !a.Screen.Terminal() {
+			a.Screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", pipeTime)
 			return nil, nil
 		}
-		a.screen.Printf("junction: waiting for standard input, which is no terminal; Ctrl-C ends this, and < /dev/null leaves it out\n")
+		a.Screen.Printf("junction: waiting for standard input, which is no terminal; Ctrl-C ends this, and < /dev/null leaves it out\n")
 	}
 	select {
 	case err := <-over:

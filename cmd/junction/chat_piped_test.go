@@ -10,13 +10,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestWhatIsPipedGoesAlongWithTheQuestion(t *testing.T) {
 	noState(t)
 	got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40")
-	if got.code != exitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "standard input goes along with the question, 9 bytes; with < /dev/null") {
+	if got.code != cli.ExitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "standard input goes along with the question, 9 bytes; with < /dev/null") {
 		t.Errorf("%+v", got)
 	}
 	if got := runs(t, "", "conversations", "export", "last"); !strings.Contains(got.stdout, "[attached: standard input]") || !strings.Contains(got.stdout, "buy milk") {
@@ -43,7 +44,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		in, writer := io.Pipe()
 		defer writer.Close()
 		var stderr strings.Builder
-		a, began := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(&stderr)}), time.Now()
+		a, began := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(&stderr)}), time.Now()
 		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
 		if took := time.Since(began); err != nil || got != nil || took != pipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
@@ -60,7 +61,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			_, _ = writer.Write([]byte("two\n"))
 			writer.Close()
 		}()
-		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
+		a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(io.Discard)})
 		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
@@ -74,7 +75,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		defer writer.Close()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
-		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
+		a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(io.Discard)})
 		if _, err := piped(ctx, a, &chatFlags{prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -74,10 +75,10 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 		return nil
 	}
 	if f.resume != "" && f.fork != "" {
-		return usagef("--resume and --fork exclude each other")
+		return cli.Usagef("--resume and --fork exclude each other")
 	}
 	if t.archive == nil {
-		return usagef("--resume and --fork need the stored conversations, without --no-save")
+		return cli.Usagef("--resume and --fork need the stored conversations, without --no-save")
 	}
 	t.wantsLast = f.resume == archive.Last
 	id := &f.resume
@@ -123,7 +124,7 @@ func (t *chatSetup) last(ctx context.Context) (archive.Meta, error) {
 		}
 	}
 	if err == nil {
-		err = usagef("in this folder there is no conversation to go on with; junction conversations list shows those of others, and --resume=ID goes on with one")
+		err = cli.Usagef("in this folder there is no conversation to go on with; junction conversations list shows those of others, and --resume=ID goes on with one")
 	}
 	return archive.Meta{}, err
 }

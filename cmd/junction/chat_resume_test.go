@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -19,8 +20,8 @@ func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 	var sent []string
 	base := provider(t, &sent).URL + "/v1"
 	chdir(t, t.TempDir())
-	runs(t, "", "chat", "--model", "ollama:a", "--base-url", base, "--key-env", "MINE", "-p", "first", "filesystem").expect(t, exitOK, "hello", "")
-	runs(t, "", "chat", "--resume", "-p", "second").expect(t, exitOK, "hello", "")
+	runs(t, "", "chat", "--model", "ollama:a", "--base-url", base, "--key-env", "MINE", "-p", "first", "filesystem").expect(t, cli.ExitOK, "hello", "")
+	runs(t, "", "chat", "--resume", "-p", "second").expect(t, cli.ExitOK, "hello", "")
 	last := sent[len(sent)-1]
 	if !strings.Contains(last, "key-of-mine") || !strings.Contains(last, `"model":"a"`) || !strings.Contains(last, "first") || !strings.Contains(last, "second") {
 		t.Errorf("asked %s", last)
@@ -28,9 +29,9 @@ func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 	if !strings.Contains(last, "filesystem__") || strings.Contains(last, "everything__") {
 		t.Errorf("with the tools of other servers: %s", last)
 	}
-	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, exitOK, "42", "")
+	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, cli.ExitOK, "42", "")
 	chdir(t, t.TempDir())
-	runs(t, "", "chat", "--resume", "-p", "third").expect(t, exitUsage, "", "in this folder there is no conversation to go on with")
+	runs(t, "", "chat", "--resume", "-p", "third").expect(t, cli.ExitUsage, "", "in this folder there is no conversation to go on with")
 }
 
 func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
@@ -40,7 +41,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chatSetup{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
+	setup := &chatSetup{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
 	if setup.search, err = setup.flags.search.open(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		{[]string{"files", "https://user:secret@example.com/mcp"}, nil, " https://user:secret@example.com/mcp", ""},
 		{[]string{"files"}, []string{"npx", "-y", "a server"}, ` files -- npx -y "a server"`, ""},
 	} {
-		setup := &chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{}, names: test.names, line: test.line}
+		setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{}, names: test.names, line: test.line}
 		if got := setup.unkept(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
@@ -93,5 +94,5 @@ func TestAFileThatAQuestionOnTheCommandLineNamesIsSaidNotToGoAlong(t *testing.T)
 	if err := os.WriteFile(in(t, "notes.txt"), []byte("milk"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, exitOK, "see @notes.txt", "@notes.txt is only a text here; --attach notes.txt has the file go along")
+	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, cli.ExitOK, "see @notes.txt", "@notes.txt is only a text here; --attach notes.txt has the file go along")
 }

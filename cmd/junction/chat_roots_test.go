@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -88,7 +89,7 @@ func TestAServerThatAsksAtItsStartGetsTheRoots(t *testing.T) {
 			folder := t.TempDir()
 			url := asksForRoots(t, listsLater)
 			got := runs(t, "", "chat", url, "--root", folder, "--trust", host.ServerName(url), "-p", "folders")
-			if got.code != exitOK || !strings.Contains(got.stdout, filepath.ToSlash(folder)) {
+			if got.code != cli.ExitOK || !strings.Contains(got.stdout, filepath.ToSlash(folder)) {
 				t.Errorf("%+v", got)
 			}
 		})

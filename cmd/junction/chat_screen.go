@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
@@ -40,15 +41,15 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	}
 	ui, err := tui.New(options)
 	if err != nil {
-		return &usageError{Err: err}
+		return &cli.UsageError{Err: err}
 	}
 	t.back = t.divert(ui)
 	if t.flags.plain {
-		t.app.stops.set(ui.Interrupt)
+		t.app.Stops.Set(ui.Interrupt)
 	}
 	tell := ui.Event
 	if options.Out != nil {
-		tell = t.answersTo(t.app.out, tell)
+		tell = t.answersTo(t.app.Out, tell)
 	}
 	if err := t.open(ui, tell); err != nil {
 		return err
@@ -74,11 +75,11 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
 		_, now := models.now()
 		if e := t.archive.SetSetup(ctx, saved.ID, t.start(now)); e != nil {
-			t.app.logger().Debug("the conversation goes on with the model that it began with", "error", e)
+			t.app.Logger().Debug("the conversation goes on with the model that it began with", "error", e)
 		}
 		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.unkept() + "\n"
 	}
-	return orderly(ctx, err)
+	return cli.Orderly(ctx, err)
 }
 
 // console opens the console in the person's browser, if there is one, and returns a link to it.
@@ -91,7 +92,7 @@ func (t *chatSetup) console(ctx context.Context) (string, error) {
 func (t *chatSetup) plain(o *tui.Options) {
 	o.Plain = true
 	o.Greeting = strings.TrimSpace(o.Greeting + "\n\nAsk something; /help lists commands, Ctrl+D leaves.")
-	if !t.app.out.Terminal() {
+	if !t.app.Out.Terminal() {
 		o.Out = os.Stderr
 	}
 }
@@ -132,13 +133,13 @@ func (t *chatSetup) rememberLine(line string) {
 		return json.Marshal(lines[max(0, len(lines)-maxHistory):])
 	})
 	if err != nil {
-		t.app.logger().Debug("the line is not remembered", "error", err)
+		t.app.Logger().Debug("the line is not remembered", "error", err)
 	}
 }
 
 // saveMedia keeps an image, a sound or a file of a result in the current folder's
 // junction-media, which nobody else can read, and returns where.
-func saveMedia(a *app, server, tool string, m model.Media) (string, error) {
+func saveMedia(a *cli.App, server, tool string, m model.Media) (string, error) {
 	folder := a.Path("junction-media")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
 func TestWhatIsTypedIsRememberedWithinBounds(t *testing.T) {
 	noState(t)
-	setup := &chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{}, search: toolsearch.New(toolsearch.Options{})}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{}, search: toolsearch.New(toolsearch.Options{})}
 	if err := setup.openArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}

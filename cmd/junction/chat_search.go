@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/toolsearch"
 	"github.com/junction-mcp/junction/toolsearch/embeddings"
@@ -26,7 +27,7 @@ func (f *searchFlags) define(flags *pflag.FlagSet) {
 func (f *searchFlags) open(p place.Place) (*toolsearch.Index, error) {
 	if f.url == "" {
 		if f.model+f.keyEnv != "" {
-			return nil, usagef("--embeddings-model and --embeddings-key-env need --embeddings")
+			return nil, cli.Usagef("--embeddings-model and --embeddings-key-env need --embeddings")
 		}
 		return toolsearch.New(toolsearch.Options{}), nil
 	}
@@ -38,7 +39,7 @@ func (f *searchFlags) open(p place.Place) (*toolsearch.Index, error) {
 	}
 	client, err := embeddings.New(o)
 	if err != nil {
-		return nil, &usageError{Err: err}
+		return nil, &cli.UsageError{Err: err}
 	}
 	return toolsearch.New(toolsearch.Options{Embedder: client}), nil
 }

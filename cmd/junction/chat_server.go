@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
@@ -18,7 +19,7 @@ import (
 // addServer adds a server that is connected to, and again when the connection was lost.
 // command identifies it to the host; own reports whether the user gave it its name.
 func (t *chatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
-	kept := new(stderrTail)
+	kept := new(cli.StderrTail)
 	var connected atomic.Pointer[config.Server]
 	dial := func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
 		target, err := resolve(ctx)
@@ -31,18 +32,18 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 			o.Middleware = append(o.Middleware, t.options.Middleware(name))
 		}
 		connected.Store(target.Server)
-		client, err := mcp.DialWith(ctx, kept.of(target.Transport, false), o)
+		client, err := mcp.DialWith(ctx, kept.Of(target.Transport, false), o)
 		return client, remedied(t.app, target, err)
 	}
 	err := t.gateway.Add(name, gateway.Upstream{Dial: dial, OnRead: func(d *definitions.Definitions) {
-		t.app.keep(connected.Load(), declared(host.Capabilities()), d)
+		t.app.Keep(connected.Load(), cli.Declared(host.Capabilities()), d)
 	}})
 	if err != nil {
 		return err
 	}
 	t.ownNames[name] = own
 	t.options.Servers = append(t.options.Servers, host.Server{
-		Name: name, Origin: command, Stderr: kept.lines,
+		Name: name, Origin: command, Stderr: kept.Lines,
 		Trusted: vouches(t.flags.trust, name, command, true) || vouches(t.rules.trusted, name, command, own),
 		Public:  vouches(t.rules.public, name, command, own),
 		Local:   isLocal(command),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
@@ -24,7 +25,7 @@ import (
 
 // A chatSetup is what a chat needs: the model, the servers, the rules and what is stored.
 type chatSetup struct {
-	app        *app
+	app        *cli.App
 	flags      *chatFlags
 	options    host.Options
 	search     *toolsearch.Index
@@ -46,11 +47,11 @@ type chatSetup struct {
 
 // setUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
-func setUpChat(ctx context.Context, a *app, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
+func setUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
 	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}, names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
-			return nil, usagef(`after "--" stands the command of a server`)
+			return nil, cli.Usagef(`after "--" stands the command of a server`)
 		}
 		t.names, t.line = args[:dash], args[dash:]
 	}
@@ -78,7 +79,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
-		return usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
+		return cli.Usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
 	if t.rules, err = readRulebook(a, f.policy); err != nil {
 		return err
@@ -86,10 +87,10 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if t.rules.Policy, err = asksWhereHidden(t.rules.Policy); err != nil {
 		return err
 	}
-	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
-	if a.traffic != nil {
+	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.Logger()}
+	if a.Traffic != nil {
 		t.options.Noter = func(server, method, name string) mcp.Noter {
-			return a.traffic.Calling(chatClient, server, method, name)
+			return a.Traffic.Calling(chatClient, server, method, name)
 		}
 	}
 	if err := t.writesRules(ctx); err != nil {
@@ -98,14 +99,14 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return err
 	}
-	if t.options.Pins, err = pins(t.app.Place); err != nil {
+	if t.options.Pins, err = cli.Pins(t.app.Place); err != nil {
 		return err
 	}
 	if t.options.System, err = t.instructions(ctx); err != nil {
 		return err
 	}
 	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(t.app.Place, time.Now()))
-	if t.options.Roots, err = a.desk.Folders(); err != nil {
+	if t.options.Roots, err = a.Desk.Folders(); err != nil {
 		return err
 	}
 	if err := t.traced(); err != nil {
@@ -113,7 +114,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	}
 	t.options.Tools = t.ownTools()
 	// What a server asks outside of calls, the host is asked at once: some want the roots before they list their tools.
-	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.logger()})
+	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.Logger()})
 	t.options.Gateway = t.gateway
 	if err := t.addServers(ctx); err != nil {
 		return err
@@ -147,7 +148,7 @@ func (t *chatSetup) warnUnknown(flag string, names []string) {
 		if slices.Contains(here, name) {
 			continue
 		}
-		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), orMeant(nearest.Name(name, here)))
+		t.app.Screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), cli.OrMeant(nearest.Name(name, here)))
 	}
 }
 
@@ -157,13 +158,13 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	for _, pair := range allow {
 		server, tool, found := strings.Cut(pair, "/")
 		if !found || server == "" || tool == "" {
-			return nil, usagef("--allow: expected SERVER/TOOL, got %q", pair)
+			return nil, cli.Usagef("--allow: expected SERVER/TOOL, got %q", pair)
 		}
 		more = append(more, policy.Rule{Name: "--allow " + pair, Effect: policy.Allow, Server: server, Tool: tool, Source: person.CommandLine})
 	}
 	rules, err := rules.With(more...)
 	if err != nil {
-		return nil, usagef("--allow: %w", err)
+		return nil, cli.Usagef("--allow: %w", err)
 	}
 	return rules, nil
 }
@@ -191,7 +192,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		return err
 	}
 	if t.line != nil {
-		target, err := t.app.launch.Command(t.line[0], t.line[1:])
+		target, err := t.app.Launch.Command(t.line[0], t.line[1:])
 		if err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		return err
 	}
 	reportProblems(t.app, set)
-	entries = slices.DeleteFunc(withoutSelf(ctx, t.app, entries, nil), entry.isDisabled)
+	entries = slices.DeleteFunc(withoutSelf(ctx, t.app, entries, nil), cli.Entry.IsDisabled)
 	faults := consents(ctx, t.app, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
@@ -226,7 +227,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		}
 	}
 	for _, line := range notStarted(faults) {
-		t.app.screen.Printf("junction: %s\n", line)
+		t.app.Screen.Printf("junction: %s\n", line)
 	}
 	return nil
 }
@@ -277,35 +278,35 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 }
 
 // addConsented adds a server that may be started.
-func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
-	if e.definition == nil {
+func (t *chatSetup) addConsented(ctx context.Context, e cli.Entry) error {
+	if e.Definition == nil {
 		var o shipping
-		if e.name == "filesystem" {
-			o.roots = t.app.desk.Roots
+		if e.Name == "filesystem" {
+			o.roots = t.app.Desk.Roots
 		}
-		h, err := within(ctx, t.app, e.name, o)
+		h, err := within(ctx, t.app, e.Name, o)
 		if err != nil {
 			return err
 		}
-		if r := t.app.launch.Recorder; r != nil {
-			h = r.Middleware(e.name)(h)
+		if r := t.app.Launch.Recorder; r != nil {
+			h = r.Middleware(e.Name)(h)
 		}
-		t.options.Servers = append(t.options.Servers, host.Server{Name: e.name, Handler: h, Trusted: true})
+		t.options.Servers = append(t.options.Servers, host.Server{Name: e.Name, Handler: h, Trusted: true})
 		return nil
 	}
 	if err := reserved(e); err != nil {
 		return err
 	}
 	askInputs(ctx, t.app, e)
-	command := e.command()
+	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := resolve(ctx, t.app, e)
-		if err == nil && !slices.Equal(e.commandOf(target.Server.Hash()), command) {
-			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)
+		if err == nil && !slices.Equal(e.CommandOf(target.Server.Hash()), command) {
+			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
 		}
 		return target, err
 	}
-	return t.addServer(e.name, command, !e.ofProject(), resolve)
+	return t.addServer(e.Name, command, !e.OfProject(), resolve)
 }
 
 func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
@@ -317,7 +318,7 @@ func (t *chatSetup) close() error {
 	if t.back != nil {
 		defer func() {
 			t.back()
-			t.app.screen.Printf("%s", t.farewell)
+			t.app.Screen.Printf("%s", t.farewell)
 		}()
 	}
 	var errs []error

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/mcp"
@@ -165,7 +166,7 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 
 			args = append(args, "--resume")
 			got := runs(t, "", append(args, "-p", "is it there?")...)
-			if got.code != exitOK || got.stdout != "So it is.\n" || !strings.Contains(got.stderr, "works/dig: task 1: it is waited for") {
+			if got.code != cli.ExitOK || got.stdout != "So it is.\n" || !strings.Contains(got.stderr, "works/dig: task 1: it is waited for") {
 				t.Errorf("while it runs: %+v", got)
 			}
 			if strings.Count(last(), "It went on as task 1 of its server") != 1 || strings.Contains(last(), "a pot of gold") {
@@ -181,11 +182,11 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 				t.Fatal(err)
 			}
 			got = runs(t, "", append(args, "-p", "what was found?")...)
-			if got.code != exitOK || got.stdout != "It is gold.\n" || strings.Count(got.stderr, "works/dig: task 1 is over: a pot of gold") != 1 {
+			if got.code != cli.ExitOK || got.stdout != "It is gold.\n" || strings.Count(got.stderr, "works/dig: task 1 is over: a pot of gold") != 1 {
 				t.Errorf("when it was over: %+v", got)
 			}
 			got = runs(t, "", append(args, "-p", "is that all?")...)
-			if got.code != exitOK || strings.Contains(got.stderr, "task 1") {
+			if got.code != cli.ExitOK || strings.Contains(got.stderr, "task 1") {
 				t.Errorf("after that: %+v", got)
 			}
 			if asked := last(); strings.Count(asked, "went on as task 1 is over") != 1 || strings.Count(asked, "a pot of gold") != 1 {

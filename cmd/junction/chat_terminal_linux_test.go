@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // Who types into a terminal and sends standard error elsewhere gets a reason, and does not wait before nothing.
@@ -16,7 +18,7 @@ func TestAConversationWithoutAScreenIsRefused(t *testing.T) {
 	}
 	defer keyboard.Close()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), placeOf(t), []string{"chat", "--model", "offline"}, keyboard, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "standard error") {
+	if code := run(t.Context(), placeOf(t), []string{"chat", "--model", "offline"}, keyboard, &stdout, &stderr); code != cli.ExitUsage || !strings.Contains(stderr.String(), "standard error") {
 		t.Errorf("it ends with %d: %s%s", code, &stdout, &stderr)
 	}
 }

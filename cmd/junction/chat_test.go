@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/model"
@@ -42,44 +43,44 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"a question on the command line", "", []string{"-p", "add 2 and 40"}, exitOK, "42\n", ""},
-		{"a question on standard input", "add 2 and 40\n", nil, exitOK, "42\n", ""},
-		{"a question on standard input that is asked for", "add 1 and 1", []string{"-p", "-"}, exitOK, "2\n", ""},
-		{"a server that is named", "", []string{"everything", "-p", "add 2 and 40"}, exitOK, "42\n", ""},
-		{"a file is read", "", []string{"-p", "read-file path=note.txt"}, exitOK, "buy milk", ""},
-		{"nobody is there to allow what writes", "", []string{"-p", "delete name=x"}, exitToolFailed, "", "(--allow 'everything/delete' allows it in advance)"},
-		{"what writes was allowed in advance", "", []string{"-p", "delete name=x", "--allow", "everything/delete"}, exitOK, "x", ""},
-		{"a form is declined where nobody is", "", []string{"everything", "-p", "ask"}, exitOK, "declined", ""},
-		{"a form is answered by a flag", "", []string{"everything", "-p", "ask-twice", "--elicit", "cancel"}, exitOK, "", ""},
-		{"a server that is trusted is not there", "", []string{"-p", "add 2 and 40", "--trust", "everthing"}, exitOK, "42\n", "--trust everthing: there is no such server here (there are: everything, filesystem)"},
-		{"an empty question", "", []string{"-p", " "}, exitUsage, "", "the question is empty"},
-		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, exitConnection, "", `no server is called "nowhere"`},
-		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},
-		{"a provider without a model", "", []string{"-p", "x", "--model", "ollama"}, exitUsage, "", "ollama is a provider: expected ollama:NAME"},
-		{"a model without a name", "", []string{"-p", "x", "--model", "ollama:"}, exitUsage, "", "expected PROVIDER:NAME"},
-		{"a server that is named and does not start", "", []string{"-p", "x", "--", "no-such-program"}, exitConnection, "", "no-such-program"},
-		{"a server that is named and does not answer", "", []string{"-p", "x", "--", "sh", "-c", "exit 3"}, exitConnection, "", "status 3"},
-		{"a junction up that does not run", "", []string{"-p", "x", "--up=http://127.0.0.1:1/mcp"}, exitConnection, "", "connection refused"},
-		{"one server that answers of two that are named", "", []string{"-p", "add 2 and 40", "everything", "http://127.0.0.1:1/mcp"}, exitOK, "42\n", "connection refused"},
-		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
-		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "is the model's server running?"},
-		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, exitTimeout, "", "there was no answer in the time that --max-time allows"},
-		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, exitUsage, "", "are not negative"},
-		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
-		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, exitConnection, "", "--trace-file: open none/run.svg"},
-		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", `--attach: there is no file "nothing"`},
-		{"a question and an attachment that both are standard input", "x", []string{"-p", "-", "--attach", "-"}, exitUsage, "", "would both read standard input"},
-		{"a theme without a screen", "", []string{"-p", "x", "--theme", "foo"}, exitUsage, "", "--theme is for the colours of the screen"},
-		{"a limit of costs without a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5"}, exitUsage, "", "the price of mock-1 is not known; give it with --price IN,OUT"},
-		{"a limit of costs with a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5", "--price", "0,0"}, exitConnection, "", "is the model's server running?"},
-		{"a limit of costs of what costs nothing", "", []string{"-p", "add 2 and 40", "--max-cost", "0.5"}, exitOK, "42\n", ""},
-		{"a model without its provider", "", []string{"-p", "x", "--model", "claude-sonnet-4-5"}, exitUsage, "", "expected anthropic:claude-sonnet-4-5"},
-		{"standard input without a question", "x", []string{"--attach", "-"}, exitUsage, "", "give one with -p"},
-		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "not text in UTF-8"},
-		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "is empty"},
-		{"a rule that is not valid", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
-		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, exitUsage, "", "nope"},
-		{"a conversation that cannot be resumed", "", []string{"-p", "x", "--resume", "--no-save"}, exitUsage, "", "--no-save"},
+		{"a question on the command line", "", []string{"-p", "add 2 and 40"}, cli.ExitOK, "42\n", ""},
+		{"a question on standard input", "add 2 and 40\n", nil, cli.ExitOK, "42\n", ""},
+		{"a question on standard input that is asked for", "add 1 and 1", []string{"-p", "-"}, cli.ExitOK, "2\n", ""},
+		{"a server that is named", "", []string{"everything", "-p", "add 2 and 40"}, cli.ExitOK, "42\n", ""},
+		{"a file is read", "", []string{"-p", "read-file path=note.txt"}, cli.ExitOK, "buy milk", ""},
+		{"nobody is there to allow what writes", "", []string{"-p", "delete name=x"}, cli.ExitToolFailed, "", "(--allow 'everything/delete' allows it in advance)"},
+		{"what writes was allowed in advance", "", []string{"-p", "delete name=x", "--allow", "everything/delete"}, cli.ExitOK, "x", ""},
+		{"a form is declined where nobody is", "", []string{"everything", "-p", "ask"}, cli.ExitOK, "declined", ""},
+		{"a form is answered by a flag", "", []string{"everything", "-p", "ask-twice", "--elicit", "cancel"}, cli.ExitOK, "", ""},
+		{"a server that is trusted is not there", "", []string{"-p", "add 2 and 40", "--trust", "everthing"}, cli.ExitOK, "42\n", "--trust everthing: there is no such server here (there are: everything, filesystem)"},
+		{"an empty question", "", []string{"-p", " "}, cli.ExitUsage, "", "the question is empty"},
+		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, cli.ExitConnection, "", `no server is called "nowhere"`},
+		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, cli.ExitUsage, "", `no provider is called "acme"`},
+		{"a provider without a model", "", []string{"-p", "x", "--model", "ollama"}, cli.ExitUsage, "", "ollama is a provider: expected ollama:NAME"},
+		{"a model without a name", "", []string{"-p", "x", "--model", "ollama:"}, cli.ExitUsage, "", "expected PROVIDER:NAME"},
+		{"a server that is named and does not start", "", []string{"-p", "x", "--", "no-such-program"}, cli.ExitConnection, "", "no-such-program"},
+		{"a server that is named and does not answer", "", []string{"-p", "x", "--", "sh", "-c", "exit 3"}, cli.ExitConnection, "", "status 3"},
+		{"a junction up that does not run", "", []string{"-p", "x", "--up=http://127.0.0.1:1/mcp"}, cli.ExitConnection, "", "connection refused"},
+		{"one server that answers of two that are named", "", []string{"-p", "add 2 and 40", "everything", "http://127.0.0.1:1/mcp"}, cli.ExitOK, "42\n", "connection refused"},
+		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, cli.ExitConnection, "", "set ANTHROPIC_API_KEY"},
+		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, cli.ExitConnection, "", "is the model's server running?"},
+		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, cli.ExitTimeout, "", "there was no answer in the time that --max-time allows"},
+		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, cli.ExitUsage, "", "are not negative"},
+		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, cli.ExitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
+		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, cli.ExitConnection, "", "--trace-file: open none/run.svg"},
+		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, cli.ExitUsage, "", `--attach: there is no file "nothing"`},
+		{"a question and an attachment that both are standard input", "x", []string{"-p", "-", "--attach", "-"}, cli.ExitUsage, "", "would both read standard input"},
+		{"a theme without a screen", "", []string{"-p", "x", "--theme", "foo"}, cli.ExitUsage, "", "--theme is for the colours of the screen"},
+		{"a limit of costs without a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5"}, cli.ExitUsage, "", "the price of mock-1 is not known; give it with --price IN,OUT"},
+		{"a limit of costs with a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5", "--price", "0,0"}, cli.ExitConnection, "", "is the model's server running?"},
+		{"a limit of costs of what costs nothing", "", []string{"-p", "add 2 and 40", "--max-cost", "0.5"}, cli.ExitOK, "42\n", ""},
+		{"a model without its provider", "", []string{"-p", "x", "--model", "claude-sonnet-4-5"}, cli.ExitUsage, "", "expected anthropic:claude-sonnet-4-5"},
+		{"standard input without a question", "x", []string{"--attach", "-"}, cli.ExitUsage, "", "give one with -p"},
+		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, cli.ExitUsage, "", "not text in UTF-8"},
+		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, cli.ExitUsage, "", "is empty"},
+		{"a rule that is not valid", "", []string{"-p", "x", "--allow", "delete"}, cli.ExitUsage, "", "--allow: expected SERVER/TOOL"},
+		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, cli.ExitUsage, "", "nope"},
+		{"a conversation that cannot be resumed", "", []string{"-p", "x", "--resume", "--no-save"}, cli.ExitUsage, "", "--no-save"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, test.stdin, append([]string{"chat"}, test.args...)...)
@@ -97,7 +98,7 @@ func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "chat", "off", "-p", "x", "--config", "servers.json")
-	if got.code != exitConnection || !strings.Contains(got.stderr, `"off" is disabled in `) || strings.Contains(got.stderr, `"on"`) {
+	if got.code != cli.ExitConnection || !strings.Contains(got.stderr, `"off" is disabled in `) || strings.Contains(got.stderr, `"on"`) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -105,7 +106,7 @@ func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
 func TestChatTellsItsSevenSteps(t *testing.T) {
 	noState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
-	if got.code != exitOK || got.stdout != "42\n" {
+	if got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Fatalf("exit code %d, stdout %q", got.code, got.stdout)
 	}
 	at := 0
@@ -162,7 +163,7 @@ func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
 	defer endpoint.Close()
 	for name, flags := range map[string][]string{"with nothing": nil, "window": {"--window", "500"}} {
 		got := runs(t, "", append([]string{"chat", "everything", "--json", "-p", "hello", "--model", "m", "--base-url", endpoint.URL + "/v1"}, flags...)...)
-		if got.code != exitToolFailed || !strings.Contains(got.stderr, name) || !strings.Contains(got.stdout, `{"error":{"message":"the `) {
+		if got.code != cli.ExitToolFailed || !strings.Contains(got.stderr, name) || !strings.Contains(got.stdout, `{"error":{"message":"the `) {
 			t.Errorf("%s: exit code %d, stderr %s\nstdout %.2000s", name, got.code, got.stderr, got.stdout)
 		}
 	}
@@ -172,12 +173,12 @@ func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
 func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 	noState(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(errInterrupted) }}
+	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(cli.ErrInterrupted) }}
 	code := run(ctx, placeOf(t), []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
-	if code != exitInterrupted || !strings.HasSuffix(stdout.String(), `{"error":{"message":"interrupted"}}`+"\n") {
+	if code != cli.ExitInterrupted || !strings.HasSuffix(stdout.String(), `{"error":{"message":"interrupted"}}`+"\n") {
 		t.Fatalf("exit code %d, stdout %s", code, stdout.String())
 	}
-	if got := runs(t, "", "chat", "-p", "add 2 and 40", "--resume"); got.code != exitOK || got.stdout != "42\n" {
+	if got := runs(t, "", "chat", "-p", "add 2 and 40", "--resume"); got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Errorf("resumed: %+v", got)
 	}
 	if got := runs(t, "", "conversations", "list"); !strings.Contains(got.stdout, "2 questions") {
@@ -187,7 +188,7 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 
 func TestStandardInputGoesAlong(t *testing.T) {
 	noState(t)
-	if got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40", "--attach", "-"); got.code != exitOK || got.stdout != "42\n" {
+	if got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40", "--attach", "-"); got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Errorf("%+v", got)
 	}
 	if got := runs(t, "", "conversations", "export", "last"); !strings.Contains(got.stdout, "[attached: standard input]") || !strings.Contains(got.stdout, "buy milk") {
@@ -198,7 +199,7 @@ func TestStandardInputGoesAlong(t *testing.T) {
 func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
 	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40", "--max-time", "1ns")
-	if got := runs(t, "", "chat", "-p", "x", "--attach", "nowhere:file:///a"); got.code != exitConnection || !strings.Contains(got.stderr, `there is no server "nowhere"`) {
+	if got := runs(t, "", "chat", "-p", "x", "--attach", "nowhere:file:///a"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, `there is no server "nowhere"`) {
 		t.Errorf("%+v", got)
 	}
 	if got := runs(t, "", "conversations", "list", "--json"); got.stdout != "[]\n" {
@@ -220,7 +221,7 @@ func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 		t.Fatal(err)
 	}
 	stored.Close()
-	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "without what earlier searches found") {
+	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != cli.ExitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "without what earlier searches found") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -228,7 +229,7 @@ func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
-	if got := runs(t, "", "chat", "-p", "echo again", "--resume"); got.code != exitOK || !strings.Contains(got.stdout, "again") {
+	if got := runs(t, "", "chat", "-p", "echo again", "--resume"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "again") {
 		t.Fatalf("resumed: %+v", got)
 	}
 	list := runs(t, "", "conversations", "list", "--json")
@@ -240,18 +241,18 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	if err := json.Unmarshal([]byte(list.stdout), &metas); err != nil || len(metas) != 1 || metas[0].Questions != 2 || metas[0].Title != "add 2 and 40" {
 		t.Fatalf("listed %s (%v)", list.stdout, err)
 	}
-	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", metas[0].ID); got.code != exitOK || !strings.Contains(got.stdout, "once more") {
+	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", metas[0].ID); got.code != cli.ExitOK || !strings.Contains(got.stdout, "once more") {
 		t.Fatalf("resumed by its ID: %+v", got)
 	}
-	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", "nonesuch"); got.code != exitConnection || !strings.Contains(got.stderr, "write --resume=nonesuch") {
+	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", "nonesuch"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "write --resume=nonesuch") {
 		t.Fatalf("resumed by an ID that there is not: %+v", got)
 	}
-	if got := runs(t, "", "chat", "-p", "echo fork", "--fork", metas[0].ID); got.code != exitOK {
+	if got := runs(t, "", "chat", "-p", "echo fork", "--fork", metas[0].ID); got.code != cli.ExitOK {
 		t.Fatalf("forked: %+v", got)
 	}
 	exported := runs(t, "", "conversations", "export", metas[0].ID, "--format", "json")
 	imported := runs(t, exported.stdout, "conversations", "import", "-")
-	if id := strings.TrimSpace(imported.stdout); imported.code != exitOK || id == "" || id == metas[0].ID {
+	if id := strings.TrimSpace(imported.stdout); imported.code != cli.ExitOK || id == "" || id == metas[0].ID {
 		t.Fatalf("imported: %+v", imported)
 	}
 	shown := runs(t, "", "conversations", "export", "last")
@@ -260,13 +261,13 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 			t.Errorf("the export has no %q:\n%s", want, shown.stdout)
 		}
 	}
-	if got := runs(t, "", "conversations", "delete", metas[0].ID); got.code != exitOK {
+	if got := runs(t, "", "conversations", "delete", metas[0].ID); got.code != cli.ExitOK {
 		t.Errorf("deleted: %+v", got)
 	}
 	if got := runs(t, "", "conversations", "list", "fork"); !strings.Contains(got.stdout, "add 2 and 40") {
 		t.Errorf("a search finds %q", got.stdout)
 	}
-	if got := runs(t, "", "conversations", "export", metas[0].ID); got.code != exitUsage {
+	if got := runs(t, "", "conversations", "export", metas[0].ID); got.code != cli.ExitUsage {
 		t.Errorf("a deleted conversation is exported: %+v", got)
 	}
 }
@@ -301,7 +302,7 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 				url = endpoint.URL
 			}
 			got := runs(t, "", append([]string{"chat", "everything", "-p", "what is 20 and 22?", "--base-url", url}, test.flags...)...)
-			if got.code != exitOK || got.stdout != "It is 42.\n" {
+			if got.code != cli.ExitOK || got.stdout != "It is 42.\n" {
 				t.Errorf("%+v", got)
 			}
 		})
@@ -327,7 +328,7 @@ func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
 	noState(t)
 	paths := map[string]bool{}
 	for i := range 20 {
-		path, err := saveMedia((&app{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
+		path, err := saveMedia((&cli.App{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
 		if err != nil {
 			t.Fatal(err)
 		}

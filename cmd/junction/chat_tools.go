@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/task"
@@ -17,7 +18,7 @@ const agentSteps = 20
 // ownTools are those that junction chat itself gives the model: sub-agents, and notes
 // where conversations are stored.
 func (t *chatSetup) ownTools() *mcp.Server {
-	own := mcp.NewServer("junction", version)
+	own := mcp.NewServer("junction", cli.Version)
 	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
 	if t.archive != nil {
 		remember.Add(own, t.archive.Notes())
@@ -35,9 +36,9 @@ func (t *chatSetup) notes() tui.Notes {
 
 // reserved says that a configured server has the name of Junction's tools, or of text that no
 // server said, which rules and approvals refer to.
-func reserved(e entry) error {
-	if !host.Reserved(e.name) {
+func reserved(e cli.Entry) error {
+	if !host.Reserved(e.Name) {
 		return nil
 	}
-	return fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.name, e.definition.Source)
+	return fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.Name, e.Definition.Source)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -24,9 +25,9 @@ func TestChatHasToolsOfItsOwn(t *testing.T) {
 		{"to keep one is asked about", []string{"-p", `remember text="and in blue"`}, "remember failed"},
 		{"nothing is stored", []string{"-p", "recall words=kitchen", "--no-save"}, "No tool matches these"},
 	} {
-		code := exitOK
+		code := cli.ExitOK
 		if strings.Contains(test.want, "failed") { // the only call was not allowed
-			code = exitToolFailed
+			code = cli.ExitToolFailed
 		}
 		if got := runs(t, "", append([]string{"chat"}, test.args...)...); got.code != code || !strings.Contains(got.stdout, test.want) {
 			t.Errorf("%s: %+v", test.name, got)
@@ -71,10 +72,10 @@ func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
 	}
 	const remedy = `server "Host" is left out of the chat, as what Junction itself brings is called that: give it another name in `
 	got := runs(t, "", "chat", "-p", "x", "--config", "servers.json")
-	if got.code != exitOK || !strings.Contains(got.stderr, remedy) || !strings.Contains(got.stderr, "servers.json") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stderr, remedy) || !strings.Contains(got.stderr, "servers.json") {
 		t.Errorf("with all servers: %+v", got)
 	}
-	if got = runs(t, "", "chat", "Host", "-p", "x", "--config", "servers.json"); got.code != exitConnection || !strings.Contains(got.stderr, remedy) {
+	if got = runs(t, "", "chat", "Host", "-p", "x", "--config", "servers.json"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, remedy) {
 		t.Errorf("by its name: %+v", got)
 	}
 	for _, origin := range []string{"/usr/bin/host", "https://host/mcp"} {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -26,12 +27,12 @@ func (t *chatSetup) traced() error {
 	if !f.trace && f.traceFile == "" {
 		return nil
 	}
-	o := trace.Options{Width: t.app.screen.Width()}
+	o := trace.Options{Width: t.app.Screen.Width()}
 	if f.onScreen {
 		o.Width = unbroken // the log of the screen breaks lines itself
 	}
 	if f.trace {
-		o.Out = t.app.screen
+		o.Out = t.app.Screen
 	}
 	t.trace = trace.New(o)
 	t.options.Trace = true
@@ -54,7 +55,7 @@ func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 	mermaid := (*trace.Trace).WriteMermaid
 	write := map[string]func(*trace.Trace, io.Writer) error{".svg": (*trace.Trace).WriteSVG, ".mmd": mermaid, ".mermaid": mermaid, ".md": mermaid, ".txt": (*trace.Trace).WriteText}[filepath.Ext(path)]
 	if write == nil {
-		return nil, usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
+		return nil, cli.Usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
 	}
 	return write, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -14,7 +15,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 	if url != anyURL {
 		return url, nil
 	}
-	all, err := instances(ctx, p)
+	all, err := cli.Instances(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -30,7 +31,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 	case 1:
 		return running[0], nil
 	}
-	return "", usagef("--up: several junction up run, at %s; say which one to use, such as --up=%s", strings.Join(running, ", "), running[0])
+	return "", cli.Usagef("--up: several junction up run, at %s; say which one to use, such as --up=%s", strings.Join(running, ", "), running[0])
 }
 
 // addGateway adds a junction up that runs.
@@ -40,7 +41,7 @@ func (t *chatSetup) addGateway(ctx context.Context, url string) error {
 		return err
 	}
 	if launch.At(at) == nil {
-		return usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
+		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
 	}
 	target, err := namedServer(ctx, t.app, at)
 	if err != nil {

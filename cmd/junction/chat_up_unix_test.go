@@ -2,7 +2,11 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+)
 
 // chat --up finds the junction up of this user at whatever address it is.
 func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
@@ -11,14 +15,14 @@ func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
 	first := upServing(t, config)
-	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "add 2 and 40").expect(t, exitOK, "42\n", "")
+	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "add 2 and 40").expect(t, cli.ExitOK, "42\n", "")
 	second := upServing(t, config)
 	got := runs(t, "", "chat", "--up", "--approve", "junction", "-p", "add 2 and 40")
-	got.expect(t, exitUsage, "", "--up: several junction up run, at http://127.0.0.1:")
-	got.expect(t, exitUsage, "", first)
-	got.expect(t, exitUsage, "", second)
-	got.expect(t, exitUsage, "", "; say which one to use, such as --up=http://127.0.0.1:")
-	runs(t, "", "chat", "--up=here", "-p", "x").expect(t, exitUsage, "", `--up: expected a URL such as http://127.0.0.1:7717/mcp, got "here"`)
+	got.expect(t, cli.ExitUsage, "", "--up: several junction up run, at http://127.0.0.1:")
+	got.expect(t, cli.ExitUsage, "", first)
+	got.expect(t, cli.ExitUsage, "", second)
+	got.expect(t, cli.ExitUsage, "", "; say which one to use, such as --up=http://127.0.0.1:")
+	runs(t, "", "chat", "--up=here", "-p", "x").expect(t, cli.ExitUsage, "", `--up: expected a URL such as http://127.0.0.1:7717/mcp, got "here"`)
 }
 
 // Who has no key reads how to give one.
@@ -27,11 +31,11 @@ func TestAMissingKeyAndAMissingGatewaySayWhatToDo(t *testing.T) {
 	withoutKeys(t)
 	r := serving(t, "up", "--auth", "keys", "everything")
 	const wanted = "HTTP status 401: not authenticated (-32600); --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create\n"
-	runs(t, "", "chat", "--up", "-p", "x").expect(t, exitConnection, "", wanted)
-	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", wanted)
-	runs(t, "", "tools", r.url).expect(t, exitConnection, "", wanted)
-	runs(t, "", "call", r.url, "everything__add", "--header", "authorization: Bearer x").expect(t, exitConnection, "", "; it does not accept the Authorization of --header\n")
+	runs(t, "", "chat", "--up", "-p", "x").expect(t, cli.ExitConnection, "", wanted)
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitConnection, "", wanted)
+	runs(t, "", "tools", r.url).expect(t, cli.ExitConnection, "", wanted)
+	runs(t, "", "call", r.url, "everything__add", "--header", "authorization: Bearer x").expect(t, cli.ExitConnection, "", "; it does not accept the Authorization of --header\n")
 	const nothing = "connection refused; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why\n"
-	runs(t, "", "call", "http://127.0.0.1:1/mcp", "x").expect(t, exitConnection, "", nothing)
-	runs(t, "", "chat", "--up=http://127.0.0.1:1/mcp", "-p", "x").expect(t, exitConnection, "", nothing)
+	runs(t, "", "call", "http://127.0.0.1:1/mcp", "x").expect(t, cli.ExitConnection, "", nothing)
+	runs(t, "", "chat", "--up=http://127.0.0.1:1/mcp", "-p", "x").expect(t, cli.ExitConnection, "", nothing)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/guard"
 )
 
@@ -16,12 +17,12 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 		return runs(t, "", append([]string{"chat", "--config", config, "--no-save", "-p", "echo hello"}, more...)...)
 	}
 	const warning = "junction: warning: the answer was made without kept, which nobody approved"
-	chat().expect(t, exitToolFailed, "No tool matches", warning+"\n")
-	chat("--approve", "kept@0123456789abcdef").expect(t, exitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
-	if got := chat("--approve", "kept"); got.code != exitOK || strings.Contains(got.stderr, "warning") {
+	chat().expect(t, cli.ExitToolFailed, "No tool matches", warning+"\n")
+	chat("--approve", "kept@0123456789abcdef").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
+	if got := chat("--approve", "kept"); got.code != cli.ExitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved: %+v", got)
 	}
-	if got := chat(); got.code != exitOK || strings.Contains(got.stderr, "warning") {
+	if got := chat(); got.code != cli.ExitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved before: %+v", got)
 	}
 	path, err := placeOf(t).State("pins.json")
@@ -42,5 +43,5 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 			break
 		}
 	}
-	chat("--approve", "kept").expect(t, exitToolFailed, "No tool matches", warning+"; --approve kept did not apply, as a change needs its hash\n")
+	chat("--approve", "kept").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept did not apply, as a change needs its hash\n")
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // Secrets of Junction that are replaced make nothing unreadable that was kept: keys of users are hashes, the token
@@ -17,8 +19,8 @@ func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
 	call := func(folder string) {
 		t.Helper()
 		r := serving(t, "up", "--tools", "all", "--auth", "keys", "--admin", "127.0.0.1:0", "--audit="+folder, "everything")
-		runs(t, "", "call", r.url, "everything__add", "a=1", "b=2", "--header", "Authorization: Bearer "+key).expect(t, exitOK, "3", "")
-		if code := r.stop(); code != exitOK {
+		runs(t, "", "call", r.url, "everything__add", "a=1", "b=2", "--header", "Authorization: Bearer "+key).expect(t, cli.ExitOK, "3", "")
+		if code := r.stop(); code != cli.ExitOK {
 			t.Errorf("exit code %d: %s", code, r.stderr)
 		}
 	}
@@ -29,10 +31,10 @@ func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, exitConnection, "", "the audit log was written with another key: name another folder with --audit=FOLDER")
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "the audit log was written with another key: name another folder with --audit=FOLDER")
 	call("log2")
-	runs(t, "", "audit", "verify", "log2").expect(t, exitOK, "it is as it was written", "")
-	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, exitOK, "it is as it was written", "")
-	runs(t, "", "audit", "query", "log", "--kind", "call").expect(t, exitOK, "everything__add", "")
-	runs(t, "", "audit", "verify", "log").expect(t, exitToolFailed, "the audit log was written with another key; if that is so, the public key of that one verifies it", "")
+	runs(t, "", "audit", "verify", "log2").expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, cli.ExitOK, "it is as it was written", "")
+	runs(t, "", "audit", "query", "log", "--kind", "call").expect(t, cli.ExitOK, "everything__add", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "the audit log was written with another key; if that is so, the public key of that one verifies it", "")
 }

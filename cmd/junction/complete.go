@@ -4,13 +4,14 @@ import (
 	"context"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
-func completeCommand(a *app) *cobra.Command {
+func completeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
 		Short: "Ask how an argument of a prompt or resource template could go on",
@@ -18,7 +19,7 @@ func completeCommand(a *app) *cobra.Command {
 What holds a ":" is taken for a resource template, all else for a prompt. The values
 that other arguments have already can follow.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		ValidArgsFunction: suggestServers(a),
 		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			request, err := completion(words)
@@ -35,7 +36,7 @@ that other arguments have already can follow.
 		}),
 	}
 	connectionFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, completionShown{})
+	a.JSONFlag(cmd, completionShown{})
 	ownFlag(a, cmd.Flags())
 	return cmd
 }
@@ -48,7 +49,7 @@ type completionShown struct {
 // completion reads the words of the command line.
 func completion(words []string) (mcp.CompletionRequest, error) {
 	if len(words) < 2 {
-		return mcp.CompletionRequest{}, usagef("expected a prompt or template, and ARGUMENT=TEXT")
+		return mcp.CompletionRequest{}, cli.Usagef("expected a prompt or template, and ARGUMENT=TEXT")
 	}
 	request := mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: mcp.RefPrompt, Name: words[0]}}
 	if strings.Contains(words[0], ":") {
@@ -58,7 +59,7 @@ func completion(words []string) (mcp.CompletionRequest, error) {
 	for _, word := range words[2:] {
 		name, value, found := strings.Cut(word, "=")
 		if !found {
-			return request, usagef("argument %q: expected KEY=VALUE", word)
+			return request, cli.Usagef("argument %q: expected KEY=VALUE", word)
 		}
 		if request.Context == nil {
 			request.Context = &mcp.CompletionContext{Arguments: map[string]string{}}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -24,59 +25,18 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// An entry is one of the servers that there are without a URL or command: from a
-// configuration, or shipped with junction.
-type entry struct {
-	name       string
-	definition *config.Definition                // nil: shipped
-	sandbox    func() (*settings.Sandbox, error) // what the settings say of it, if anything; nil: it is not confined, whatever its lock says
-}
-
-// origin says where the server is defined, for people.
-func (e entry) origin(p place.Place) string {
-	if e.definition == nil {
-		return "ships with junction"
-	}
-	return "defined in " + p.Short(e.definition.Source)
-}
-
-// atRest is the word for a server that was not asked.
-func (e entry) atRest() string {
-	if e.definition != nil && !launch.IsProgram(e.definition.Kind) {
-		return "not connected"
-	}
-	return "not started"
-}
-
-// source is the file that defines the server; empty for one that ships with junction.
-func (e entry) source() string {
-	if e.definition == nil {
-		return ""
-	}
-	return e.definition.Source
-}
-
-// ofProject reports whether a project's file defines the server.
-func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
-
-// isAPI reports whether Junction itself is started, to serve the API that the entry names.
-func (e entry) isAPI() bool { return e.definition != nil && e.definition.Words() == nil }
-
-// isDisabled reports whether the person switched the server off.
-func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Disabled }
-
 // configuredServers reads the configuration. What is wrong with single servers is reported
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
-func configuredServers(a *app) (*config.Set, []entry, error) {
+func configuredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	set, entries, err := readServers(a)
-	if err != nil && len(a.flags.config) > 0 {
+	if err != nil && len(a.Flags.Config) > 0 {
 		return nil, nil, err
 	}
 	if err != nil {
-		a.screen.Printf("junction: %v\n", err)
+		a.Screen.Printf("junction: %v\n", err)
 	}
-	a.unread, a.faulty = err, err != nil || len(set.Problems()) > 0
+	a.Unread, a.Faulty = err, err != nil || len(set.Problems()) > 0
 	return set, entries, nil
 }
 
@@ -93,27 +53,27 @@ func hostOptions(p place.Place) hostconfig.Options {
 }
 
 // configFiles are those of the configuration.
-func configFiles(a *app, o config.Options) []string {
-	if len(a.flags.config) > 0 {
-		return a.Paths(a.flags.config)
+func configFiles(a *cli.App, o config.Options) []string {
+	if len(a.Flags.Config) > 0 {
+		return a.Paths(a.Flags.Config)
 	}
 	return config.Find(o)
 }
 
 // readServers is servers with the error of files that cannot be read.
-func readServers(a *app) (*config.Set, []entry, error) {
+func readServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	o := configOptions(a.Place)
-	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return input(ctx, a, in) }, a.secret
-	if !a.asks() {
+	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return input(ctx, a, in) }, a.Secret
+	if !a.Asks() {
 		o.Input = nil
 	}
 	set, err := config.LoadAll(configFiles(a, o), o)
-	a.launch.Own.AddSettings(set)
+	a.Launch.Own.AddSettings(set)
 	err = withImport(err)
-	var entries []entry
-	own := sync.OnceValues(func() (*settings.Settings, error) { return quietSettings(set, len(a.flags.config) > 0) })
+	var entries []cli.Entry
+	own := sync.OnceValues(func() (*settings.Settings, error) { return quietSettings(set, len(a.Flags.Config) > 0) })
 	for _, d := range set.Servers {
-		entries = append(entries, entry{name: d.Name, definition: d, sandbox: func() (*settings.Sandbox, error) {
+		entries = append(entries, cli.Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
 			s, err := own()
 			if err != nil {
 				return nil, err
@@ -121,12 +81,12 @@ func readServers(a *app) (*config.Set, []entry, error) {
 			return s.Of(d.Name).Sandbox, nil
 		}})
 	}
-	if len(a.flags.config) == 0 {
+	if len(a.Flags.Config) == 0 {
 		entries = withoutConnected(a, entries)
 	}
-	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
+	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.Flags.Config) == 0 {
 		for _, name := range []string{"everything", "filesystem"} {
-			entries = append(entries, entry{name: name})
+			entries = append(entries, cli.Entry{Name: name})
 		}
 	}
 	return set, entries, err
@@ -146,13 +106,13 @@ func withImport(err error) error {
 }
 
 // configured is the server of that name.
-func configured(ctx context.Context, a *app, name string) (launch.Target, error) {
+func configured(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
 	set, e, err := serverNamed(a, name)
 	if err != nil {
 		return launch.Target{}, err
 	}
-	if e.definition != nil {
-		reportIgnored(a, set, e.definition)
+	if e.Definition != nil {
+		reportIgnored(a, set, e.Definition)
 	}
 	if t, is := shared(ctx, a, e); is {
 		return t, nil
@@ -164,10 +124,10 @@ func configured(ctx context.Context, a *app, name string) (launch.Target, error)
 }
 
 // serverNamed is find in the configuration.
-func serverNamed(a *app, name string) (*config.Set, entry, error) {
+func serverNamed(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 	set, entries, err := configuredServers(a)
 	if err != nil {
-		return nil, entry{}, err
+		return nil, cli.Entry{}, err
 	}
 	e, err := find(name, set, entries)
 	return set, e, err
@@ -175,41 +135,41 @@ func serverNamed(a *app, name string) (*config.Set, entry, error) {
 
 // find is the server of that name: one of the entries, or one that ships with junction.
 // The error says why none can be used: its entry is wrong, or there is none.
-func find(name string, set *config.Set, entries []entry) (entry, error) {
-	if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name }); i >= 0 {
+func find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+	if i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], nil
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
-			return entry{}, unusable(p, set)
+			return cli.Entry{}, unusable(p, set)
 		}
 	}
-	if slices.Contains(shippedNames(), name) {
-		return entry{name: name}, nil
+	if slices.Contains(cli.ShippedNames(), name) {
+		return cli.Entry{Name: name}, nil
 	}
-	return entry{}, unknownServer(name, set, entries)
+	return cli.Entry{}, unknownServer(name, set, entries)
 }
 
 // enabled is find without the servers that are switched off.
-func enabled(name string, set *config.Set, entries []entry) (entry, error) {
+func enabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
 	e, err := find(name, set, entries)
-	if err == nil && e.isDisabled() {
-		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)
+	if err == nil && e.IsDisabled() {
+		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
 	}
 	return e, err
 }
 
 // serverNames are the names of servers.
-func serverNames(entries []entry) (names []string) {
+func serverNames(entries []cli.Entry) (names []string) {
 	for _, e := range entries {
-		names = append(names, e.name)
+		names = append(names, e.Name)
 	}
 	return names
 }
 
 // configuredNames are the names of all servers that are configured, also of those whose entry cannot be used: what
 // names one is no slip, and one that is served already goes on.
-func configuredNames(set *config.Set, entries []entry) []string {
+func configuredNames(set *config.Set, entries []cli.Entry) []string {
 	names := serverNames(entries)
 	for _, p := range set.Problems() {
 		if p.Server != "" && !slices.Contains(names, p.Server) {
@@ -219,9 +179,9 @@ func configuredNames(set *config.Set, entries []entry) []string {
 	return names
 }
 
-func unknownServer(name string, set *config.Set, entries []entry) error {
+func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
 	names := serverNames(entries)
-	if near := nearest.Name(name, append(slices.Clone(names), shippedNames()...)); near != "" {
+	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
 	}
 	var files []string
@@ -236,23 +196,23 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 }
 
 // resolve makes a target of an entry.
-func resolve(ctx context.Context, a *app, e entry) (launch.Target, error) {
-	return resolveWith(ctx, a, e, a.launch.AuthorizedAs)
+func resolve(ctx context.Context, a *cli.App, e cli.Entry) (launch.Target, error) {
+	return resolveWith(ctx, a, e, a.Launch.AuthorizedAs)
 }
 
 // resolveWith is resolve with what sends the requests to a server that has a URL.
-func resolveWith(ctx context.Context, a *app, e entry, send launch.Sender) (launch.Target, error) {
-	if e.definition == nil {
-		h, err := shipped(ctx, a, e.name, shipping{})
+func resolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sender) (launch.Target, error) {
+	if e.Definition == nil {
+		h, err := shipped(ctx, a, e.Name, shipping{})
 		if err != nil {
 			return launch.Target{}, err
 		}
-		return launch.Target{Name: e.name, Origin: e.origin(a.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return launch.Target{Name: e.Name, Origin: e.Origin(a.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.Logger()})}, nil
 	}
-	if slices.Contains(a.launch.Chain(), launch.EntryMark(e.definition)) {
-		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
+	if slices.Contains(a.Launch.Chain(), launch.EntryMark(e.Definition)) {
+		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.Name, e.Definition.Source)
 	}
-	s, err := e.definition.Resolve(ctx)
+	s, err := e.Definition.Resolve(ctx)
 	if err != nil {
 		return launch.Target{}, err
 	}
@@ -260,31 +220,31 @@ func resolveWith(ctx context.Context, a *app, e entry, send launch.Sender) (laun
 	if err != nil {
 		return launch.Target{}, err
 	}
-	t, err := a.launch.Connect(started, e.definition, send)
+	t, err := a.Launch.Connect(started, e.Definition, send)
 	if c, is := t.(*command.Command); is && err == nil {
 		err = confine(a, c, e, locked)
 	}
-	return launch.Target{Name: s.Name, Origin: e.origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.definition.StartTimeout, Revision: e.definition.Revision}, err
+	return launch.Target{Name: s.Name, Origin: e.Origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.Definition.StartTimeout, Revision: e.Definition.Revision}, err
 }
 
 // confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
-func confine(a *app, c *command.Command, e entry, locked *install.LockedServer) error {
-	if e.sandbox == nil {
+func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.LockedServer) error {
+	if e.Sandbox == nil {
 		return nil
 	}
-	s, err := e.sandbox()
+	s, err := e.Sandbox()
 	if err != nil {
-		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
+		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.Name, err)
 	}
 	var p *sandbox.Profile
 	if locked != nil {
 		p = locked.Sandbox
 	}
-	return a.launch.ConfineBy(c, e.name, s, p, sandbox.Options{Package: a.launch.InstalledFolders(locked), Folder: e.definition.Cwd != ""})
+	return a.Launch.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: a.Launch.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
 }
 
 // input asks for a value that a configuration file leaves to the person.
-func input(ctx context.Context, a *app, in config.Input) (string, error) {
+func input(ctx context.Context, a *cli.App, in config.Input) (string, error) {
 	prompt := "> "
 	if in.Default != "" && !in.Password {
 		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
@@ -299,15 +259,10 @@ func input(ctx context.Context, a *app, in config.Input) (string, error) {
 		return "", cmp.Or(err, errors.New("nothing was typed"))
 	}
 	if in.Password {
-		a.launch.Hide(word)
+		a.Launch.Hide(word)
 	}
 	if at := slices.Index(labels, word); at >= 0 {
 		word = in.Options[at].Value
 	}
 	return word, nil
-}
-
-// needsInput reports whether a person must be asked for a part of the entry.
-func needsInput(d *config.Definition) bool {
-	return slices.ContainsFunc(d.Variables(), func(variable string) bool { return strings.HasPrefix(variable, "input:") })
 }

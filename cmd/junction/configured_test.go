@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 // asking is an app at whose terminal somebody types, and what they see.
-func asking(t *testing.T, typed string) (*app, *bytes.Buffer) {
+func asking(t *testing.T, typed string) (*cli.App, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)
 	person := terminal.NewPerson(strings.NewReader(typed), screen)
-	return ready(&app{Place: placeOf(t), screen: screen, out: screen, person: person, desk: answer.Desk{Screen: screen, Person: person}}), seen
+	return cli.Ready(&cli.App{Place: placeOf(t), Screen: screen, Out: screen, Person: person, Desk: answer.Desk{Screen: screen, Person: person}}), seen
 }
 
 func TestConsent(t *testing.T) {
@@ -27,7 +28,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		alone(t)
 		a, seen := asking(t, typed)
-		err := consent(t.Context(), a, entry{name: "every", definition: f.Servers[0]})
+		err := consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -38,8 +39,8 @@ func TestConsent(t *testing.T) {
 		}
 	}
 	a, seen := asking(t, "")
-	a.flags.config = []string{".mcp.json"}
-	if err := consent(t.Context(), a, entry{name: "every", definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
+	a.Flags.Config = []string{".mcp.json"}
+	if err := consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
@@ -34,18 +36,18 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 
 	configure(`{"read": ["~/notes"]}`)
 	got := call("list-folder", "path=.")
-	got.expect(t, exitOK, "notes", "")
+	got.expect(t, cli.ExitOK, "notes", "")
 	for _, hidden := range []string{".ssh", "secret.txt", "mcp.json"} {
 		if strings.Contains(got.stdout, hidden) {
 			t.Errorf("it sees %s", got.stdout)
 		}
 	}
-	call("read-file", "path=notes/today.md").expect(t, exitOK, "notes/today.md", "")
-	call("read-file", "path=.ssh/id_ed25519").expect(t, exitToolFailed, "no such file or directory", "")
-	call("write-file", "path=notes/new.md", "content=x").expect(t, exitToolFailed, "read-only file system", "")
+	call("read-file", "path=notes/today.md").expect(t, cli.ExitOK, "notes/today.md", "")
+	call("read-file", "path=.ssh/id_ed25519").expect(t, cli.ExitToolFailed, "no such file or directory", "")
+	call("write-file", "path=notes/new.md", "content=x").expect(t, cli.ExitToolFailed, "read-only file system", "")
 
 	configure(`{"write": ["~/notes"]}`)
-	call("write-file", "path=notes/new.md", "content=x").expect(t, exitOK, "new.md", "")
+	call("write-file", "path=notes/new.md", "content=x").expect(t, cli.ExitOK, "new.md", "")
 	if text, err := os.ReadFile(filepath.Join(home, "notes/new.md")); string(text) != "x" {
 		t.Errorf("%q, %v", text, err)
 	}
@@ -58,7 +60,7 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 		`{"reads": []}`:                "reads",
 	} {
 		configure(sandbox)
-		call("list-folder", "path=.").expect(t, exitConnection, "", want)
+		call("list-folder", "path=.").expect(t, cli.ExitConnection, "", want)
 	}
 }
 
@@ -76,11 +78,11 @@ func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for cwd, want := range map[string]int{"": exitConnection, `"cwd": ` + quoteJSON(project) + `, `: exitOK} {
+	for cwd, want := range map[string]int{"": cli.ExitConnection, `"cwd": ` + quoteJSON(project) + `, `: cli.ExitOK} {
 		entry := `{` + cwd + `"command": ` + quoteJSON(argv[0]) + `, "args": ` + string(args) + `, "env": {"` + asProgram + `": "1"}}`
 		writeBelow(t, project, "junction.json", `{"mcpServers": {"files": `+entry+`}, "junction": {"servers": {"files": {"sandbox": {"read": ["~/notes"]}}}}}`)
 		got := runs(t, "", "call", "--config", "junction.json", "files", "read-file", "path=.env")
-		if got.code != want || strings.Contains(got.stdout, "made-up") != (want == exitOK) {
+		if got.code != want || strings.Contains(got.stdout, "made-up") != (want == cli.ExitOK) {
 			t.Errorf("with %q: exit code %d, it says %s%s", cwd, got.code, got.stdout, got.stderr)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
@@ -42,26 +44,26 @@ func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
 	const there = "notes/today.md"
 	for i, step := range []func(){
 		func() { configure("") },
-		func() { call(there, exitOK, "") }, // it fits
+		func() { call(there, cli.ExitOK, "") }, // it fits
 		func() { writeBelow(t, home, "late.txt", "late") },
-		func() { call(there, exitOK, "") },           // and is watched no more
-		func() { call(late, exitToolFailed, "see") }, // but for what a failed request names
-		func() { call(there, exitOK, "read") },       // so it is watched again
-		func() { call(there, exitOK, "read") },       // for as long as it does not fit
-		func() { os.Remove(late) },                   // it wants nothing of it any more
-		func() { call("none", exitToolFailed, "") },  // and has not shown that it works
+		func() { call(there, cli.ExitOK, "") },           // and is watched no more
+		func() { call(late, cli.ExitToolFailed, "see") }, // but for what a failed request names
+		func() { call(there, cli.ExitOK, "read") },       // so it is watched again
+		func() { call(there, cli.ExitOK, "read") },       // for as long as it does not fit
+		func() { os.Remove(late) },                       // it wants nothing of it any more
+		func() { call("none", cli.ExitToolFailed, "") },  // and has not shown that it works
 		func() { writeBelow(t, home, "late.txt", "x") },
-		func() { call(there, exitOK, "read") },
+		func() { call(there, cli.ExitOK, "read") },
 		func() { os.Remove(late) },
-		func() { call(there, exitOK, "") }, // it fits
+		func() { call(there, cli.ExitOK, "") }, // it fits
 		func() { writeBelow(t, home, "late.txt", "x") },
-		func() { call(there, exitOK, "") },
+		func() { call(there, cli.ExitOK, "") },
 		func() { configure(`, "memory": "2GB"`) },
-		func() { call(there, exitOK, "read") }, // another profile is another trial
+		func() { call(there, cli.ExitOK, "read") }, // another profile is another trial
 		func() { configure(`, "watch": true`) },
-		func() { call(there, exitOK, "read") }, // watched in any case
+		func() { call(there, cli.ExitOK, "read") }, // watched in any case
 		func() { configure("") },
-		func() { call(there, exitOK, "read") }, // as that refused it something
+		func() { call(there, cli.ExitOK, "read") }, // as that refused it something
 	} {
 		if step(); t.Failed() {
 			t.Fatalf("in step %d", i)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -26,7 +27,7 @@ func (w *whenAsked) Write(p []byte) (int, error) {
 func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	keyboard, in := pseudoTerminal(t)
 	screen := terminal.NewScreen(&whenAsked{keyboard, "no\n"})
-	a := ready(&app{Place: placeOf(t), person: terminal.NewPerson(in, screen), screen: screen})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Person: terminal.NewPerson(in, screen), Screen: screen})
 	if _, err := keyboard.WriteString("yes\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -42,8 +43,8 @@ type hostLink struct {
 // anyURL is a flag without its URL: that of a junction up that runs.
 const anyURL = "auto"
 
-func connectCommand(a *app) *cobra.Command {
-	c := &connecting{importing: importing{app: a}}
+func connectCommand(a *cli.App) *cobra.Command {
+	c := &connecting{importing: importing{App: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",
 		Short: "Put your servers into a host such as Cursor, through junction",
@@ -55,7 +56,7 @@ host's file stays as it is, and junction host disconnect puts the file back, byt
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host tap --list
 knows. Files of projects are not changed, unless --file names one.
 
-` + exitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
+` + cli.ExitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return missingHost(len(args), "")
@@ -65,7 +66,7 @@ knows. Files of projects are not changed, unless --file names one.
 				return err
 			}
 			if c.stdio && c.url != "" {
-				return usagef("--stdio and --url: give one or the other")
+				return cli.Usagef("--stdio and --url: give one or the other")
 			}
 			if err := c.open(); err != nil {
 				return err
@@ -111,16 +112,16 @@ func (c *connecting) run(ctx context.Context) error {
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
 			return c.inUse(l.doc.Path, err)
 		}
-		c.out.Printf("Connected: %s\n", c.Short(l.doc.Path))
+		c.Out.Printf("Connected: %s\n", c.Short(l.doc.Path))
 	}
 	if c.host.Reload != "" {
-		c.out.Printf("To apply this in %s, %s.\n", c.host.Name, c.host.Reload)
+		c.Out.Printf("To apply this in %s, %s.\n", c.host.Name, c.host.Reload)
 	}
 	back := c.host.ID
 	if len(c.files) > 0 {
 		back = "--file " + strings.Join(c.files, " --file ")
 	}
-	c.out.Printf("To put its own servers back: junction disconnect %s\n", back)
+	c.Out.Printf("To put its own servers back: junction disconnect %s\n", back)
 	return nil
 }
 
@@ -135,7 +136,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
 		return err
 	}
-	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", c.Short(c.path))
+	c.Out.Printf("%s has no servers yet: junction import takes those of other hosts\n", c.Short(c.path))
 	return nil
 }
 
@@ -225,19 +226,19 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	address := c.url
 	if address == anyURL {
 		address = "http://" + defaultAddress + launch.EndpointPath
-		all, err := instances(ctx, c.Place)
+		all, err := cli.Instances(ctx, c.Place)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(i instance) bool { return launch.At(i.Endpoint) != nil })
+		at := slices.IndexFunc(all, func(i cli.Instance) bool { return launch.At(i.Endpoint) != nil })
 		if at < 0 {
-			c.screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", defaultAddress)
+			c.Screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", defaultAddress)
 		} else {
 			address = all[at].Endpoint
 		}
 	}
 	if launch.At(address) == nil {
-		return usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, address)
+		return cli.Usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, address)
 	}
 	if c.profile != "" {
 		address = strings.TrimSuffix(address, "/") + "/" + c.profile
@@ -292,9 +293,9 @@ func (c *connecting) showLinks() {
 		case len(names) > 0:
 			what += " in place of " + strings.Join(names, ", ")
 		}
-		c.out.Printf("%s %s\n", c.Short(l.doc.Path), plaintext.Line(what, maxReason))
+		c.Out.Printf("%s %s\n", c.Short(l.doc.Path), plaintext.Line(what, cli.MaxReason))
 		if len(l.stay) > 0 {
-			c.out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), maxReason))
+			c.Out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), cli.MaxReason))
 		}
 	}
 }

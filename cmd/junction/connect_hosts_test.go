@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 )
@@ -66,9 +67,9 @@ func TestAFileThatOnlyImportsReadSaysHowItIsImported(t *testing.T) {
 		if err := os.WriteFile(test.path, []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		runs(t, "", "list", "--config", test.path).expect(t, exitConnection, "", test.want)
+		runs(t, "", "list", "--config", test.path).expect(t, cli.ExitConnection, "", test.want)
 	}
-	if got := runs(t, "", "list", "--config", "missing.toml"); got.code != exitConnection || strings.Contains(got.stderr, "import") {
+	if got := runs(t, "", "list", "--config", "missing.toml"); got.code != cli.ExitConnection || strings.Contains(got.stderr, "import") {
 		t.Errorf("of a file that is not there: %+v", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -22,33 +23,33 @@ const maxConsents = 10_000
 
 // consent asks whether a server that a project's file defines may be started: whoever
 // wrote the repository wrote what would run. A file named by --config was consented to.
-func consent(ctx context.Context, a *app, e entry) error {
-	return consents(ctx, a, []entry{e}, true)[0]
+func consent(ctx context.Context, a *cli.App, e cli.Entry) error {
+	return consents(ctx, a, []cli.Entry{e}, true)[0]
 }
 
 // consents asks it about several servers, in one list. What the person said of one
 // holds until its entry changes; a no also until the server is asked for by its name, as named
 // says of all of them. It returns, of each, why it may not be started.
-func consents(ctx context.Context, a *app, entries []entry, named bool) []error {
+func consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) []error {
 	faults := make([]error, len(entries))
-	if len(a.flags.config) > 0 {
+	if len(a.Flags.Config) > 0 {
 		return faults
 	}
 	said := saidBefore(a)
 	var open []int
 	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of what is asked about
 	for i, e := range entries {
-		if !e.ofProject() {
+		if !e.OfProject() {
 			continue
 		}
-		a.ofProject = append(a.ofProject, e)
-		prints[i] = lockPrint(a, e.definition)
+		a.OfProject = append(a.OfProject, e)
+		prints[i] = lockPrint(a, e.Definition)
 		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
-			a.launch.Locks.AgreeTo(e.definition, prints[i])
+			a.Launch.Locks.AgreeTo(e.Definition, prints[i])
 		case known && !named:
-			faults[i] = &consentError{e.name, e.definition.Source, "refused before; junction asks again about what is named"}
+			faults[i] = &consentError{e.Name, e.Definition.Source, "refused before; junction asks again about what is named"}
 		default:
 			open = append(open, i)
 		}
@@ -59,24 +60,24 @@ func consents(ctx context.Context, a *app, entries []entry, named bool) []error 
 	answers := make(map[int]bool)
 	var decided bool
 	var err error
-	if a.asks() {
+	if a.Asks() {
 		var names []string
 		for _, i := range open {
-			names = append(names, entries[i].name)
+			names = append(names, entries[i].Name)
 		}
-		awaited := "whether " + someNames(names) + " may be started"
-		a.awaited.Store(&awaited)
-		defer a.awaited.Store(nil)
+		awaited := "whether " + cli.SomeNames(names) + " may be started"
+		a.Awaited.Store(&awaited)
+		defer a.Awaited.Store(nil)
 		answers, decided, err = askConsents(ctx, a, entries, open)
 	}
 	for _, i := range open {
-		why, file := "", entries[i].definition.Source
+		why, file := "", entries[i].Definition.Source
 		switch {
 		case err != nil:
 			faults[i] = err
-		case a.person == nil:
+		case a.Person == nil:
 			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
-		case !a.asks():
+		case !a.Asks():
 			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !answers[i] && decided:
 			why = "refused"
@@ -85,10 +86,10 @@ func consents(ctx context.Context, a *app, entries []entry, named bool) []error 
 		case consentKey(a, entries[i]) != keys[i]:
 			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
 		default:
-			a.launch.Locks.AgreeTo(entries[i].definition, prints[i])
+			a.Launch.Locks.AgreeTo(entries[i].Definition, prints[i])
 		}
 		if why != "" {
-			faults[i] = &consentError{entries[i].name, file, why}
+			faults[i] = &consentError{entries[i].Name, file, why}
 		}
 	}
 	if decided && err == nil {
@@ -134,53 +135,50 @@ func notStarted(faults []error) (lines []string) {
 	return lines
 }
 
-// asks reports whether there is somebody to be asked at a start.
-func (a *app) asks() bool { return a.person != nil && !a.person.Away() }
-
 // askConsents shows servers and asks which may be started. Where the person decides
 // nothing, all are refused for this time.
-func askConsents(ctx context.Context, a *app, entries []entry, open []int) (answers map[int]bool, decided bool, err error) {
-	end, err := a.person.Begin(ctx)
+func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []int) (answers map[int]bool, decided bool, err error) {
+	end, err := a.Person.Begin(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	defer end()
 	source := ""
 	for n, i := range open {
-		d := entries[i].definition
+		d := entries[i].Definition
 		if d.Source != source {
 			source = d.Source
-			a.person.Printf("The project's file %s defines:\n", source)
+			a.Person.Printf("The project's file %s defines:\n", source)
 		}
 		margin := "  "
 		if len(open) > 1 {
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
-		a.person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
+		a.Person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
 		if line := lockLine(a, entries[i]); line != "" {
-			a.person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), whole(line))
+			a.Person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), whole(line))
 		}
 		if variables := d.Variables(); len(variables) > 0 {
-			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
+			a.Person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
 		}
 	}
 	which, choice := "it", "[y]es, [N]o"
 	if len(open) > 1 {
 		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
-	if len(a.unheld) > 0 { // which may be the rules that whoever wrote the file relies on
+	if len(a.Unheld) > 0 { // which may be the rules that whoever wrote the file relies on
 		which += ` without what the project says under "junction"`
 	}
 	prompt := fmt.Sprintf("Use %s? %s > ", which, choice)
 	for {
-		typed, err := a.person.Line(ctx, prompt)
+		typed, err := a.Person.Line(ctx, prompt)
 		if err != nil {
 			return nil, false, err
 		}
 		if answers, decided = chosenConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
 			return answers, decided, nil
 		}
-		a.person.Printf("“%s” is none of these; Enter alone starts none of them.\n", plaintext.Line(typed, 40))
+		a.Person.Printf("“%s” is none of these; Enter alone starts none of them.\n", plaintext.Line(typed, 40))
 	}
 }
 
@@ -214,18 +212,18 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 
 // consentKey is the server as its file defines it: what runs, or where it is reached, with all that the file
 // says of that.
-func consentKey(a *app, e entry) string { return consentKeyOf(e, lockPrint(a, e.definition)) }
+func consentKey(a *cli.App, e cli.Entry) string { return consentKeyOf(e, lockPrint(a, e.Definition)) }
 
 // consentKeyOf is consentKey with this print of what is locked of the server.
-func consentKeyOf(e entry, printed string) string {
-	d := e.definition
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.name, d.String(), d.Around(), d.Hash(), printed))
+func consentKeyOf(e cli.Entry, printed string) string {
+	d := e.Definition
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 
 // saidBefore is what the person said about servers and instructions of projects. What cannot be read is
 // asked again.
-func saidBefore(a *app) map[string]bool {
+func saidBefore(a *cli.App) map[string]bool {
 	path, err := a.State("projects.json")
 	if err != nil {
 		return nil
@@ -239,19 +237,19 @@ func saidBefore(a *app) map[string]bool {
 }
 
 // rememberConsents writes what the person said.
-func rememberConsents(a *app, keys []string, answers map[int]bool, asked []int) {
+func rememberConsents(a *cli.App, keys []string, answers map[int]bool, asked []int) {
 	err := changeConsents(a, func(said map[string]bool) {
 		for _, i := range asked {
 			said[keys[i]] = answers[i]
 		}
 	})
 	if err != nil {
-		a.screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
+		a.Screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
 	}
 }
 
 // changeConsents changes what the person said about servers and instructions of projects.
-func changeConsents(a *app, change func(said map[string]bool)) error {
+func changeConsents(a *cli.App, change func(said map[string]bool)) error {
 	path, err := a.State("projects.json")
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,19 +23,19 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		t.Helper()
 		a, seen := asking(t, typed)
 		if typed == "" {
-			a.person = nil
+			a.Person = nil
 		}
 		_, entries, err := configuredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if names != nil {
-			entries = slices.DeleteFunc(entries, func(e entry) bool { return !slices.Contains(names, e.name) })
+			entries = slices.DeleteFunc(entries, func(e cli.Entry) bool { return !slices.Contains(names, e.Name) })
 		}
 		var may []string
 		for i, fault := range consents(t.Context(), a, entries, names != nil) {
 			if fault == nil {
-				may = append(may, entries[i].name)
+				may = append(may, entries[i].Name)
 			}
 		}
 		return strings.Join(may, " "), seen.String()
@@ -108,7 +109,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 	} {
 		a, seen := asking(t, test.typed)
 		if test.typed == "" {
-			a.person = nil
+			a.Person = nil
 		}
 		set, entries, err := configuredServers(a)
 		if err != nil {
@@ -122,7 +123,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		}
 	}
 	got := runs(t, "", "list")
-	got.expect(t, exitConnection, "not agreed to)\n", `junction: 2 servers of the project's file `)
+	got.expect(t, cli.ExitConnection, "not agreed to)\n", `junction: 2 servers of the project's file `)
 	if strings.Count(got.stderr, `"c"`) != 1 {
 		t.Errorf("a server is named twice: %s", got.stderr)
 	}
@@ -144,8 +145,8 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
-	faults := consents(t.Context(), a, []entry{{name: "a", definition: file.Servers[0]}}, true)
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	faults := consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
 	}
@@ -156,20 +157,20 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"}}}`})
 	a, _ := asking(t, "")
 	awaited := ""
-	a.person = terminal.NewPerson(answering(func() string {
-		awaited = *a.awaited.Load()
+	a.Person = terminal.NewPerson(answering(func() string {
+		awaited = *a.Awaited.Load()
 		return "none\n"
-	}), a.screen)
+	}), a.Screen)
 	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	consents(t.Context(), a, entries, false)
-	if want := "whether a, b may be started"; awaited != want || a.awaited.Load() != nil {
-		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.awaited.Load())
+	if want := "whether a, b may be started"; awaited != want || a.Awaited.Load() != nil {
+		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.Awaited.Load())
 	}
-	i := instance{Awaited: awaited}
-	if got, want := i.remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; the servers from before keep running until it is answered"; got != want {
+	i := cli.Instance{Awaited: awaited}
+	if got, want := i.Remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; the servers from before keep running until it is answered"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/console/live"
@@ -28,7 +29,7 @@ type consoleOptions struct {
 	inspected *inspect.Server // to connect to and to show; nil: the page shows its first view
 }
 
-func consoleCommand(a *app) *cobra.Command {
+func consoleCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -42,9 +43,9 @@ Exit codes:
   0    ended by Ctrl-C
   2    the command line is wrong
   3    the page cannot be served at its address`,
-		Args: noMore,
+		Args: cli.NoMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
+			return cli.Orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)
@@ -58,7 +59,7 @@ func (o *consoleOptions) flags(cmd *cobra.Command) {
 }
 
 // serveConsole serves the console until ctx is done.
-func serveConsole(ctx context.Context, a *app, o consoleOptions) (err error) {
+func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error) {
 	l, err := o.listen()
 	if err != nil {
 		return err
@@ -73,24 +74,24 @@ func serveConsole(ctx context.Context, a *app, o consoleOptions) (err error) {
 		id, err := inspector.Begin(*o.inspected)
 		if err != nil {
 			l.Close()
-			return usagef("%w", err)
+			return cli.Usagef("%w", err)
 		}
 		view = "inspector/" + id
 	}
 	origin := "http://" + l.Addr().String()
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	if !o.noBrowser && a.person != nil && canOpenBrowser(a.Place) {
+	if !o.noBrowser && a.Person != nil && canOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
-		a.out.Printf("The console is at\n  %s\n", link)
+		a.Out.Printf("The console is at\n  %s\n", link)
 		openOnce(ctx, a, link, over, &asking)
 	} else {
-		a.out.Printf("The console is at\n  %s\n", c.Link(origin, view))
+		a.Out.Printf("The console is at\n  %s\n", c.Link(origin, view))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if a.person != nil && !a.person.Away() {
-		a.screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
+	if a.Person != nil && !a.Person.Away() {
+		a.Screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
 		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
 	return c.Serve(ctx, l, serverLog(a))
@@ -100,10 +101,10 @@ func serveConsole(ctx context.Context, a *app, o consoleOptions) (err error) {
 func (o *consoleOptions) listen() (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.http)
 	if err != nil {
-		return nil, usagef("--http: expected HOST:PORT, such as 127.0.0.1:8000: %w", err)
+		return nil, cli.Usagef("--http: expected HOST:PORT, such as 127.0.0.1:8000: %w", err)
 	}
 	if !at.IP.IsLoopback() {
-		return nil, usagef("--http %s is not a loopback address; the console shows everything that is said, so it is for this machine only (ssh -L brings a port of it to yours)", o.http)
+		return nil, cli.Usagef("--http %s is not a loopback address; the console shows everything that is said, so it is for this machine only (ssh -L brings a port of it to yours)", o.http)
 	}
 	l, err := net.ListenTCP("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -115,90 +116,72 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// A sideConsole is the console of a command that does something else.
-type sideConsole struct {
-	mu      sync.Mutex
-	console *console.Console // nil: it is not served yet
-	origin  string
-	cancel  context.CancelFunc
-	ended   chan struct{}
-	opening sync.WaitGroup // pages that a browser is to open
-}
-
 // consoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
 // is wanted and there is a browser.
-func consoleLink(ctx context.Context, a *app, open bool) (string, error) {
-	s := &a.side
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.console == nil {
+func consoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
+	s := &a.Side
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	if s.Console == nil {
 		l, err := (&consoleOptions{http: anyPort}).listen()
 		if err != nil {
 			return "", err
 		}
-		s.console, s.origin, s.ended = console.New(), "http://"+l.Addr().String(), make(chan struct{})
-		consoleRoutes(a, s.console)
-		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		s.Console, s.Origin, s.Ended = console.New(), "http://"+l.Addr().String(), make(chan struct{})
+		consoleRoutes(a, s.Console)
+		ctx, s.Cancel = context.WithCancel(context.WithoutCancel(ctx))
 		ring, end := keepTraffic(ctx, a)
-		ring.Mount(s.console.Handle)
+		ring.Mount(s.Console.Handle)
 		go func() {
-			defer close(s.ended)
-			_ = s.console.Serve(ctx, l, serverLog(a))
+			defer close(s.Ended)
+			_ = s.Console.Serve(ctx, l, serverLog(a))
 			_ = end() // what it kept is gone with the file
 		}()
-		a.launch.AtEnd(s)
+		a.Launch.AtEnd(s)
 	}
 	if !open || !canOpenBrowser(a.Place) {
-		return s.console.Link(s.origin, ""), nil
+		return s.Console.Link(s.Origin, ""), nil
 	}
-	link, over := s.console.OpenedLink(s.origin, "")
-	openOnce(ctx, a, link, over, &s.opening)
+	link, over := s.Console.OpenedLink(s.Origin, "")
+	openOnce(ctx, a, link, over, &s.Opening)
 	return link, nil
 }
 
-// Close implements [io.Closer].
-func (s *sideConsole) Close() error {
-	s.cancel()
-	<-s.ended
-	s.opening.Wait()
-	return nil
-}
-
 // printLinks prints another link each time that the person presses Enter, until ctx is done or the terminal is gone.
-func printLinks(ctx context.Context, a *app, link func() string) {
+func printLinks(ctx context.Context, a *cli.App, link func() string) {
 	for {
-		if _, err := a.person.Line(ctx, ""); err != nil {
+		if _, err := a.Person.Line(ctx, ""); err != nil {
 			return
 		}
-		a.out.Printf("  %s\n", link())
+		a.Out.Printf("  %s\n", link())
 	}
 }
 
 // consoleRoutes adds the API of the page to the console, but for what [live.Ring] has, and returns its inspector.
-func consoleRoutes(a *app, c *console.Console) consoleInspector {
+func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
 	inspector := newInspector(a, c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
-		all, err := instances(r.Context(), a.Place)
-		return map[string][]instance{"instances": all}, err
+		all, err := cli.Instances(r.Context(), a.Place)
+		return map[string][]cli.Instance{"instances": all}, err
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders(a.Place))
 	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspectable(inspector.app) }))
 	conversationRoutes(a, c.Handle)
 	inspector.Mount(c.Handle)
-	a.launch.AtEnd(inspector)
+	a.Launch.AtEnd(inspector)
 	return inspector
 }
 
 // keepTraffic keeps in a ring what all processes of this user say from now on. The function that it returns ends that, and
 // forgets it.
-func keepTraffic(ctx context.Context, a *app) (ring *live.Ring, end func() error) {
+func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() error) {
 	ring = live.Open(live.Options{})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	own := 0
-	if a.traffic != nil { // without a socket in between, and without JSON
+	if a.Traffic != nil { // without a socket in between, and without JSON
 		own = os.Getpid()
-		watch := a.traffic.Join(true)
+		watch := a.Traffic.Join(true)
 		following.Go(func() {
 			_ = watch(ctx, func(events []*traffic.Event) error {
 				ring.Add(own, events...)
@@ -211,7 +194,7 @@ func keepTraffic(ctx context.Context, a *app) (ring *live.Ring, end func() error
 			not:   own,
 			notes: true,
 			busy: func(pid int) {
-				a.screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
+				a.Screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
 			},
 			event: func(e shownEvent, _ bool) error {
 				ring.Add(e.PID, &e.Event)
@@ -220,7 +203,7 @@ func keepTraffic(ctx context.Context, a *app) (ring *live.Ring, end func() error
 			ended: ring.End,
 		})
 		if ctx.Err() == nil {
-			a.screen.Printf("The console shows no traffic: %v\n", err)
+			a.Screen.Printf("The console shows no traffic: %v\n", err)
 		}
 	})
 	return ring, func() error {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -19,7 +20,7 @@ const (
 )
 
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
-func conversationRoutes(a *app, handle func(pattern string, h http.Handler)) {
+func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler)) {
 	handle("GET /conversations", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
 		if err != nil {
@@ -49,7 +50,7 @@ func numberOf(r *http.Request, name string, least int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least {
-		return 0, usagef("%s: expected a number from %d on, got %q", name, least, text)
+		return 0, cli.Usagef("%s: expected a number from %d on, got %q", name, least, text)
 	}
 	return n, nil
 }
@@ -118,7 +119,7 @@ func ofArchive(p place.Place, read func(ctx context.Context, stored *archive.Arc
 		switch {
 		case errors.Is(err, archive.ErrNotFound):
 			err = reply.Refuse(http.StatusNotFound, "%v", err)
-		case errors.As(err, new(*usageError)), errors.Is(err, archive.ErrAmbiguous):
+		case errors.As(err, new(*cli.UsageError)), errors.Is(err, archive.ErrAmbiguous):
 			err = reply.Refuse(http.StatusBadRequest, "%v", err)
 		}
 		return value, err

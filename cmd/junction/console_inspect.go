@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -23,23 +24,23 @@ import (
 // A consoleInspector is the inspector of a console, with what reaches its servers.
 type consoleInspector struct {
 	*inspect.Inspector
-	app *app
+	app *cli.App
 }
 
 // Close ends all its connections.
 func (i consoleInspector) Close() error {
 	i.Inspector.Close()
-	return i.app.launch.Close()
+	return i.app.Launch.Close()
 }
 
 // newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
-func newInspector(a *app, once func(http.Handler) string) consoleInspector {
-	own := ready(&app{Place: a.Place, kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen})
-	own.launch.Gateway = a.launch.Gateway
-	own.flags.config, own.launch.Verbose, own.flags.lowestLog = a.flags.config, a.launch.Verbose, a.flags.lowestLog
-	own.launch.ShareLogins()
+func newInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
+	own := cli.Ready(&cli.App{Place: a.Place, Kill: a.Kill, Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen})
+	own.Launch.Gateway = a.Launch.Gateway
+	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog
+	own.Launch.ShareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
 	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
@@ -53,7 +54,7 @@ func newInspector(a *app, once func(http.Handler) string) consoleInspector {
 }
 
 // openInspected finds the server that somebody at the console's page wants to connect to.
-func openInspected(ctx context.Context, a *app, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 	in := inspected{app: a, hooks: hooks}
 	var err error
 	switch {
@@ -77,7 +78,7 @@ func openInspected(ctx context.Context, a *app, s inspect.Server, hooks inspect.
 
 // An inspected is a server that the console's inspector connects to.
 type inspected struct {
-	app    *app
+	app    *cli.App
 	hooks  inspect.Hooks
 	target launch.Target
 	server *config.Server // nil: it has no entry
@@ -91,11 +92,11 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 		return err
 	}
 	if err := consent(ctx, in.app, e); err != nil {
-		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.definition.Source)}}
+		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.Definition.Source)}}
 	}
 	in.known = true
 	in.target, err = resolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
+		return in.app.Launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
 	})
 	in.server = in.target.Server
 	return err
@@ -104,8 +105,8 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 // given is a server that the page describes.
 func (in *inspected) given(s *config.Server) error {
 	in.server = s
-	t, err := in.app.launch.Connect(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.launch.Authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
+	t, err := in.app.Launch.Connect(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
+		return in.app.Launch.Authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
 	})
 	in.target = launch.Target{By: launch.Of(s.Kind), Transport: t, Server: s}
 	return err
@@ -154,7 +155,7 @@ func namesAuthorization(headers map[string]string) bool {
 func (in *inspected) entry() inspect.Entry {
 	e := inspect.Entry{Name: in.target.Name, Configured: in.known}
 	if in.known {
-		e.Config = in.app.flags.config
+		e.Config = in.app.Flags.Config
 	}
 	if in.server == nil {
 		return e
@@ -194,7 +195,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	if launch.LogsInAtProvider(&auth) {
 		return "", &inspect.FaultError{Fault: inspect.Fault{Link: "authorization", Cause: "you log in at your organization's identity provider, for all servers", Remedy: "in a terminal: junction login " + plaintext.ShellWord(in.target.Name)}}
 	}
-	tokens, err := in.app.launch.Tokens(auth, open, in.hooks.HTTP)
+	tokens, err := in.app.Launch.Tokens(auth, open, in.hooks.HTTP)
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -30,13 +31,13 @@ type inspectorPage struct {
 // inspectorWith serves the inspector of junction with a configuration.
 func inspectorWith(t *testing.T, config string) inspectorPage {
 	t.Helper()
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard), stderr: io.Discard})
-	a.person = terminal.NewPerson(unread{t}, a.screen)
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard})
+	a.Person = terminal.NewPerson(unread{t}, a.Screen)
 	if config != "" {
 		if err := os.WriteFile(in(t, "inspect.json"), []byte(config), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a.flags.config = []string{"inspect.json"}
+		a.Flags.Config = []string{"inspect.json"}
 	}
 	inspector := newInspector(a, nil)
 	mux := http.NewServeMux()

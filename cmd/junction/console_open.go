@@ -8,16 +8,17 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
 )
 
 // openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
 // machine, so the browser is given a file, which only this user can read, and which goes on to the link.
-func openOnce(ctx context.Context, a *app, link string, over <-chan struct{}, opening *sync.WaitGroup) {
+func openOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
-		a.logger().Debug("the browser is not opened", "error", err)
+		a.Logger().Debug("the browser is not opened", "error", err)
 		return // the link is printed
 	}
 	opening.Go(func() {

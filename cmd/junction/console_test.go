@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // consoleServed runs junction console until the test ends; a browser that has opened the link asks its API.
@@ -30,8 +32,8 @@ func pageServed(t *testing.T, args ...string) (ask func(method, path, body strin
 		ended <- run(ctx, placeOf(t), args, strings.NewReader(""), stdout, io.Discard)
 	}()
 	t.Cleanup(func() {
-		interrupt(errInterrupted)
-		if code := <-ended; code != exitOK {
+		interrupt(cli.ErrInterrupted)
+		if code := <-ended; code != cli.ExitOK {
 			t.Errorf("junction %q ends with %d", args, code)
 		}
 	})
@@ -77,7 +79,7 @@ func TestTheConsoleShowsWhatRuns(t *testing.T) {
 	}
 	r := serving(t, "up", "everything")
 	status, text := ask("GET", "instances", "")
-	var got struct{ Instances []instance }
+	var got struct{ Instances []cli.Instance }
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || len(got.Instances) != 1 ||
 		got.Instances[0].Endpoint != r.url || len(got.Instances[0].Servers) != 1 || got.Instances[0].Servers[0].Name != "everything" {
 		t.Errorf("with one up it says %d: %s", status, text)
@@ -85,8 +87,8 @@ func TestTheConsoleShowsWhatRuns(t *testing.T) {
 }
 
 func TestTheConsoleIsForThisMachine(t *testing.T) {
-	runs(t, "", "console", "--http", "0.0.0.0:0").expect(t, exitUsage, "", "is not a loopback address")
-	runs(t, "", "console", "--http", "here").expect(t, exitUsage, "", "expected HOST:PORT")
+	runs(t, "", "console", "--http", "0.0.0.0:0").expect(t, cli.ExitUsage, "", "is not a loopback address")
+	runs(t, "", "console", "--http", "here").expect(t, cli.ExitUsage, "", "expected HOST:PORT")
 }
 
 func TestUpServesAConsole(t *testing.T) {
@@ -109,7 +111,7 @@ func TestUpServesAConsole(t *testing.T) {
 	if response.StatusCode != http.StatusOK {
 		t.Errorf("the link gets %s", response.Status)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("up ends with %d", code)
 	}
 	if _, err := http.Get(printed[1]); err == nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -22,8 +23,8 @@ const conversationsExitHelp = `Exit codes:
 
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
-func conversationsCommand(a *app) *cobra.Command {
-	return group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
+func conversationsCommand(a *cli.App) *cobra.Command {
+	return cli.Group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
 ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
@@ -36,10 +37,10 @@ on with a conversation.
 
 // archiveCommand is a command that works with the stored conversations. It takes as many words as
 // expected says, unless that is empty.
-func archiveCommand(a *app, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
+func archiveCommand(a *cli.App, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
 		if expected != "" && (len(words) == 0 || len(words) > most) {
-			return usagef("%s: expected %s", cmd.CommandPath(), expected)
+			return cli.Usagef("%s: expected %s", cmd.CommandPath(), expected)
 		}
 		stored, err := openConversations(cmd.Context(), a.Place)
 		if err != nil {
@@ -50,7 +51,7 @@ func archiveCommand(a *app, use, short, expected string, most int, run func(ctx 
 	}}
 }
 
-func conversationsListCommand(a *app) *cobra.Command {
+func conversationsListCommand(a *cli.App) *cobra.Command {
 	var filter archive.Filter
 	var here bool
 	cmd := archiveCommand(a, "list [WORD…]", "List conversations, the last one first; with words, those in which all of them stand", "", 0,
@@ -67,29 +68,29 @@ func conversationsListCommand(a *app) *cobra.Command {
 		})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if filter.Limit < 0 {
-			return usagef("--limit is not negative; 0 means the default")
+			return cli.Usagef("--limit is not negative; 0 means the default")
 		}
 		return nil
 	}
 	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
-	a.jsonFlag(cmd, []archive.Meta{})
+	a.JSONFlag(cmd, []archive.Meta{})
 	return cmd
 }
 
-func listConversations(ctx context.Context, a *app, stored *archive.Archive, filter archive.Filter) error {
+func listConversations(ctx context.Context, a *cli.App, stored *archive.Archive, filter archive.Filter) error {
 	metas, err := stored.List(ctx, filter)
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(metas)
+	if a.Flags.JSON {
+		return a.PrintJSON(metas)
 	}
 	if len(metas) == 0 {
 		if filter.Search+filter.Folder == "" {
-			a.screen.Printf("No conversation is stored yet; junction chat begins one.\n")
+			a.Screen.Printf("No conversation is stored yet; junction chat begins one.\n")
 		} else {
-			a.screen.Printf("There is no such conversation.\n")
+			a.Screen.Printf("There is no such conversation.\n")
 		}
 		return nil
 	}
@@ -101,19 +102,19 @@ func listConversations(ctx context.Context, a *app, stored *archive.Archive, fil
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	_, err = fmt.Fprint(a.out, a.table(rows, 0))
+	_, err = fmt.Fprint(a.Out, a.Table(rows, 0))
 	return err
 }
 
-func conversationsExportCommand(a *app) *cobra.Command {
+func conversationsExportCommand(a *cli.App) *cobra.Command {
 	var format string
 	cmd := archiveCommand(a, "export ID", "Write a conversation to standard output", "one ID", 1, func(ctx context.Context, stored *archive.Archive, words []string) error {
-		return storedFault(words[0], stored.Export(ctx, words[0], archive.Format(format), a.stdout))
+		return storedFault(words[0], stored.Export(ctx, words[0], archive.Format(format), a.Stdout))
 	})
 	cmd.Aliases = []string{"show"}
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if !slices.Contains([]archive.Format{archive.Markdown, archive.JSON}, archive.Format(format)) {
-			return usagef("--format: expected markdown or json, got %q", format)
+			return cli.Usagef("--format: expected markdown or json, got %q", format)
 		}
 		return nil
 	}
@@ -121,10 +122,10 @@ func conversationsExportCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func conversationsImportCommand(a *app) *cobra.Command {
+func conversationsImportCommand(a *cli.App) *cobra.Command {
 	return archiveCommand(a, "import FILE", "Store a conversation that was exported as JSON; - reads standard input", "one file", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
-			in := a.stdin
+			in := a.Stdin
 			if words[0] != "-" {
 				file, err := os.Open(a.Path(words[0]))
 				if err != nil {
@@ -138,7 +139,7 @@ func conversationsImportCommand(a *app) *cobra.Command {
 		})
 }
 
-func conversationsForkCommand(a *app) *cobra.Command {
+func conversationsForkCommand(a *cli.App) *cobra.Command {
 	var upTo int
 	cmd := archiveCommand(a, "fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
@@ -147,7 +148,7 @@ func conversationsForkCommand(a *app) *cobra.Command {
 		})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if upTo < 0 {
-			return usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
+			return cli.Usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
 		}
 		return nil
 	}
@@ -156,14 +157,14 @@ func conversationsForkCommand(a *app) *cobra.Command {
 }
 
 // printID prints the ID of a conversation that is new.
-func printID(a *app, meta archive.Meta, err error) error {
+func printID(a *cli.App, meta archive.Meta, err error) error {
 	if err == nil {
-		_, err = fmt.Fprintln(a.stdout, meta.ID)
+		_, err = fmt.Fprintln(a.Stdout, meta.ID)
 	}
 	return err
 }
 
-func conversationsRemoveCommand(a *app) *cobra.Command {
+func conversationsRemoveCommand(a *cli.App) *cobra.Command {
 	cmd := archiveCommand(a, "remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {

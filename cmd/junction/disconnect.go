@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func disconnectCommand(a *app) *cobra.Command {
+func disconnectCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var files []string
 	cmd := &cobra.Command{
@@ -24,7 +25,7 @@ it meanwhile, only the entry of junction goes, and the servers come back that it
 connect wrote into junction's own file stays there, and so do the secrets that it keeps: which they
 are is said, with what takes them out. Nothing is asked.
 
-` + exitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
+` + cli.ExitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
 				return missingHost(len(args), "; --all restores all")
@@ -45,7 +46,7 @@ are is said, with what takes them out. Nothing is asked.
 	return cmd
 }
 
-func disconnect(a *app, hosts, files []string, all bool) error {
+func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func disconnect(a *app, hosts, files []string, all bool) error {
 		return fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))
 	}
 	if len(records) == 0 {
-		a.screen.Printf("Nothing is connected.\n")
+		a.Screen.Printf("Nothing is connected.\n")
 	}
 	for _, s := range own {
 		sayStays(a, s, others)
@@ -131,7 +132,7 @@ func staysOf(p place.Place, r *hostconfig.Record) *staying {
 }
 
 // sayStays says what is still there of a host's servers, and what takes out those that no other connected host had.
-func sayStays(a *app, s *staying, others []*staying) {
+func sayStays(a *cli.App, s *staying, others []*staying) {
 	if len(s.servers) == 0 {
 		return
 	}
@@ -149,11 +150,11 @@ func sayStays(a *app, s *staying, others []*staying) {
 			users = append(users, o.title(a.Place))
 		}
 	}
-	said := fmt.Sprintf("Still in %s, for junction: %s.", a.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason))
+	said := fmt.Sprintf("Still in %s, for junction: %s.", a.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), cli.MaxReason))
 	which := "them"
 	if len(used) > 0 {
 		slices.Sort(users)
-		said += fmt.Sprintf(" Still connected, and in need of %s: %s.", plaintext.Line(strings.Join(used, ", "), maxReason), strings.Join(slices.Compact(users), ", "))
+		said += fmt.Sprintf(" Still connected, and in need of %s: %s.", plaintext.Line(strings.Join(used, ", "), cli.MaxReason), strings.Join(slices.Compact(users), ", "))
 		which = "the others"
 	}
 	if len(free) > 0 {
@@ -162,15 +163,15 @@ func sayStays(a *app, s *staying, others []*staying) {
 			said += " --config " + plaintext.ShellWord(s.file)
 		}
 	}
-	a.out.Printf("%s\n", said)
+	a.Out.Printf("%s\n", said)
 	slices.Sort(secrets)
 	for _, name := range slices.Compact(secrets) {
-		a.out.Printf("The secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
+		a.Out.Printf("The secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
 	}
 }
 
 // warnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
-func warnConnected(a *app, file, name string) {
+func warnConnected(a *cli.App, file, name string) {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return
@@ -178,7 +179,7 @@ func warnConnected(a *app, file, name string) {
 	records, _ := journal.Records() // of one that cannot be read nothing is known
 	for _, r := range records {
 		if s := staysOf(a.Place, r); r.Connected && a.Real(s.file) == file {
-			a.screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(a.Place), plaintext.Line(name, 100), r.Remedy())
+			a.Screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
 }
@@ -190,7 +191,7 @@ func taps(p place.Place) (hostconfig.Journal, error) {
 }
 
 // putBack takes changes of hosts' files back, and says what became of each.
-func putBack(a *app, journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
+func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
 	for _, r := range records {
 		done, err := journal.Restore(r)
 		if err != nil {
@@ -202,10 +203,10 @@ func putBack(a *app, journal hostconfig.Journal, records ...*hostconfig.Record) 
 	return faults
 }
 
-func sayRestored(a *app, r *hostconfig.Restored) {
-	out, others, left := a.screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
+func sayRestored(a *cli.App, r *hostconfig.Restored) {
+	out, others, left := a.Screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
 	if r.Connected {
-		out, others, left = a.out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
+		out, others, left = a.Out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
 	}
 	path := a.Short(r.Path)
 	switch {
@@ -219,7 +220,7 @@ func sayRestored(a *app, r *hostconfig.Restored) {
 		out.Printf("%s was edited meanwhile: %s, and the other edits are kept.\n", path, others)
 	}
 	if len(r.Left) > 0 {
-		out.Printf("%s: %s\nWhat the file held before is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), maxReason), r.Original)
+		out.Printf("%s: %s\nWhat the file held before is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), cli.MaxReason), r.Original)
 	}
 	if r.Also != nil {
 		out.Printf("Its link was replaced or changed, and is restored, too.\n")
@@ -228,8 +229,8 @@ func sayRestored(a *app, r *hostconfig.Restored) {
 }
 
 // withoutConnected leaves out entries by which a host starts this configuration.
-func withoutConnected(a *app, entries []entry) []entry {
-	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
+func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
+	if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries
 	}
 	journal, err := taps(a.Place)
@@ -237,8 +238,8 @@ func withoutConnected(a *app, entries []entry) []entry {
 		return entries
 	}
 	records, _ := journal.Records() // an entry of which nothing is known is one like any other
-	return slices.DeleteFunc(entries, func(e entry) bool {
-		return e.name == hostconfig.OwnName && isConnected(a.Place, records, e.definition.Source)
+	return slices.DeleteFunc(entries, func(e cli.Entry) bool {
+		return e.Name == hostconfig.OwnName && isConnected(a.Place, records, e.Definition.Source)
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/process"
@@ -29,7 +30,7 @@ const (
 	maxVersion = 4 << 10          // bytes of what a program prints as its version
 )
 
-func doctorCommand(a *app) *cobra.Command {
+func doctorCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and how to fix it",
@@ -42,11 +43,11 @@ reaches no other system, and that needs no arguments; where there is none, nothi
 Without SERVER it looks at each host that junction host connect connected, too: whether what the host
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
-` + exitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
+` + cli.ExitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
 		ValidArgsFunction: suggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
-	a.jsonFlag(cmd, serversShown[*patient]{})
+	a.JSONFlag(cmd, cli.ServersShown[*patient]{})
 	configFlags(a, cmd.Flags())
 	return cmd
 }
@@ -72,7 +73,7 @@ type patient struct {
 }
 
 func (p *patient) ok(name, format string, args ...any) bool {
-	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
+	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), cli.MaxReason)})
 	return true
 }
 
@@ -84,15 +85,15 @@ func (p *patient) careful(name, format string, args ...any) bool {
 }
 
 // runsIn says that a junction up is connected to the server, while another process of it was tried here.
-func (p *patient) runsIn(r *runningServer) {
-	if !r.isConnected() || len(p.Links) == 0 {
+func (p *patient) runsIn(r *cli.RunningServer) {
+	if !r.IsConnected() || len(p.Links) == 0 {
 		return
 	}
 	if last := &p.Links[len(p.Links)-1]; !last.OK {
-		last.Remedy = r.where() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
+		last.Remedy = r.Where() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
 		return
 	}
-	p.ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.where())
+	p.ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.Where())
 }
 
 // skipped notes a link that was not tried.
@@ -102,18 +103,18 @@ func (p *patient) skipped(name, why string) {
 }
 
 func (p *patient) broken(name, why, remedy string) bool {
-	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, maxReason), Remedy: remedy})
+	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, cli.MaxReason), Remedy: remedy})
 	return false
 }
 
-func runDoctor(ctx context.Context, a *app, names []string) error {
+func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	a.launch.Gateway = launch.GatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
+	a.Launch.Gateway = launch.GatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
+		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
 	})
 	if entries, err = chosen(entries, set, sound); err != nil {
 		return err
@@ -122,8 +123,8 @@ func runDoctor(ctx context.Context, a *app, names []string) error {
 		entries = nil
 	}
 	for _, e := range entries {
-		if e.definition != nil {
-			reportIgnored(a, set, e.definition)
+		if e.Definition != nil {
+			reportIgnored(a, set, e.Definition)
 		}
 	}
 	var all []*patient
@@ -135,9 +136,9 @@ func runDoctor(ctx context.Context, a *app, names []string) error {
 			showPatient(a, sick)
 		}
 	}
-	if a.unread != nil && len(names) == 0 {
+	if a.Unread != nil && len(names) == 0 {
 		sick := &patient{Server: "configuration"}
-		sick.broken("file", a.unread.Error(), "correct the file at the place named; no server of it is used until then")
+		sick.broken("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
@@ -154,10 +155,10 @@ func runDoctor(ctx context.Context, a *app, names []string) error {
 	}
 	examineAll(ctx, a, entries, faults, examined)
 	place := func(p *patient) int {
-		return slices.IndexFunc(entries, func(e entry) bool { return e.name == p.Server })
+		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
 	}
 	slices.SortStableFunc(all, func(x, y *patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
-	if len(names) == 0 && len(a.flags.config) == 0 {
+	if len(names) == 0 && len(a.Flags.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
 		}
@@ -175,10 +176,10 @@ const (
 )
 
 // showUnagreed shows servers that nobody agreed to together, where there are several.
-func showUnagreed(a *app, entries []entry, faults []error) bool {
+func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
-		if errors.As(err, new(*consentError)) && !entries[i].isDisabled() {
+		if errors.As(err, new(*consentError)) && !entries[i].IsDisabled() {
 			some = append(some, err)
 		}
 	}
@@ -198,7 +199,7 @@ const behindTime = 5 * time.Second
 
 // examineAll examines servers at the same time, as many as may start together, and calls examined with each: in the
 // order of the entries, but that one which takes long does not hold up those after it. On a terminal a line says which are still open.
-func examineAll(ctx context.Context, a *app, entries []entry, faults []error, examined func(*patient)) {
+func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*patient)) {
 	type place struct {
 		p    *patient
 		done time.Time // zero: not yet
@@ -207,10 +208,10 @@ func examineAll(ctx context.Context, a *app, entries []entry, faults []error, ex
 	var open []*place
 	came, slots := make(chan *place), make(chan struct{}, process.Starts())
 	for i, e := range entries {
-		if e.isDisabled() {
+		if e.IsDisabled() {
 			continue
 		}
-		at := &place{p: &patient{Server: e.name, Source: e.source()}}
+		at := &place{p: &patient{Server: e.Name, Source: e.Source()}}
 		open = append(open, at)
 		go func() {
 			slots <- struct{}{}
@@ -221,14 +222,14 @@ func examineAll(ctx context.Context, a *app, entries []entry, faults []error, ex
 				at.p.broken(consentLink, faults[i].Error(), agreeToIt)
 			default:
 				examine(ctx, a, e, at.p)
-				at.p.runsIn(running.of(e))
+				at.p.runsIn(running.Of(e))
 			}
 			came <- at
 		}()
 	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	defer a.screen.Transient("")
+	defer a.Screen.Transient("")
 	for late := false; len(open) > 0; {
 		select {
 		case at := <-came:
@@ -236,7 +237,7 @@ func examineAll(ctx context.Context, a *app, entries []entry, faults []error, ex
 		case <-ticker.C:
 			late = true
 		}
-		a.screen.Transient("")
+		a.Screen.Transient("")
 		var left []*place
 		var names []string
 		for _, at := range open {
@@ -247,16 +248,16 @@ func examineAll(ctx context.Context, a *app, entries []entry, faults []error, ex
 			left = append(left, at)
 			names = append(names, plaintext.Line(at.p.Server, 80))
 		}
-		if open = left; late && len(open) > 0 && a.screen.Terminal() {
-			a.screen.Transient("still looking at: " + strings.Join(names, ", "))
+		if open = left; late && len(open) > 0 && a.Screen.Terminal() {
+			a.Screen.Transient("still looking at: " + strings.Join(names, ", "))
 		}
 	}
 }
 
 // diagnosed prints what is left to print, and returns whether a link is broken.
-func diagnosed(a *app, all []*patient) error {
-	if a.flags.json {
-		if err := a.printIndented(serversShown[*patient]{all}, "  "); err != nil {
+func diagnosed(a *cli.App, all []*patient) error {
+	if a.Flags.JSON {
+		if err := a.PrintIndented(cli.ServersShown[*patient]{Servers: all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -269,56 +270,56 @@ func diagnosed(a *app, all []*patient) error {
 			sick++
 		}
 	}
-	if !a.flags.json {
+	if !a.Flags.JSON {
 		what := plaintext.Count(len(all)-hosts, "server")
 		if hosts > 0 {
 			what += ", " + plaintext.Count(hosts, "host")
 		}
-		a.out.Printf("%s, %d broken.\n", what, sick)
+		a.Out.Printf("%s, %d broken.\n", what, sick)
 	}
 	switch {
-	case a.unread != nil && sick == len(all):
-		return errReported
+	case a.Unread != nil && sick == len(all):
+		return cli.ErrReported
 	case sick > 0:
-		return errToolFailed
+		return cli.ErrToolFailed
 	}
 	return nil
 }
 
 // showPatient prints a server with its links for people.
-func showPatient(a *app, p *patient) {
-	if a.flags.json {
+func showPatient(a *cli.App, p *patient) {
+	if a.Flags.JSON {
 		return
 	}
 	kind := ""
 	if p.Host {
 		kind = "host "
 	}
-	a.out.Printf("%s%s\n", kind, plaintext.Line(p.Server, 200))
+	a.Out.Printf("%s%s\n", kind, plaintext.Line(p.Server, 200))
 	for _, l := range p.Links {
 		switch {
 		case l.Skipped:
-			a.out.Printf("  skipped %s: %s\n", l.Name, l.Detail)
+			a.Out.Printf("  skipped %s: %s\n", l.Name, l.Detail)
 		case l.Careful:
-			a.out.Printf("  CAREFUL %s: %s\n", l.Name, l.Detail)
+			a.Out.Printf("  CAREFUL %s: %s\n", l.Name, l.Detail)
 		case l.OK:
-			a.out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
+			a.Out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
 		default:
-			a.out.Printf("  BROKEN  %s: %s\n          fix: %s\n", l.Name, l.Detail, l.Remedy)
+			a.Out.Printf("  BROKEN  %s: %s\n          fix: %s\n", l.Name, l.Detail, l.Remedy)
 		}
 	}
 }
 
 // examine tries one link after another, up to the first that is broken.
-func examine(ctx context.Context, a *app, e entry, p *patient) {
+func examine(ctx context.Context, a *cli.App, e cli.Entry, p *patient) {
 	var s *config.Server
-	if e.definition != nil {
+	if e.Definition != nil {
 		var err error
-		if s, err = e.definition.Resolve(ctx); err != nil {
+		if s, err = e.Definition.Resolve(ctx); err != nil {
 			p.broken("variables", err.Error(), variablesRemedy(err))
 			return
 		}
-		if names := e.definition.Variables(); len(names) > 0 {
+		if names := e.Definition.Variables(); len(names) > 0 {
 			p.ok("variables", "%s", strings.Join(names, ", "))
 		}
 		started, _, err := startedAsAgreed(ctx, a, e, s)
@@ -344,10 +345,10 @@ func examine(ctx context.Context, a *app, e entry, p *patient) {
 	began := time.Now()
 	o := options(a, t)
 	launch.OffersNothing(&o)
-	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
+	defer func() { p.mayLack(a.StderrOf(e.Name).WasRefused()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
 	if err != nil {
-		p.notStarted(t.Transport, err, e.name, stray, limit)
+		p.notStarted(t.Transport, err, e.Name, stray, limit)
 		return
 	}
 	defer client.Close()
@@ -362,7 +363,7 @@ func examine(ctx context.Context, a *app, e entry, p *patient) {
 	}
 	p.ok("era", "%s, revision %s", era, client.Revision())
 	if tools, ok := listAndPing(ctx, a, client, p); ok {
-		callHarmless(ctx, client, tools, e.name, p)
+		callHarmless(ctx, client, tools, e.Name, p)
 	}
 }
 
@@ -385,7 +386,7 @@ func variablesRemedy(err error) string {
 }
 
 // listAndPing lists tools and pings.
-func listAndPing(ctx context.Context, a *app, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
+func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
@@ -408,7 +409,7 @@ func listAndPing(ctx context.Context, a *app, client *mcp.Client, p *patient) (t
 }
 
 // lookFor looks for the program of a server, or its address.
-func lookFor(ctx context.Context, a *app, s *config.Server, p *patient) bool {
+func lookFor(ctx context.Context, a *cli.App, s *config.Server, p *patient) bool {
 	if launch.IsProgram(s.Kind) {
 		return findProgram(ctx, a, s, p)
 	}
@@ -416,7 +417,7 @@ func lookFor(ctx context.Context, a *app, s *config.Server, p *patient) bool {
 }
 
 // findProgram looks for the program of a server, and for its version where it only starts others.
-func findProgram(ctx context.Context, a *app, s *config.Server, p *patient) bool {
+func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *patient) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
 		for _, dir := range filepath.SplitList(where) {
@@ -434,7 +435,7 @@ func findProgram(ctx context.Context, a *app, s *config.Server, p *patient) bool
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
 		return p.ok("program", "%s", found)
 	}
-	version, err := printedVersion(ctx, found, a.launch.Environ(a.Environ(), s.Unset))
+	version, err := printedVersion(ctx, found, a.Launch.Environ(a.Environ(), s.Unset))
 	if err != nil {
 		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -25,11 +26,11 @@ func statusOf(err error) int {
 }
 
 // authorizedBy says as whom a server at a URL was asked.
-func authorizedBy(ctx context.Context, a *app, s *config.Server) string {
+func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	if namesAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
 	}
-	if tokens, err := a.launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
+	if tokens, err := a.Launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
 		if l, err := tokens.LoginOf(ctx, s.URL); err == nil {
 			return "by a login: " + describeLogin(l, time.Now())
 		}

@@ -8,12 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
-func examineHosts(ctx context.Context, a *app) (all []*patient) {
+func examineHosts(ctx context.Context, a *cli.App) (all []*patient) {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return nil
@@ -36,7 +37,7 @@ func examineHosts(ctx context.Context, a *app) (all []*patient) {
 	return all
 }
 
-func examineHost(ctx context.Context, a *app, h hostconfig.Host, r *hostconfig.Record, p *patient) {
+func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *patient) {
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
@@ -85,7 +86,7 @@ func examineHost(ctx context.Context, a *app, h hostconfig.Host, r *hostconfig.R
 }
 
 // examineEntry tries what the host starts or calls.
-func examineEntry(ctx context.Context, a *app, ours *hostconfig.Entry, p *patient, again string) bool {
+func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *patient, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}

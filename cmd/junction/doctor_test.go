@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -70,7 +71,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "d.json", "--json")
-	if got.code != exitToolFailed {
+	if got.code != cli.ExitToolFailed {
 		t.Fatalf("%+v", got)
 	}
 	var all struct {
@@ -109,23 +110,23 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("not examined: %v", want)
 	}
-	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, exitOK, "ok      start: in ", "")
-	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, exitOK, "ok      era: modern, revision 2026-07-28", "")
-	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, exitOK, "ok      authorization: not wanted", "")
-	runs(t, "", "doctor", "failing", "--config", "d.json").expect(t, exitToolFailed, "ok      authorization: by the Authorization header of its entry", "")
+	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, cli.ExitOK, "ok      start: in ", "")
+	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, cli.ExitOK, "ok      era: modern, revision 2026-07-28", "")
+	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, cli.ExitOK, "ok      authorization: not wanted", "")
+	runs(t, "", "doctor", "failing", "--config", "d.json").expect(t, cli.ExitToolFailed, "ok      authorization: by the Authorization header of its entry", "")
 	shown := runs(t, "", "doctor", "missing", "--config", "d.json")
-	shown.expect(t, exitToolFailed, "fix: install no-such-program-here", "")
+	shown.expect(t, cli.ExitToolFailed, "fix: install no-such-program-here", "")
 	if !strings.Contains(shown.stdout, "1 server, 1 broken") {
 		t.Errorf("printed %s", shown.stdout)
 	}
 	for _, names := range []string{"missing wrong", "wrong missing"} { // an entry that is wrong hides no other server
 		shown = runs(t, "", append(strings.Fields("doctor --config d.json"), strings.Fields(names)...)...)
-		shown.expect(t, exitToolFailed, "fix: change line 13 of d.json", "")
-		shown.expect(t, exitToolFailed, "fix: install no-such-program-here", "")
-		shown.expect(t, exitToolFailed, "2 servers, 2 broken", "")
+		shown.expect(t, cli.ExitToolFailed, "fix: change line 13 of d.json", "")
+		shown.expect(t, cli.ExitToolFailed, "fix: install no-such-program-here", "")
+		shown.expect(t, cli.ExitToolFailed, "2 servers, 2 broken", "")
 	}
-	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, exitToolFailed, "1 server, 1 broken", "")
-	runs(t, "", "doctor", "wrong", "none", "--config", "d.json").expect(t, exitConnection, "", `no server is called "none"`)
+	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, cli.ExitToolFailed, "1 server, 1 broken", "")
+	runs(t, "", "doctor", "wrong", "none", "--config", "d.json").expect(t, cli.ExitConnection, "", `no server is called "none"`)
 }
 
 func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
@@ -134,7 +135,7 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // or it is not seen that the client goes
-			interrupt(errInterrupted)
+			interrupt(cli.ErrInterrupted)
 			<-r.Context().Done()
 		}))
 		if err := os.WriteFile(in(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
@@ -142,7 +143,7 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 		}
 		var stdout, stderr safeBuffer
 		code := run(ctx, placeOf(t), append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
-		if code != exitInterrupted || strings.Contains(stdout.String(), "BROKEN") || strings.Contains(stdout.String(), "broken link") || strings.Contains(stdout.String(), "next") || stderr.String() != "junction: interrupted\n" {
+		if code != cli.ExitInterrupted || strings.Contains(stdout.String(), "BROKEN") || strings.Contains(stdout.String(), "broken link") || strings.Contains(stdout.String(), "next") || stderr.String() != "junction: interrupted\n" {
 			t.Errorf("%v: exit code %d\n%s%s", format, code, stdout.String(), stderr.String())
 		}
 		slow.Close()
@@ -177,7 +178,7 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 		t.Fatalf("it ended before the other server was shown: %s", stdout.String())
 	}
 	close(release)
-	if code := <-done; code != exitToolFailed || !strings.HasSuffix(stdout.String(), "2 servers, 2 broken.\n") {
+	if code := <-done; code != cli.ExitToolFailed || !strings.HasSuffix(stdout.String(), "2 servers, 2 broken.\n") {
 		t.Errorf("exit code %d: %s", code, stdout.String())
 	}
 }
@@ -185,5 +186,5 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 func TestDoctorOfAFileThatCannotBeRead(t *testing.T) {
 	alone(t)
 	writeTap(t, filepath.Join("junction", "mcp.json"), `{"mcpServers": {"a" {}}}`)
-	runs(t, "", "doctor").expect(t, exitConnection, "configuration\n  BROKEN  file: ", "not JSON: line 1, column 21")
+	runs(t, "", "doctor").expect(t, cli.ExitConnection, "configuration\n  BROKEN  file: ", "not JSON: line 1, column 21")
 }

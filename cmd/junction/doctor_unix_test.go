@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -39,12 +40,12 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	}
 	began := time.Now()
 	got := runs(t, "", "doctor", "only", "--config", "d.json")
-	got.expect(t, exitToolFailed, `BROKEN  start: standard output has a line that is not JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
-	got.expect(t, exitToolFailed, "fix: the server must log to standard error", "")
+	got.expect(t, cli.ExitToolFailed, `BROKEN  start: standard output has a line that is not JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
+	got.expect(t, cli.ExitToolFailed, "fix: the server must log to standard error", "")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, cli.ExitOK, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "=== everything ==="; the server must log to standard error`, "")
 }
 
 // What junction up refuses to start, as it would start itself, is not ok for doctor either.
@@ -53,8 +54,8 @@ func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
 	alone(t)
 	configure(t, "d.json", `"hello":{"command":"/bin/sh","args":["-c","echo Hello; cat >/dev/null"],"startTimeout":"500ms"}`, "")
 	got := runs(t, "", "doctor", "--config", "d.json")
-	got.expect(t, exitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "Hello"; the server must log to standard error`, "")
-	got.expect(t, exitToolFailed, "BROKEN  start: no response in time", "")
+	got.expect(t, cli.ExitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "Hello"; the server must log to standard error`, "")
+	got.expect(t, cli.ExitToolFailed, "BROKEN  start: no response in time", "")
 }
 
 func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
@@ -64,7 +65,7 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 	entry := fmt.Sprintf(`"again":{"command":"/bin/sh","args":["-c","'%s' up --stdio --config '%s'"]}`, self(t)[0], config)
 	configure(t, config, entry, "")
 	got := runs(t, "", "doctor", "--config", config)
-	if got.code == exitOK || !strings.Contains(got.stdout, "this gateway is started by itself") {
+	if got.code == cli.ExitOK || !strings.Contains(got.stdout, "this gateway is started by itself") {
 		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
 	}
 }
@@ -125,7 +126,7 @@ func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
-		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, exitToolFailed, "fix: "+want, "")
+		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, cli.ExitToolFailed, "fix: "+want, "")
 	}
 }
 
@@ -134,7 +135,7 @@ func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	url := strings.Replace(web.URL, "http:", "https:", 1)
-	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, exitToolFailed, "fix: "+plainHTTP, "")
+	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, cli.ExitToolFailed, "fix: "+plainHTTP, "")
 }
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
@@ -145,17 +146,17 @@ func TestStatusSaysWhatMendsAServer(t *testing.T) {
 	configure(t, file, fmt.Sprintf(`"none":{"command":"no-such-program-anywhere"},"noisy":{"command":"/bin/sh","args":["-c",%q],"start":"eager"}`, noisy), "")
 	ask := consoleServed(t)
 	serving(t, "up", "--config", file)
-	want := map[string]serverStatus{"none": {State: "failed", Remedy: installProgram("it")},
+	want := map[string]cli.ServerStatus{"none": {State: "failed", Remedy: installProgram("it")},
 		"noisy": {State: "connected", Remedy: onlyMessages, Careful: `standard output has a line that is not JSON-RPC, on which other clients fail: "starting"`}}
 	waitFor(t, fmt.Sprintf("what is wrong with both: %+v", want), func() bool {
 		_, text := ask("GET", "instances", "")
-		var got struct{ Instances []instance }
+		var got struct{ Instances []cli.Instance }
 		if err := json.Unmarshal([]byte(text), &got); err != nil {
 			t.Fatal(err)
 		}
-		all := map[string]serverStatus{}
+		all := map[string]cli.ServerStatus{}
 		for _, s := range got.Instances[0].Servers {
-			all[s.Name] = serverStatus{State: s.State, Remedy: s.Remedy, Careful: s.Careful}
+			all[s.Name] = cli.ServerStatus{State: s.State, Remedy: s.Remedy, Careful: s.Careful}
 		}
 		return reflect.DeepEqual(all, want)
 	})

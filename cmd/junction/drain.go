@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/pflag"
@@ -35,7 +36,7 @@ func (d *drain) check() error {
 		value time.Duration
 	}{{"--drain-delay", d.delay}, {"--drain-time", d.time}} {
 		if one.value < 0 || one.value > settings.MaxDrain {
-			return usagef("%s: expected up to %v, got %v", one.flag, settings.MaxDrain, one.value)
+			return cli.Usagef("%s: expected up to %v, got %v", one.flag, settings.MaxDrain, one.value)
 		}
 	}
 	return nil
@@ -43,13 +44,13 @@ func (d *drain) check() error {
 
 // delayEnd goes on for a while where SIGTERM ended ctx: balancers send requests until they see that it is not ready. Ctrl-C is not
 // delayed, and a second signal ends the delay.
-func delayEnd(ctx context.Context, a *app, d drain) {
-	if d.delay <= 0 || !errors.Is(context.Cause(ctx), errTerminated) {
+func delayEnd(ctx context.Context, a *cli.App, d drain) {
+	if d.delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
 		return
 	}
-	a.screen.Printf("junction: it ends in %v\n", d.delay)
+	a.Screen.Printf("junction: it ends in %v\n", d.delay)
 	select {
 	case <-time.After(d.delay):
-	case <-a.kill:
+	case <-a.Kill:
 	}
 }

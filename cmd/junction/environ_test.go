@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -45,19 +46,19 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 		{"a part of a name", true, nil, []string{"MY_GITHUB_TOKEN", "GITHUB_TOKENS"}, usual},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a := &app{Place: placeOf(t), launch: launch.Launcher{SeveralUsers: test.severalUsers}}
+			a := &cli.App{Place: placeOf(t), Launch: launch.Launcher{SeveralUsers: test.severalUsers}}
 			set, err := config.LoadAll([]string{path}, config.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.launch.Own.AddSettings(set)
+			a.Launch.Own.AddSettings(set)
 			cmd := chatCommand(a)
 			if err := cmd.ParseFlags([]string{"--key-env", "MY_MODEL_KEY", "--embeddings-key-env", "EMBEDDINGS_KEY"}); err != nil {
 				t.Fatal(err)
 			}
 			withholdVariables(a, cmd.Flags())
 			var got []string
-			for _, pair := range a.launch.Environ(all, test.unset, test.words...) {
+			for _, pair := range a.Launch.Environ(all, test.unset, test.words...) {
 				name, _, _ := strings.Cut(pair, "=")
 				got = append(got, name)
 			}

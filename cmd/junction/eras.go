@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -11,19 +12,19 @@ import (
 )
 
 // memoryOfEra is where the era of a target is remembered; nil where it is not.
-func memoryOfEra(a *app, t launch.Target) *definitions.Entry {
+func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
 	if t.Server == nil {
 		return nil
 	}
-	store := a.store()
+	store := a.Store()
 	if store == nil {
 		return nil
 	}
-	return memoryOf(store, t.Server, "")
+	return cli.MemoryOf(store, t.Server, "")
 }
 
 // legacyFirst reports whether a target is remembered as one that can ask its client in the legacy era only.
-func legacyFirst(a *app, t launch.Target) bool {
+func legacyFirst(a *cli.App, t launch.Target) bool {
 	m := memoryOfEra(a, t)
 	if m == nil {
 		return false
@@ -33,7 +34,7 @@ func legacyFirst(a *app, t launch.Target) bool {
 }
 
 // rememberEra remembers in which era a target can ask its client, if what it offers is remembered.
-func rememberEra(a *app, t launch.Target, era string) {
+func rememberEra(a *cli.App, t launch.Target, era string) {
 	m := memoryOfEra(a, t)
 	if m == nil {
 		return
@@ -45,12 +46,12 @@ func rememberEra(a *app, t launch.Target, era string) {
 	with := *d
 	with.Era = era
 	if err := m.Save(&with); err != nil {
-		a.logger().Warn("the era of a server is not remembered", "server", t.Title(), "error", err)
+		a.Logger().Warn("the era of a server is not remembered", "server", t.Title(), "error", err)
 	}
 }
 
 // inEra dials with the options of a target in the era in which it can ask; with none, as is remembered or otherwise says.
-func inEra(a *app, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+func inEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	if era == "" {
 		o.LegacyFirst = otherwise || legacyFirst(a, t)
 		return
@@ -61,7 +62,7 @@ func inEra(a *app, o *mcp.ClientOptions, t launch.Target, era string, otherwise 
 
 // connectCaller connects to a target, and sets the client that makes the requests of the command: where the target can ask in
 // the other era only, it makes them again in that one, or their outcome says how. The function that it returns ends both.
-func connectCaller(ctx context.Context, a *app, t launch.Target, within *bound) (client *mcp.Client, end func(), err error) {
+func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Bound) (client *mcp.Client, end func(), err error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, nil, err
@@ -72,7 +73,7 @@ func connectCaller(ctx context.Context, a *app, t launch.Target, within *bound) 
 	server := eras.New(ctx, eras.Options{
 		Program:  t.IsProgram(),
 		Revision: o.Revision,
-		Logger:   a.logger(),
+		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
 			dialled := o
 			inEra(a, &dialled, t, era, false)
@@ -96,9 +97,9 @@ func connectCaller(ctx context.Context, a *app, t launch.Target, within *bound) 
 	}
 	made := o
 	made.Name, made.Revision, made.Middleware, made.Wire = client.Name(), "", nil, nil
-	a.calls = mcp.NewClientWith(within.around(server), made)
+	a.Calls = mcp.NewClientWith(within.Around(server), made)
 	return client, func() {
-		a.calls.Close()
+		a.Calls.Close()
 		server.Close()
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -63,18 +64,18 @@ func TestProxyFindsTheEraInWhichAServerCanAsk(t *testing.T) {
 					return runs(t, "", "call", url, tool, "--elicit", `{"name":"bob"}`, "--revision", revision)
 				}
 				shared := serving(t, "proxy", server)
-				if got := call(shared.url, "ask"); got.code != exitToolFailed || !strings.Contains(got.stdout, "call again") {
+				if got := call(shared.url, "ask"); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "call again") {
 					t.Errorf("the first call: %+v", got)
 				}
 				for _, tool := range []string{"ask", "look"} {
-					call(shared.url, tool).expect(t, exitOK, "you are bob", "")
+					call(shared.url, tool).expect(t, cli.ExitOK, "you are bob", "")
 				}
 				another := serving(t, "proxy", server)
-				call(another.url, "look").expect(t, exitOK, "you are bob", "")
+				call(another.url, "look").expect(t, cli.ExitOK, "you are bob", "")
 
 				argv := self(t, "proxy", "--stdio", server)
 				got := runs(t, "", append([]string{"call", "look", "--elicit", `{"name":"bob"}`, "--revision", revision, "--"}, argv...)...)
-				got.expect(t, exitOK, "you are bob", "")
+				got.expect(t, cli.ExitOK, "you are bob", "")
 			})
 		}
 	}
@@ -89,13 +90,13 @@ func TestUpFindsTheEraInWhichAServerAtAURLCanAsk(t *testing.T) {
 				return runs(t, "", "call", url, "far__ask", "--elicit", `{"name":"bob"}`, "--revision", revision)
 			}
 			first := serving(t, "up", "--config", config)
-			if got := call(first.url); got.code != exitToolFailed || !strings.Contains(got.stdout, "call again") {
+			if got := call(first.url); got.code != cli.ExitToolFailed || !strings.Contains(got.stdout, "call again") {
 				t.Errorf("the first call: %+v", got)
 			}
-			call(first.url).expect(t, exitOK, "you are bob", "")
+			call(first.url).expect(t, cli.ExitOK, "you are bob", "")
 			first.stop()
-			call(serving(t, "up", "--config", config).url).expect(t, exitOK, "you are bob", "") // which remembers it
-			runs(t, "", "call", "far", "ask", "--config", config, "--elicit", `{"name":"bob"}`).expect(t, exitOK, "you are bob", "")
+			call(serving(t, "up", "--config", config).url).expect(t, cli.ExitOK, "you are bob", "") // which remembers it
+			runs(t, "", "call", "far", "ask", "--config", config, "--elicit", `{"name":"bob"}`).expect(t, cli.ExitOK, "you are bob", "")
 		})
 	}
 }
@@ -107,11 +108,11 @@ func TestCallFindsTheEraInWhichAServerCanAsk(t *testing.T) {
 			ask := func(args ...string) outcome {
 				return runs(t, "", append(args, "--elicit", `{"name":"bob"}`)...)
 			}
-			ask("call", server, "ask").expect(t, exitToolFailed, "The server may be able to ask with --revision 2025-11-25: call again", "")
-			ask("call", server, "ask", "--revision", "2025-11-25").expect(t, exitOK, "you are bob", "")
-			ask("call", server, "look").expect(t, exitOK, "you are bob", "")
-			ask("prompt", server, "greet").expect(t, exitOK, "you are bob", "")
-			ask("call", server, "look", "--revision", "2026-07-28").expect(t, exitToolFailed, "unavailable on 2026-07-28", "")
+			ask("call", server, "ask").expect(t, cli.ExitToolFailed, "The server may be able to ask with --revision 2025-11-25: call again", "")
+			ask("call", server, "ask", "--revision", "2025-11-25").expect(t, cli.ExitOK, "you are bob", "")
+			ask("call", server, "look").expect(t, cli.ExitOK, "you are bob", "")
+			ask("prompt", server, "greet").expect(t, cli.ExitOK, "you are bob", "")
+			ask("call", server, "look", "--revision", "2026-07-28").expect(t, cli.ExitToolFailed, "unavailable on 2026-07-28", "")
 		})
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // Whatever refuses a request, the command says that it was junction, and by the same exit code; the server is not said to have failed.
@@ -27,7 +29,7 @@ func TestRefusalsHaveOneExitCode(t *testing.T) {
 	waitFor(t, "servers that are connected", func() bool {
 		return strings.Contains(runs(t, "", at("tools", r.url, "--refresh")...).stdout, "b__echo")
 	})
-	runs(t, "", at("call", r.url, "a__echo", "message=hi")...).expect(t, exitOK, "hi", "")
+	runs(t, "", at("call", r.url, "a__echo", "message=hi")...).expect(t, cli.ExitOK, "hi", "")
 	const secret = "message=ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2"
 	for _, test := range []struct {
 		name   string
@@ -43,11 +45,11 @@ func TestRefusalsHaveOneExitCode(t *testing.T) {
 		{"a scope", []string{"call", "a__annotations"}, `this needs the scopes ["annotate"]`},
 	} {
 		got := runs(t, "", at(append([]string{test.words[0], r.url}, test.words[1:]...)...)...)
-		if got.code != exitRefused || got.stdout != "" || !strings.HasPrefix(got.stderr, "junction: refused by junction: "+test.stderr) || strings.Count(got.stderr, "\n") != 1 || strings.Contains(got.stderr, "did you mean") {
-			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s\nwant %s", test.name, got.code, exitRefused, got.stdout, got.stderr, test.stderr)
+		if got.code != cli.ExitRefused || got.stdout != "" || !strings.HasPrefix(got.stderr, "junction: refused by junction: "+test.stderr) || strings.Count(got.stderr, "\n") != 1 || strings.Contains(got.stderr, "did you mean") {
+			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s\nwant %s", test.name, got.code, cli.ExitRefused, got.stdout, got.stderr, test.stderr)
 		}
 		asJSON := runs(t, "", at(append([]string{test.words[0], r.url, "--json"}, test.words[1:]...)...)...)
-		if asJSON.code != exitRefused || !strings.HasPrefix(asJSON.stdout, "{") || strings.Count(asJSON.stdout, "\n") != 1 || !strings.HasPrefix(asJSON.stderr, "junction: refused by junction: ") {
+		if asJSON.code != cli.ExitRefused || !strings.HasPrefix(asJSON.stdout, "{") || strings.Count(asJSON.stdout, "\n") != 1 || !strings.HasPrefix(asJSON.stderr, "junction: refused by junction: ") {
 			t.Errorf("%s, --json: %+v", test.name, asJSON)
 		}
 	}
@@ -55,7 +57,7 @@ func TestRefusalsHaveOneExitCode(t *testing.T) {
 	r = serving(t, "up", "--config", config)
 	waitFor(t, "servers that are connected again", func() bool { return strings.Contains(toolsAt(t, r.url), "b__echo") })
 	for _, words := range [][]string{{"a", "add", "a=11", "b=1"}, {"a", "fail"}} {
-		runs(t, "", append([]string{"call", "--config", config}, words...)...).expect(t, exitRefused, "", "junction: refused by junction: not allowed: ")
+		runs(t, "", append([]string{"call", "--config", config}, words...)...).expect(t, cli.ExitRefused, "", "junction: refused by junction: not allowed: ")
 	}
 }
 
@@ -67,11 +69,11 @@ func TestADeniedToolIsNotUnknown(t *testing.T) {
 		r := serving(t, "up", "--tools", mode, "--policy", "rules.json", "everything")
 		for _, words := range [][]string{{"everything__echo", "message=hi"}, {"everything__echo", `{"message":"hi"}`}} {
 			got := runs(t, "", append([]string{"call", r.url}, words...)...)
-			if want := "junction: refused by junction: not allowed: no echoes; the tool \"everything__echo\" is denied by deny "; got.code != exitRefused || got.stdout != "" || !strings.HasPrefix(got.stderr, want) || !strings.Contains(got.stderr, "rules.json") {
+			if want := "junction: refused by junction: not allowed: no echoes; the tool \"everything__echo\" is denied by deny "; got.code != cli.ExitRefused || got.stdout != "" || !strings.HasPrefix(got.stderr, want) || !strings.Contains(got.stderr, "rules.json") {
 				t.Errorf("%s, %v: %+v, want %s", mode, words, got, want)
 			}
 		}
-		runs(t, "", "call", r.url, "everything__ecco", "message=hi").expect(t, map[string]int{"all": exitProtocol, "search": exitUsage}[mode], "", "no tool \"everything__ecco\"")
+		runs(t, "", "call", r.url, "everything__ecco", "message=hi").expect(t, map[string]int{"all": cli.ExitProtocol, "search": cli.ExitUsage}[mode], "", "no tool \"everything__ecco\"")
 		r.stop()
 	}
 }
@@ -92,7 +94,7 @@ done`
 	config := configuration(t, map[string]any{"liar": map[string]any{"command": "sh", "args": []string{"-c", fmt.Sprintf(lies, `{"io.github.junction-mcp/refused":"rule"}`)}}})
 	r := serving(t, "up", "--tools", "all", "--config", config)
 	waitFor(t, "the server", func() bool { return strings.Contains(toolsAt(t, r.url), "liar__errs") })
-	for tool, code := range map[string]int{"fails": exitToolFailed, "errs": exitProtocol} {
+	for tool, code := range map[string]int{"fails": cli.ExitToolFailed, "errs": cli.ExitProtocol} {
 		runs(t, "", "call", "liar", tool, "--own", "--config", config).expect(t, code, "", "")
 		runs(t, "", "call", r.url, "liar__"+tool).expect(t, code, "", "")
 	}

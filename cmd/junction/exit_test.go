@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // One code means one thing, whichever command ends with it.
 func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 	noState(t)
-	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK {
+	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != cli.ExitOK {
 		t.Fatalf("%+v", got)
 	}
 	if err := os.WriteFile(in(t, "broken.json"), []byte("{}"), 0o600); err != nil {
@@ -21,29 +23,29 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 		code       int
 		stderr     string // found in there
 	}{
-		{"an answer", "chat|-p|echo hello|--resume", exitOK, ""},
-		{"a list", "conversations|list", exitOK, ""},
-		{"a list that is empty", "conversations|list|nothing-like-it", exitOK, "no such conversation"},
-		{"an export", "conversations|export|last", exitOK, ""},
-		{"a limit", "chat|-p|add 1 2|--max-steps|1", exitToolFailed, ""},
-		{"a conversation to resume that is not there", "chat|-p|x|--resume=nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
-		{"a conversation to fork that is not there", "chat|-p|x|--fork|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
-		{"a conversation to show that is not there", "conversations|export|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
-		{"a conversation to copy that is not there", "conversations|fork|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
-		{"a conversation to delete that is not there", "conversations|delete|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
-		{"a copy of more than there is", "conversations|fork|last|--entries|999", exitUsage, "give a number from 1 to that"},
-		{"a list of less than nothing", "conversations|list|--limit|-1", exitUsage, "--limit"},
-		{"a format that there is not", "conversations|export|last|--format|pdf", exitUsage, "--format"},
-		{"no ID", "conversations|export", exitUsage, "expected one ID"},
-		{"a flag that there is not", "chat|--bogus", exitUsage, "--bogus"},
-		{"a command that there is not", "conversations|nothing", exitUsage, "--help"},
-		{"a file to import that is not there", "conversations|import|none.json", exitConnection, "none.json"},
-		{"a file to import that is no conversation", "conversations|import|broken.json", exitConnection, "exported as json"},
-		{"a configuration that is not there", "chat|-p|x|--config|none.json", exitConnection, "none.json"},
-		{"a server that is not there", "chat|-p|x|nowhere", exitConnection, "nowhere"},
-		{"a model without its key", "chat|-p|x|--model|anthropic:claude-sonnet-4-5", exitConnection, "ANTHROPIC_API_KEY"},
-		{"vectors without their key", "chat|-p|x|--embeddings|http://127.0.0.1:1|--embeddings-key-env|NONE_SUCH", exitConnection, "NONE_SUCH"},
-		{"a time that is over", "chat|-p|wait milliseconds=60000|--max-time|300ms", exitTimeout, "--max-time"},
+		{"an answer", "chat|-p|echo hello|--resume", cli.ExitOK, ""},
+		{"a list", "conversations|list", cli.ExitOK, ""},
+		{"a list that is empty", "conversations|list|nothing-like-it", cli.ExitOK, "no such conversation"},
+		{"an export", "conversations|export|last", cli.ExitOK, ""},
+		{"a limit", "chat|-p|add 1 2|--max-steps|1", cli.ExitToolFailed, ""},
+		{"a conversation to resume that is not there", "chat|-p|x|--resume=nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to fork that is not there", "chat|-p|x|--fork|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to show that is not there", "conversations|export|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to copy that is not there", "conversations|fork|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to delete that is not there", "conversations|delete|nope", cli.ExitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a copy of more than there is", "conversations|fork|last|--entries|999", cli.ExitUsage, "give a number from 1 to that"},
+		{"a list of less than nothing", "conversations|list|--limit|-1", cli.ExitUsage, "--limit"},
+		{"a format that there is not", "conversations|export|last|--format|pdf", cli.ExitUsage, "--format"},
+		{"no ID", "conversations|export", cli.ExitUsage, "expected one ID"},
+		{"a flag that there is not", "chat|--bogus", cli.ExitUsage, "--bogus"},
+		{"a command that there is not", "conversations|nothing", cli.ExitUsage, "--help"},
+		{"a file to import that is not there", "conversations|import|none.json", cli.ExitConnection, "none.json"},
+		{"a file to import that is no conversation", "conversations|import|broken.json", cli.ExitConnection, "exported as json"},
+		{"a configuration that is not there", "chat|-p|x|--config|none.json", cli.ExitConnection, "none.json"},
+		{"a server that is not there", "chat|-p|x|nowhere", cli.ExitConnection, "nowhere"},
+		{"a model without its key", "chat|-p|x|--model|anthropic:claude-sonnet-4-5", cli.ExitConnection, "ANTHROPIC_API_KEY"},
+		{"vectors without their key", "chat|-p|x|--embeddings|http://127.0.0.1:1|--embeddings-key-env|NONE_SUCH", cli.ExitConnection, "NONE_SUCH"},
+		{"a time that is over", "chat|-p|wait milliseconds=60000|--max-time|300ms", cli.ExitTimeout, "--max-time"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, "", strings.Split(test.args, "|")...)
@@ -56,8 +58,8 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 
 func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
 	noState(t)
-	runs(t, "", "conversations", "export", "last").expect(t, exitUsage, "", "junction: there is no conversation yet; junction chat begins one\n")
-	runs(t, "", "chat", "-p", "x", "--resume").expect(t, exitUsage, "", "junction: in this folder there is no conversation to go on with; junction conversations list shows those of others")
+	runs(t, "", "conversations", "export", "last").expect(t, cli.ExitUsage, "", "junction: there is no conversation yet; junction chat begins one\n")
+	runs(t, "", "chat", "-p", "x", "--resume").expect(t, cli.ExitUsage, "", "junction: in this folder there is no conversation to go on with; junction conversations list shows those of others")
 }
 
 func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
@@ -80,14 +82,14 @@ func TestAnUnreadableArchiveIsAFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"chat", "-p", "x"}, {"chat", "-p", "x", "--resume"}, {"conversations", "list"}, {"conversations", "export", "last"}} {
-		if got := runs(t, "", args...); got.code != exitConnection || !strings.Contains(got.stderr, path) {
+		if got := runs(t, "", args...); got.code != cli.ExitConnection || !strings.Contains(got.stderr, path) {
 			t.Errorf("%v: %+v", args, got)
 		}
 	}
 }
 
 func TestThePagesTellTheExitCodesAsTheHelpDoes(t *testing.T) {
-	for page, help := range map[string]string{"host.md": chatExitHelp, "cli.md": exitHelp} {
+	for page, help := range map[string]string{"host.md": chatExitHelp, "cli.md": cli.ExitHelp} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
 			t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // diesCalled ends when its tool is called, answers the tool "refused" with a protocol error, and the tool "slow" never.
@@ -41,17 +43,17 @@ func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
 		code         int
 	}
 	calls := []call{
-		{"an error of the server", "live", []string{"refused"}, exitProtocol},
-		{"a tool that fails", "live", []string{"fails"}, exitToolFailed},
-		{"a tool that there is not", "live", []string{"none"}, exitProtocol},
-		{"arguments that do not fit", "live", []string{"die", "n=x"}, exitUsage},
-		{"no response in time", "live", []string{"slow"}, exitTimeout},
-		{"no response in the time of a flag", "live", []string{"slow", "--timeout", "300ms"}, exitTimeout},
-		{"a server that ends in the call", "live", []string{"die"}, exitConnection},
-		{"a program that ends at once", "ended", []string{"tool"}, exitConnection},
-		{"a program that there is not", "missing", []string{"tool"}, exitConnection},
-		{"an address where nobody listens", "nowhere", []string{"tool"}, exitConnection},
-		{"a server that refuses the handshake", "refuses", []string{"tool"}, exitConnection},
+		{"an error of the server", "live", []string{"refused"}, cli.ExitProtocol},
+		{"a tool that fails", "live", []string{"fails"}, cli.ExitToolFailed},
+		{"a tool that there is not", "live", []string{"none"}, cli.ExitProtocol},
+		{"arguments that do not fit", "live", []string{"die", "n=x"}, cli.ExitUsage},
+		{"no response in time", "live", []string{"slow"}, cli.ExitTimeout},
+		{"no response in the time of a flag", "live", []string{"slow", "--timeout", "300ms"}, cli.ExitTimeout},
+		{"a server that ends in the call", "live", []string{"die"}, cli.ExitConnection},
+		{"a program that ends at once", "ended", []string{"tool"}, cli.ExitConnection},
+		{"a program that there is not", "missing", []string{"tool"}, cli.ExitConnection},
+		{"an address where nobody listens", "nowhere", []string{"tool"}, cli.ExitConnection},
+		{"a server that refuses the handshake", "refuses", []string{"tool"}, cli.ExitConnection},
 	}
 	for _, c := range calls {
 		runs(t, "", append([]string{"call", c.server, "--own", "--config", config}, c.words...)...).expect(t, c.code, "", "")
@@ -104,19 +106,19 @@ func TestCallUsesTheServerThatRuns(t *testing.T) {
 		t.Fatalf("%d starts, want that of up and one of its own", count())
 	}
 	shared := runs(t, "", "tools", "memory", "--json", "--config", config)
-	if count() != 2 || shared.code != exitOK || len(memberNames(t, shared.stdout)) == 0 {
+	if count() != 2 || shared.code != cli.ExitOK || len(memberNames(t, shared.stdout)) == 0 {
 		t.Errorf("tools: %d starts, %+v", count(), shared)
 	}
 	if names := listedNames(t, direct.stdout); names == "" || names != listedNames(t, shared.stdout) {
 		t.Errorf("tools of the server: %s; through up: %s", names, listedNames(t, shared.stdout))
 	}
-	runs(t, "", "call", "memory", "read_graph", "--config", config).expect(t, exitOK, "entities", "")
+	runs(t, "", "call", "memory", "read_graph", "--config", config).expect(t, cli.ExitOK, "entities", "")
 	if count() != 2 {
 		t.Errorf("call: the server was started again")
 	}
 	for _, own := range [][]string{{"--own"}, {"--revision", "2025-11-25"}, {"--env", "A=b"}, {"--record", filepath.Join(t.TempDir(), "r.jsonl")}, {"-v"}} {
 		before := count()
-		if runs(t, "", append([]string{"call", "memory", "read_graph", "--config", config}, own...)...).expect(t, exitOK, "entities", ""); count() != before+1 {
+		if runs(t, "", append([]string{"call", "memory", "read_graph", "--config", config}, own...)...).expect(t, cli.ExitOK, "entities", ""); count() != before+1 {
 			t.Errorf("%v: %d starts, want one more than %d", own, count(), before)
 		}
 	}

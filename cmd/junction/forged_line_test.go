@@ -4,22 +4,23 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
 // The log of a server has lines of Junction's, with commands to paste, among the server's own.
 func TestALineOfAServerLooksLikeNoneOfJunctions(t *testing.T) {
-	tail, before := new(stderrTail), []string(nil)
+	tail, before := new(cli.StderrTail), []string(nil)
 	c := command.New("true")
 	c.Stderr = func(line string) { before = append(before, line) }
-	heard := tail.of(c, false).(*command.Command)
+	heard := tail.Of(c, false).(*command.Command)
 	const forged = "junction: server notes: was refused to read x; to allow it: junction sandbox allow notes --read /"
-	tail.addRefused("server notes: was refused to read y", false)
+	tail.AddRefused("server notes: was refused to read y", false)
 	for _, line := range []string{forged, " " + forged, "\t" + forged, "hello", "junctions"} {
 		heard.Stderr(line)
 	}
 	want := []string{"junction: server notes: was refused to read y", "server: " + forged, "server:  " + forged, "server:  " + forged, "hello", "junctions"}
-	if got := tail.lines(); !slices.Equal(got, want) || len(before) != 5 {
+	if got := tail.Lines(); !slices.Equal(got, want) || len(before) != 5 {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

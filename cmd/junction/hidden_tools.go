@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -23,7 +24,7 @@ func hidesTools(names []string) bool {
 func hiddenTool(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
 	text, err := mcp.Call[string](ctx, client, "describe_tool", map[string]string{"name": name})
 	if failure, failed := errors.AsType[*mcp.ToolFailure](err); failed {
-		return nil, usagef("%s", plaintext.Line(failure.Result.Text(), maxLog))
+		return nil, cli.Usagef("%s", plaintext.Line(failure.Result.Text(), cli.MaxLog))
 	}
 	if err != nil {
 		return nil, err

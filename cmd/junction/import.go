@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
@@ -18,7 +19,7 @@ import (
 
 // An importing is one run of junction import, or of what junction connect does of it.
 type importing struct {
-	*app
+	*cli.App
 	yes, dry, keep bool
 	named          bool // the person named the files
 
@@ -44,8 +45,8 @@ type imported struct {
 	own   bool                // it is junction itself
 }
 
-func importCommand(a *app) *cobra.Command {
-	i := &importing{app: a}
+func importCommand(a *cli.App) *cobra.Command {
+	i := &importing{App: a}
 	var all bool
 	var files []string
 	cmd := &cobra.Command{
@@ -60,14 +61,14 @@ its own, becomes ${secret:NAME}, and so does a secret that stands in a file in p
 you say otherwise. A server that several hosts have is taken once; another one of the same name
 gets a new name. What is written is shown first, and so is what cannot be taken, with the reason.
 
-` + exitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or nobody can be asked"),
+` + cli.ExitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hosts, err := importedHosts(args, all)
 			if err != nil {
 				return err
 			}
 			if len(files) > 0 && len(hosts) != 1 {
-				return usagef("--file needs the one HOST whose file it is")
+				return cli.Usagef("--file needs the one HOST whose file it is")
 			}
 			if err := i.open(); err != nil {
 				return err
@@ -89,12 +90,12 @@ func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
 	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they are in the hosts' files")
-	cmd.Flags().StringArrayVar(&i.app.flags.config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
+	cmd.Flags().StringArrayVar(&i.App.Flags.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
 
 func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error) {
 	if all && len(names) > 0 {
-		return nil, usagef("--all and %q: give one or the other", names[0])
+		return nil, cli.Usagef("--all and %q: give one or the other", names[0])
 	}
 	if all {
 		return hostconfig.Hosts(), nil
@@ -117,11 +118,11 @@ func (i *importing) open() (err error) {
 	if i.journal, err = taps(i.Place); err != nil {
 		return err
 	}
-	if err := (&tap{app: i.app, journal: i.journal}).recover(); err != nil {
-		i.screen.Printf("junction: %v\n", err)
+	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {
+		i.Screen.Printf("junction: %v\n", err)
 	}
 	i.records, _ = i.journal.Records() // what is wrong with them is said just now
-	if i.path, err = addFile(i.app, false); err != nil {
+	if i.path, err = addFile(i.App, false); err != nil {
 		return err
 	}
 	if i.own, err = hostconfig.Read(hostconfig.Host{}, i.path); errors.Is(err, fs.ErrNotExist) {
@@ -159,13 +160,13 @@ func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 		if h.Nowhere != "" {
 			why = h.Nowhere
 		}
-		i.out.Printf("%s: %s\n", h.Name, why)
+		i.Out.Printf("%s: %s\n", h.Name, why)
 	}
 	for _, f := range files {
 		d, err := hostconfig.Read(h, f.Path)
 		if err != nil {
-			i.out.Printf("%s: %s\n", h.Name, plaintext.Line(err.Error(), maxReason))
-			i.unread = errors.Join(i.unread, err)
+			i.Out.Printf("%s: %s\n", h.Name, plaintext.Line(err.Error(), cli.MaxReason))
+			i.Unread = errors.Join(i.Unread, err)
 			continue
 		}
 		for _, e := range d.Entries {

@@ -75,14 +75,14 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		return nil
 	}
 	if i.keep {
-		i.out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", i.Short(i.path))
+		i.Out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", i.Short(i.path))
 		for _, p := range i.plain {
-			i.out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
+			i.Out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
 		}
 		i.plain = nil
 		return nil
 	}
-	i.out.Printf("The hosts' files have these secrets in clear text:\n")
+	i.Out.Printf("The hosts' files have these secrets in clear text:\n")
 	used := map[string]string{}
 	for _, p := range i.plain {
 		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.field, "env."), "headers."), "oauth."))
@@ -91,9 +91,9 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		for n := 2; ; n++ {
 			value, taken := used[p.secret]
 			if !taken {
-				kept, err := isKept(ctx, i.app, p.secret)
+				kept, err := isKept(ctx, i.App, p.secret)
 				if err == nil && kept {
-					value, err = i.secret(ctx, p.secret)
+					value, err = i.Secret(ctx, p.secret)
 				}
 				if err != nil {
 					return err
@@ -108,10 +108,10 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 			p.secret = fmt.Sprintf("%s-%d", base, n)
 		}
 		used[p.secret] = p.value
-		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
+		i.Out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
 	}
 	if !i.yes && !i.dry {
-		if move, err := askYes(ctx, i.app, "Move them to the keyring?"); err != nil {
+		if move, err := askYes(ctx, i.App, "Move them to the keyring?"); err != nil {
 			return err
 		} else if !move {
 			i.plain = nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -80,16 +81,16 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 }
 `
 	dry := runs(t, "", "import", "--all", "--dry-run")
-	dry.expect(t, exitConnection, "github (stdio): npx -y gh --api-key ***", "not all files of the hosts could be read")
+	dry.expect(t, cli.ExitConnection, "github (stdio): npx -y gh --api-key ***", "not all files of the hosts could be read")
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a dry run wrote a file")
 	}
-	runs(t, "", "import", "--all").expect(t, exitConnection, "secrets in clear text", "not a terminal: --yes confirms")
+	runs(t, "", "import", "--all").expect(t, cli.ExitConnection, "secrets in clear text", "not a terminal: --yes confirms")
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a file is written although nobody agreed")
 	}
 	got := runs(t, "", "import", "--all", "--yes")
-	got.expect(t, exitConnection, "Added to ~/junction/mcp.json: 5 servers\nTo be given before its server can start: junction secret set k\n", "not all files of the hosts could be read")
+	got.expect(t, cli.ExitConnection, "Added to ~/junction/mcp.json: 5 servers\nTo be given before its server can start: junction secret set k\n", "not all files of the hosts could be read")
 	for _, said := range []string{
 		"Cursor, ~/.cursor/mcp.json\n",
 		"    not carried over: autoApprove\n",
@@ -115,14 +116,14 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	if now := readTap(t, own); now != want {
 		t.Errorf("it is\n%s", now)
 	}
-	runs(t, "", "secret", "list").expect(t, exitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
-	a := &app{Place: placeOf(t)}
-	if value, err := a.secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
+	a := &cli.App{Place: placeOf(t)}
+	if value, err := a.Secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
-	a.launch.Close()
+	a.Launch.Close()
 
-	runs(t, "", "import", "--all", "--yes").expect(t, exitConnection, "Nothing is new for ~/junction/mcp.json.\n", "")
+	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitConnection, "Nothing is new for ~/junction/mcp.json.\n", "")
 	if now := readTap(t, own); now != want {
 		t.Errorf("the second time it is\n%s", now)
 	}
@@ -132,7 +133,7 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "mine.json")
 	writeTap(t, own, "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"web\": {\"command\": \"other\"}, // first\n\t},\n\t\"junction\": {}\n}\n")
-	runs(t, "", "import", "codex", "--yes", "--keep-secrets", "--config", own).expect(t, exitOK, "called web-codex: another server is called web already", "")
+	runs(t, "", "import", "codex", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "called web-codex: another server is called web already", "")
 	if now := readTap(t, own); now != "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"web\": {\"command\": \"other\"}, // first\n\t\t\"web-codex\": {\n\t\t\t\"url\": \"https://web.example/mcp?key=s3cretvalue\",\n\t\t\t\"headers\": {\n\t\t\t\t\"Authorization\": \"Bearer abcdefgh\"\n\t\t\t}\n\t\t},\n\t\t\"github\": {\n\t\t\t\"command\": \"gh-mcp\",\n\t\t\t\"disabled\": true\n\t\t},\n\t},\n\t\"junction\": {}\n}\n" {
 		t.Errorf("it is\n%s", now)
 	}
@@ -146,9 +147,9 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 		{[]string{"import", "--all", "--file", "x"}, "--file needs the one HOST"},
 		{[]string{"import", "cursor", "--config", "a", "--config", "b"}, "servers are written to one file"},
 	} {
-		runs(t, "", test.args...).expect(t, exitUsage, "", test.want)
+		runs(t, "", test.args...).expect(t, cli.ExitUsage, "", test.want)
 	}
-	runs(t, "", "import", "cherry-studio").expect(t, exitOK, "Cherry Studio keeps its servers in a database of its own", "")
+	runs(t, "", "import", "cherry-studio").expect(t, cli.ExitOK, "Cherry Studio keeps its servers in a database of its own", "")
 }
 
 // Whoever wrote a repository must not get their servers into a person's own file unseen.
@@ -161,14 +162,14 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 	writeTap(t, path, `{"mcpServers": {"team": {"command": "./serve", "args": ["${workspaceFolder}/data"]}}}`)
 	chdir(t, project)
 	own := filepath.Join(home, "junction", "mcp.json")
-	runs(t, "", "import", "--all", "--yes").expect(t, exitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
+	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
 	if _, err := os.Stat(own); err == nil {
 		t.Fatalf("it is %s", readTap(t, own))
 	}
 	if err, said := asked(t, "no\n", "cursor"); err == nil || !strings.Contains(said, "team (stdio): "+filepath.Join(project, "serve")) {
 		t.Errorf("got %v, %s", err, said)
 	}
-	runs(t, "", "import", "cursor", "--yes", "--file", path).expect(t, exitOK, "Added", "")
+	runs(t, "", "import", "cursor", "--yes", "--file", path).expect(t, cli.ExitOK, "Added", "")
 	want := "{\n  \"mcpServers\": {\n    \"team\": {\n      \"command\": " + quoteJSON(filepath.Join(project, "serve")) + ",\n      \"args\": [" + quoteJSON(project+"/data") + "],\n      \"cwd\": " + quoteJSON(project) + "\n    }\n  }\n}\n"
 	if now := readTap(t, own); now != want {
 		t.Errorf("it is\n%s\nwant\n%s", now, want)
@@ -181,12 +182,12 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen safeBuffer
-	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
-	a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
+	a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard})
+	a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	root := root(a, nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
 	code = root.ExecuteContext(context.Background())
-	if err := a.launch.Close(); err != nil {
+	if err := a.Launch.Close(); err != nil {
 		t.Error(err)
 	}
 	return code, out.String() + screen.String()
@@ -198,7 +199,7 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "y\nno\n", "cursor"); err == nil || err.Error() != "nothing is changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {
 		t.Errorf("got %v, %s", err, said)
 	}
-	runs(t, "", "secret", "list").expect(t, exitOK, "", "no secret is kept")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "no secret is kept")
 	if err, said := asked(t, "n\ny\n", "cursor"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
@@ -208,22 +209,22 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
-	a := &app{Place: placeOf(t)}
-	if value, err := a.secret(t.Context(), "k"); err != nil || value != "the-key" {
+	a := &cli.App{Place: placeOf(t)}
+	if value, err := a.Secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
-	a.launch.Close()
+	a.Launch.Close()
 }
 
 func TestImportKeepsAClientSecretInPlain(t *testing.T) {
 	home := hostFiles(t)
 	writeTap(t, filepath.Join(home, ".gemini", "settings.json"), `{"mcpServers": {"h": {"httpUrl": "https://example.com/mcp", "oauth": {"clientId": "c", "clientSecret": "made-up-4711"}}}}`)
 	own := filepath.Join(home, "own.json")
-	runs(t, "", "import", "gemini", "--yes", "--keep-secrets", "--config", own).expect(t, exitOK, "h: is not taken: junction cannot use it: oauth: clientSecret", "")
-	runs(t, "", "import", "gemini", "--yes", "--config", own).expect(t, exitOK, "oauth.clientSecret of h: h-clientSecret", "")
+	runs(t, "", "import", "gemini", "--yes", "--keep-secrets", "--config", own).expect(t, cli.ExitOK, "h: is not taken: junction cannot use it: oauth: clientSecret", "")
+	runs(t, "", "import", "gemini", "--yes", "--config", own).expect(t, cli.ExitOK, "oauth.clientSecret of h: h-clientSecret", "")
 	text, err := os.ReadFile(own)
 	if err != nil || !strings.Contains(string(text), `"clientSecret": "${secret:h-clientSecret}"`) || strings.Contains(string(text), "4711") {
 		t.Errorf("got %s, %v", text, err)
 	}
-	runs(t, "", "secret", "list").expect(t, exitOK, "h-clientSecret", "")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "h-clientSecret", "")
 }

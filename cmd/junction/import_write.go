@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -30,9 +31,9 @@ func (i *importing) finish(ctx context.Context) error {
 	}
 	switch {
 	case len(i.found) == 0:
-		i.out.Printf("No server is found that could be taken.\n")
+		i.Out.Printf("No server is found that could be taken.\n")
 	case after == nil:
-		i.out.Printf("Nothing is new for %s.\n", i.Short(i.path))
+		i.Out.Printf("Nothing is new for %s.\n", i.Short(i.path))
 	}
 	if after != nil && !i.dry {
 		if err := i.agree(ctx, "Write this to "+i.Short(i.path)+"?"); err != nil {
@@ -42,7 +43,7 @@ func (i *importing) finish(ctx context.Context) error {
 			return err
 		}
 	}
-	if i.unread != nil {
+	if i.Unread != nil {
 		return errors.New("not all files of the hosts could be read")
 	}
 	return nil
@@ -69,26 +70,26 @@ func (i *importing) show(after []byte) {
 	for _, it := range i.found {
 		if file != it.file {
 			file = it.file
-			i.out.Printf("%s, %s\n", it.host.Name, i.Short(file))
+			i.Out.Printf("%s, %s\n", it.host.Name, i.Short(file))
 		}
 		name := plaintext.Line(it.entry.Name, 80)
 		switch {
 		case it.same != "" && it.same == it.entry.Name:
-			i.out.Printf("  %s: is there already\n", name)
+			i.Out.Printf("  %s: is there already\n", name)
 			continue
 		case it.same != "":
-			i.out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
+			i.Out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
 			continue
 		case it.as == nil:
-			i.out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, maxReason))
+			i.Out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, cli.MaxReason))
 			continue
 		}
 		d, err := parseOwn(i.path, after, it.as.Name)
 		if err != nil { // it was read before
-			i.out.Printf("  %s: %v\n", name, err)
+			i.Out.Printf("  %s: %v\n", name, err)
 			continue
 		}
-		i.out.Printf("  %s\n", plaintext.Line(d.String(), maxReason))
+		i.Out.Printf("  %s\n", plaintext.Line(d.String(), cli.MaxReason))
 		notes := it.as.Notes
 		if it.why != "" {
 			notes = append([]string{"called " + it.as.Name + ": " + it.why}, notes...)
@@ -100,7 +101,7 @@ func (i *importing) show(after []byte) {
 			notes = append(notes, "not carried over: "+strings.Join(it.as.Left, ", "))
 		}
 		for _, note := range notes {
-			i.out.Printf("    %s\n", plaintext.Line(note, maxReason))
+			i.Out.Printf("    %s\n", plaintext.Line(note, cli.MaxReason))
 		}
 	}
 }
@@ -110,7 +111,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
 	}
-	is, err := askYes(ctx, i.app, question)
+	is, err := askYes(ctx, i.App, question)
 	if err == nil && !is {
 		err = errors.New("nothing is changed")
 	}
@@ -118,30 +119,30 @@ func (i *importing) agree(ctx context.Context, question string) error {
 }
 
 // askYes asks a question that Enter agrees to.
-func askYes(ctx context.Context, a *app, question string) (bool, error) {
-	if !a.asks() {
+func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
+	if !a.Asks() {
 		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
 	}
-	end, err := a.person.Begin(ctx)
+	end, err := a.Person.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer end()
-	word, err := answer.Choose(ctx, a.person, question+" [Y]es, [n]o > ", "", "y|yes|", "n|no")
+	word, err := answer.Choose(ctx, a.Person, question+" [Y]es, [n]o > ", "", "y|yes|", "n|no")
 	return word == "y", err
 }
 
 // write keeps the secrets, and then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
-		if err := storeSecret(ctx, i.app, p.secret, p.value); err != nil {
+		if err := storeSecret(ctx, i.App, p.secret, p.value); err != nil {
 			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
 		}
 	}
 	if err := hostconfig.Replace(i.own, after); err != nil {
 		return fmt.Errorf("%s is not written: %w", i.path, err)
 	}
-	i.out.Printf("Added to %s: %s\n", i.Short(i.path), plaintext.Count(len(i.carried()), "server"))
+	i.Out.Printf("Added to %s: %s\n", i.Short(i.path), plaintext.Count(len(i.carried()), "server"))
 	return i.askNeeds(ctx)
 }
 
@@ -153,22 +154,22 @@ func (i *importing) askNeeds(ctx context.Context) error {
 	}
 	slices.Sort(needs)
 	for _, name := range slices.Compact(needs) {
-		if kept, err := isKept(ctx, i.app, name); err != nil || kept {
+		if kept, err := isKept(ctx, i.App, name); err != nil || kept {
 			if err != nil {
 				return err
 			}
 			continue
 		}
 		value := ""
-		if !i.yes && i.asks() {
+		if !i.yes && i.Asks() {
 			var err error
-			if value, err = i.person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
+			if value, err = i.Person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
 				return err
 			}
 		}
 		if value == "" {
-			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
-		} else if err := storeSecret(ctx, i.app, name, value); err != nil {
+			i.Out.Printf("To be given before its server can start: junction secret set %s\n", name)
+		} else if err := storeSecret(ctx, i.App, name, value); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
@@ -20,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func infoCommand(a *app) *cobra.Command {
+func infoCommand(a *cli.App) *cobra.Command {
 	var f registryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
@@ -33,27 +34,27 @@ Part of a name is enough where only one server has it. See junction server searc
 Of a server of your configuration that they do not have, or where they cannot be read, and of
 its package, such as npm:NAME, it shows what junction.lock says.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		ValidArgsFunction: suggestRegistered(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the NAME of one server, got %d words", len(args))
+				return cli.Usagef("expected the NAME of one server, got %d words", len(args))
 			}
 			return info(cmd.Context(), a, args[0], f)
 		},
 	}
 	f.define(cmd.Flags())
 	configFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, infoShown{}, lockedShown{})
+	a.JSONFlag(cmd, infoShown{}, lockedShown{})
 	return cmd
 }
 
-func info(ctx context.Context, a *app, word string, f registryFlags) error {
+func info(ctx context.Context, a *cli.App, word string, f registryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
-		return usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
+		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
 	m, _, err := freshMirror(ctx, a, f)
 	var e registry.Entry
@@ -63,7 +64,7 @@ func info(ctx context.Context, a *app, word string, f registryFlags) error {
 	if err != nil && ctx.Err() == nil {
 		found, failed := infoLocked(a, word)
 		if found {
-			a.screen.Printf("junction: %s; that is what is locked\n", why.Once(why.Text(err)))
+			a.Screen.Printf("junction: %s; that is what is locked\n", why.Once(why.Text(err)))
 			return failed
 		}
 	}
@@ -74,15 +75,15 @@ func info(ctx context.Context, a *app, word string, f registryFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
+	if a.Flags.JSON {
 		return printInfo(a, &e, suspicions)
 	}
-	_, err = fmt.Fprint(a.out, show.Registered(&e, licence(&e), suspicions, a.out.Width()))
+	_, err = fmt.Fprint(a.Out, show.Registered(&e, licence(&e), suspicions, a.Out.Width()))
 	return err
 }
 
 // registered finds a server by its name, or a part of it that no other one has, with or without a version.
-func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (registry.Entry, error) {
+func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string) (registry.Entry, error) {
 	name, version, _ := strings.Cut(word, "@")
 	e, err := m.LookupVersion(ctx, name, version)
 	if err == nil {
@@ -97,7 +98,7 @@ func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (r
 			for _, v := range known.Versions {
 				all = append(all, v.Version)
 			}
-			return e, usagef("server %s has no version %s; it has %s", name, version, strings.Join(all[:min(len(all), 10)], ", "))
+			return e, cli.Usagef("server %s has no version %s; it has %s", name, version, strings.Join(all[:min(len(all), 10)], ", "))
 		}
 	}
 	names, err := m.Names(ctx, name)
@@ -105,7 +106,7 @@ func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (r
 		return e, err
 	}
 	if len(names) == 1 {
-		a.screen.Printf("junction: taken for %s\n", names[0])
+		a.Screen.Printf("junction: taken for %s\n", names[0])
 		return m.LookupVersion(ctx, names[0], version)
 	}
 	var own []string
@@ -115,7 +116,7 @@ func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (r
 		}
 	}
 	if len(own) > 0 {
-		return e, usagef("several servers are called %s; name one of %s", name, strings.Join(own[:min(len(own), 10)], ", "))
+		return e, cli.Usagef("several servers are called %s; name one of %s", name, strings.Join(own[:min(len(own), 10)], ", "))
 	}
 	alike, err := m.Names(ctx, name[:min(len(name), 2)])
 	if err != nil {
@@ -126,9 +127,9 @@ func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (r
 		own = append(own, n, part)
 	}
 	if near := nearest.Name(name, own); near != "" {
-		return e, usagef("no registry has a server %s; did you mean %s?", name, near)
+		return e, cli.Usagef("no registry has a server %s; did you mean %s?", name, near)
 	}
-	return e, usagef("no registry has a server %s; junction search finds servers by words", name)
+	return e, cli.Usagef("no registry has a server %s; junction search finds servers by words", name)
 }
 
 // suspicionsOf are the reasons to look twice at a server before it is added.
@@ -205,7 +206,7 @@ type (
 )
 
 // printInfo prints what is known of a server for programs.
-func printInfo(a *app, e *registry.Entry, suspicions []show.Suspicion) error {
+func printInfo(a *cli.App, e *registry.Entry, suspicions []show.Suspicion) error {
 	answer := infoShown{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
 		answer.Versions = append(answer.Versions, versionShown{v.Version, v.Status, v.IsLatest, second(v.Published)})
@@ -216,12 +217,12 @@ func printInfo(a *app, e *registry.Entry, suspicions []show.Suspicion) error {
 	for _, f := range suspicions {
 		answer.Findings = append(answer.Findings, suspicionShown{f.Severity.String(), f.Where, f.Why})
 	}
-	return a.printJSON(answer)
+	return a.PrintJSON(answer)
 }
 
 // infoLocked shows the servers that are locked as word, which names one of the configuration, of a registry, or a package. It reports
 // whether there are any.
-func infoLocked(a *app, word string) (found bool, err error) {
+func infoLocked(a *cli.App, word string) (found bool, err error) {
 	all, _, err := lockedEntries(a, nil)
 	if err != nil {
 		return false, err
@@ -231,19 +232,19 @@ func infoLocked(a *app, word string) (found bool, err error) {
 		if !l.is(word) {
 			continue
 		}
-		if shown[l.name] = l.locked; !a.flags.json {
-			a.out.Printf("%s, %s\n", plaintext.Line(l.name, 200), whole(cmp.Or(lockLine(a, l.entry), "of which junction.lock has the definitions")))
+		if shown[l.Name] = l.locked; !a.Flags.JSON {
+			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), whole(cmp.Or(lockLine(a, l.Entry), "of which junction.lock has the definitions")))
 		}
 	}
-	if a.flags.json && len(shown) > 0 {
-		err = a.printJSON(lockedShown{shown})
+	if a.Flags.JSON && len(shown) > 0 {
+		err = a.PrintJSON(lockedShown{shown})
 	}
 	return len(shown) > 0, err
 }
 
 // is reports whether a word means what is locked.
 func (l *lockedEntry) is(word string) bool {
-	if word == l.name || word == l.locked.Name {
+	if word == l.Name || word == l.locked.Name {
 		return true
 	}
 	prefix, rest, _ := strings.Cut(word, ":")

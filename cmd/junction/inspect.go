@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
-func inspectCommand(a *app) *cobra.Command {
+func inspectCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SERVER | -- COMMAND…",
@@ -34,7 +35,7 @@ Exit codes:
 				return err
 			}
 			o.inspected = s
-			return orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
+			return cli.Orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)
@@ -43,27 +44,27 @@ Exit codes:
 }
 
 // wanted is the server that a command line means, for the inspector, which finds it.
-func wanted(a *app, cmd *cobra.Command, args []string) (*inspect.Server, error) {
+func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, error) {
 	if err := checkFlags(a); err != nil {
 		return nil, err
 	}
 	dash := cmd.ArgsLenAtDash()
-	switch s := (&inspect.Server{Revision: a.flags.revision}); {
+	switch s := (&inspect.Server{Revision: a.Flags.Revision}); {
 	case len(args) == 0 && dash >= 0:
-		return nil, usagef(`after "--" stands the command of a server`)
+		return nil, cli.Usagef(`after "--" stands the command of a server`)
 	case len(args) == 0:
-		return nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
+		return nil, cli.Usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	case dash > 0 || dash < 0 && len(args) > 1:
-		return nil, usagef("%s: expected one server", cmd.CommandPath())
+		return nil, cli.Usagef("%s: expected one server", cmd.CommandPath())
 	case dash == 0 && (len(args) > 1 || launch.At(args[0]) == nil):
 		s.Command, s.Args = args[0], args[1:]
 		var err error
-		if s.Env, err = launch.Pairs(a.launch.Env, launch.WrongEnv); err != nil {
+		if s.Env, err = launch.Pairs(a.Launch.Env, launch.WrongEnv); err != nil {
 			return nil, err
 		}
-		return s, onlyFor(len(a.launch.Header) > 0, "--header is for servers with a URL")
+		return s, onlyFor(len(a.Launch.Header) > 0, "--header is for servers with a URL")
 	case isHTTP(args[0]):
-		header, err := launch.Headers(a.launch.Header)
+		header, err := launch.Headers(a.Launch.Header)
 		s.URL, s.Headers = args[0], map[string]string{}
 		for name, values := range header {
 			s.Headers[name] = strings.Join(values, ", ")
@@ -71,16 +72,16 @@ func wanted(a *app, cmd *cobra.Command, args []string) (*inspect.Server, error) 
 		if err != nil {
 			return nil, err
 		}
-		return s, onlyFor(len(a.launch.Env) > 0, "--env is for the command of a server")
+		return s, onlyFor(len(a.Launch.Env) > 0, "--env is for the command of a server")
 	default:
 		s.Name = args[0]
-		return s, onlyFor(len(a.launch.Header)+len(a.launch.Env) > 0, "--header and --env do not apply to a configured server: change its entry")
+		return s, onlyFor(len(a.Launch.Header)+len(a.Launch.Env) > 0, "--header and --env do not apply to a configured server: change its entry")
 	}
 }
 
 func onlyFor(given bool, problem string) error {
 	if given {
-		return usagef("%s", problem)
+		return cli.Usagef("%s", problem)
 	}
 	return nil
 }
@@ -95,22 +96,22 @@ type inspectableServer struct {
 
 // inspectable are the servers that the console can connect to by their names: those of the configuration, and those that
 // ship with junction. Problems say what of the configuration cannot be used, and why.
-func inspectable(a *app) (any, error) {
+func inspectable(a *cli.App) (any, error) {
 	set, entries, err := readServers(a)
-	if err != nil && len(a.flags.config) > 0 {
+	if err != nil && len(a.Flags.Config) > 0 {
 		return nil, err
 	}
 	all := []inspectableServer{}
 	for _, e := range entries {
-		one := inspectableServer{Name: e.name, Origin: e.origin(a.Place), Disabled: e.isDisabled()}
-		if e.definition != nil {
-			one.Reached = e.definition.String()
+		one := inspectableServer{Name: e.Name, Origin: e.Origin(a.Place), Disabled: e.IsDisabled()}
+		if e.Definition != nil {
+			one.Reached = e.Definition.String()
 		}
 		all = append(all, one)
 	}
-	for _, name := range shippedNames() {
-		if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name }) {
-			all = append(all, inspectableServer{Name: name, Origin: entry{name: name}.origin(a.Place)})
+	for _, name := range cli.ShippedNames() {
+		if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name }) {
+			all = append(all, inspectableServer{Name: name, Origin: cli.Entry{Name: name}.Origin(a.Place)})
 		}
 	}
 	problems := []string{}

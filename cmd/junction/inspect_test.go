@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestInspectConnectsBeforeThePageIsOpened(t *testing.T) {
@@ -32,7 +34,7 @@ func TestInspectTakesTheWordsOfCall(t *testing.T) {
 		{"--env A -- prog", "expected NAME=VALUE"},
 		{"everything --revision 1999-01-01", "does not speak"},
 	} {
-		runs(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...).expect(t, exitUsage, "", c.problem)
+		runs(t, "", append([]string{"inspect"}, strings.Fields(c.args)...)...).expect(t, cli.ExitUsage, "", c.problem)
 	}
 }
 
@@ -51,7 +53,7 @@ func TestTheConsoleListsWhatItCanConnectTo(t *testing.T) {
 	if s := got.Servers[0]; s.Name != "site" || !strings.Contains(s.Reached, "https://example.com/mcp") || !strings.Contains(s.Origin, "servers.json") || strings.Contains(text, "hidden") {
 		t.Errorf("the first server is %+v, of %s", s, text)
 	}
-	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "bad") || len(got.Servers) != 1+len(shippedNames()) {
+	if len(got.Problems) != 1 || !strings.Contains(got.Problems[0], "bad") || len(got.Servers) != 1+len(cli.ShippedNames()) {
 		t.Errorf("there are %d servers and the problems %q", len(got.Servers), got.Problems)
 	}
 }

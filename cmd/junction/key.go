@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -14,16 +15,16 @@ import (
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
-func keyCommand(a *app) *cobra.Command {
-	return group("key", "Let colleagues and programs use your junction up, each by a key",
+func keyCommand(a *cli.App) *cobra.Command {
+	return cli.Group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
 		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 
 // keys are those of this installation.
-func keys(p place.Place) (*apikey.Keys, error) { return kept(p, "keys.json", apikey.Open) }
+func keys(p place.Place) (*apikey.Keys, error) { return cli.Kept(p, "keys.json", apikey.Open) }
 
-func keyCreateCommand(a *app) *cobra.Command {
+func keyCreateCommand(a *cli.App) *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
 	cmd := &cobra.Command{
@@ -32,10 +33,10 @@ func keyCreateCommand(a *app) *cobra.Command {
 		Long:  "Create a key for a user, as rules and the audit log name them, and print it. It is shown\nonce and cannot be read again.\n\n" + keyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the name of one user, got %d words", len(args))
+				return cli.Usagef("expected the name of one user, got %d words", len(args))
 			}
 			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
-				return usagef("--expires: expected a time such as 720h, got %v", lasts)
+				return cli.Usagef("--expires: expected a time such as 720h, got %v", lasts)
 			}
 			k, err := keys(a.Place)
 			if err != nil {
@@ -49,7 +50,7 @@ func keyCreateCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintln(a.stdout, key)
+			_, err = fmt.Fprintln(a.Stdout, key)
 			return err
 		},
 	}
@@ -58,9 +59,9 @@ func keyCreateCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func keyListCommand(a *app) *cobra.Command {
+func keyListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the keys, without what is secret of them", Args: noMore,
+		Use: "list", Short: "List the keys, without what is secret of them", Args: cli.NoMore,
 		RunE: func(*cobra.Command, []string) error {
 			k, err := keys(a.Place)
 			if err != nil {
@@ -79,16 +80,16 @@ func keyListCommand(a *app) *cobra.Command {
 				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime), plaintext.Line(strings.Join(key.Scopes, " "), 200)})
 			}
 			if len(rows) == 0 {
-				a.out.Printf("There are no keys; junction key create USER makes one.\n")
+				a.Out.Printf("There are no keys; junction key create USER makes one.\n")
 				return nil
 			}
-			a.out.Printf("%s", a.table(rows, 2))
+			a.Out.Printf("%s", a.Table(rows, 2))
 			return nil
 		},
 	}
 }
 
-func keyRemoveCommand(a *app) *cobra.Command {
+func keyRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove ID|USER",
 		Aliases: []string{"revoke"},
@@ -96,7 +97,7 @@ func keyRemoveCommand(a *app) *cobra.Command {
 		Long:    "Remove the key with this id, or all keys of this user. A junction up that runs refuses them\nwithin a second.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected the id of a key or the name of a user; junction key list lists them")
+				return cli.Usagef("expected the id of a key or the name of a user; junction key list lists them")
 			}
 			k, err := keys(a.Place)
 			if err != nil {
@@ -109,7 +110,7 @@ func keyRemoveCommand(a *app) *cobra.Command {
 			if len(revoked) == 0 {
 				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
 			}
-			a.out.Printf("Removed: %s.\n", plaintext.Count(len(revoked), "key"))
+			a.Out.Printf("Removed: %s.\n", plaintext.Count(len(revoked), "key"))
 			return nil
 		},
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
@@ -25,7 +26,7 @@ type lintFlags struct {
 	ignore []string
 }
 
-func lintCommand(a *app) *cobra.Command {
+func lintCommand(a *cli.App) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",
@@ -37,7 +38,7 @@ orders to a model, results that break their output schema, and breaches of the s
 What is called are the tools of which the server says that they only read, and which need
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
-` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
+` + cli.ExitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
 		ValidArgsFunction: suggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return lintServers(a, cmd, args, f) },
 	}
@@ -46,7 +47,7 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
 	connectionFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, serversShown[*linted]{})
+	a.JSONFlag(cmd, cli.ServersShown[*linted]{})
 	return cmd
 }
 
@@ -60,10 +61,10 @@ type linted struct {
 }
 
 // lintServers looks at one server after the other.
-func lintServers(a *app, cmd *cobra.Command, args []string, f lintFlags) error {
+func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) error {
 	var limit lint.Severity
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
-		return usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
+		return cli.Usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
 	}
 	calls, err := readCalls(f.calls)
 	if err != nil {
@@ -74,7 +75,7 @@ func lintServers(a *app, cmd *cobra.Command, args []string, f lintFlags) error {
 	}
 	dash := cmd.ArgsLenAtDash()
 	if len(calls) > 0 && (len(args) > 1 && dash < 0 || dash > 0) {
-		return usagef("--call is for one server, so name one only")
+		return cli.Usagef("--call is for one server, so name one only")
 	}
 	targets, err := lintTargets(a, cmd, args)
 	if err != nil {
@@ -89,20 +90,20 @@ func lintServers(a *app, cmd *cobra.Command, args []string, f lintFlags) error {
 		}
 		l.Findings = slices.DeleteFunc(l.Findings, f.ignores)
 		worst, failed = max(worst, lint.Worst(l.Findings)), failed || l.Error != nil || len(l.NoResult) > 0
-		if all = append(all, l); !a.flags.json {
+		if all = append(all, l); !a.Flags.JSON {
 			showLinted(a, l, len(targets) > 1)
 		}
 	}
-	if a.flags.json {
-		if err := a.printIndented(serversShown[*linted]{all}, "  "); err != nil {
+	if a.Flags.JSON {
+		if err := a.PrintIndented(cli.ServersShown[*linted]{Servers: all}, "  "); err != nil {
 			return err
 		}
 	}
 	switch {
 	case failed:
-		return errReported
+		return cli.ErrReported
 	case worst >= limit:
-		return errToolFailed
+		return cli.ErrToolFailed
 	}
 	return nil
 }
@@ -114,23 +115,23 @@ type lintTarget struct {
 }
 
 // lintTargets finds the servers that a command line means.
-func lintTargets(a *app, cmd *cobra.Command, args []string) ([]lintTarget, error) {
+func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, error) {
 	if cmd.ArgsLenAtDash() > 0 {
-		return nil, usagef("name either servers, or the command of one behind \"--\"")
+		return nil, cli.Usagef("name either servers, or the command of one behind \"--\"")
 	}
-	a.breaches = new(lint.Breaches)
+	a.Breaches = new(lint.Breaches)
 	first, names, err := target(cmd.Context(), a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	targets := []lintTarget{{first, a.breaches}}
+	targets := []lintTarget{{first, a.Breaches}}
 	for _, name := range names {
-		a.breaches = new(lint.Breaches) // which its transport logs to
+		a.Breaches = new(lint.Breaches) // which its transport logs to
 		t, err := namedServer(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
 		}
-		targets = append(targets, lintTarget{t, a.breaches})
+		targets = append(targets, lintTarget{t, a.Breaches})
 	}
 	return targets, nil
 }
@@ -143,7 +144,7 @@ func readCalls(words []string) ([]lint.Call, error) {
 		call := lint.Call{Tool: tool, Arguments: json.RawMessage("{}")}
 		if given {
 			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
-				return nil, usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
+				return nil, cli.Usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
 			}
 			call.Arguments = json.RawMessage(arguments)
 		}
@@ -157,7 +158,7 @@ func (f *lintFlags) checkIgnored() error {
 	for _, word := range f.ignore {
 		rule, _, _ := strings.Cut(word, ":")
 		if !slices.ContainsFunc(lint.Rules(), func(r lint.Rule) bool { return r.Name == rule }) {
-			return usagef("--ignore: there is no rule %q; docs/lint.md has them all", rule)
+			return cli.Usagef("--ignore: there is no rule %q; docs/lint.md has them all", rule)
 		}
 	}
 	return nil
@@ -168,17 +169,17 @@ func (f *lintFlags) ignores(found lint.Finding) bool {
 }
 
 // lintOne looks at one server.
-func lintOne(ctx context.Context, a *app, t lintTarget, o lint.Options) *linted {
+func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *linted {
 	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := look(ctx, a, t, o)
 	if err != nil {
-		err = longer(err)
-		l.Error = jsonrpc.Get(errorObject(err), "error")
-		a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+		err = cli.Longer(err)
+		l.Error = jsonrpc.Get(cli.ErrorObject(err), "error")
+		a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		return l
 	}
 	for _, err := range seen.Unread {
-		a.screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(longer(err))))
+		a.Screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(cli.Longer(err))))
 	}
 	for i, call := range seen.Calls {
 		tool := plaintext.Line(call.Tool, 200)
@@ -187,7 +188,7 @@ func lintOne(ctx context.Context, a *app, t lintTarget, o lint.Options) *linted 
 			continue
 		}
 		named := i < len(o.Calls)
-		a.screen.Printf("junction: %s\n", unresolved(&call, named))
+		a.Screen.Printf("junction: %s\n", unresolved(&call, named))
 		if named {
 			l.NoResult = append(l.NoResult, tool)
 		}
@@ -199,8 +200,8 @@ func lintOne(ctx context.Context, a *app, t lintTarget, o lint.Options) *linted 
 }
 
 // look connects to a server and reads what it says of itself.
-func look(ctx context.Context, a *app, t lintTarget, o lint.Options) (*lint.Seen, error) {
-	a.breaches, o.Breaches = t.breaches, t.breaches
+func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.Seen, error) {
+	a.Breaches, o.Breaches = t.breaches, t.breaches
 	options := options(a, t.Target)
 	launch.OffersNothing(&options)
 	client, err := dialShown(ctx, a, t.Target, options)
@@ -226,19 +227,19 @@ func unresolved(call *lint.Call, named bool) string {
 }
 
 // showLinted prints what was found of one server.
-func showLinted(a *app, l *linted, several bool) {
+func showLinted(a *cli.App, l *linted, several bool) {
 	if several {
-		a.out.Printf("━━ %s\n", l.Server)
+		a.Out.Printf("━━ %s\n", l.Server)
 	}
 	if l.Error != nil { // which was reported
 		return
 	}
 	for _, f := range l.Findings {
-		a.out.Printf("%s\n    %s\n", f, f.Remedy)
+		a.Out.Printf("%s\n    %s\n", f, f.Remedy)
 	}
 	counts := map[lint.Severity]int{}
 	for _, f := range l.Findings {
 		counts[f.Severity]++
 	}
-	a.out.Printf("%s, %s, %s; %s called.\n", plaintext.Count(counts[lint.Error], "error"), plaintext.Count(counts[lint.Warning], "warning"), plaintext.Count(counts[lint.Note], "note"), plaintext.Count(len(l.Called), "tool"))
+	a.Out.Printf("%s, %s, %s; %s called.\n", plaintext.Count(counts[lint.Error], "error"), plaintext.Count(counts[lint.Warning], "warning"), plaintext.Count(counts[lint.Note], "note"), plaintext.Count(len(l.Called), "tool"))
 }

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
@@ -41,19 +42,19 @@ func flawed(t *testing.T) (url string, called *atomic.Int64) {
 func TestLintExitsByTheGravestFinding(t *testing.T) {
 	alone(t)
 	url, called := flawed(t)
-	runs(t, "", "lint", url).expect(t, exitOK, "0 errors, 1 warning, 1 note; 1 tool called.", "")
+	runs(t, "", "lint", url).expect(t, cli.ExitOK, "0 errors, 1 warning, 1 note; 1 tool called.", "")
 	if n := called.Load(); n != 1 {
 		t.Errorf("called %d, want the tool that only reads once", n)
 	}
 	got := runs(t, "", "lint", url, "--fail-on", "warning")
-	got.expect(t, exitToolFailed, "warning: tool mute, description: the model learns nothing of what the tool does but its name (no-description)\n    say in one to three sentences", "")
-	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description").expect(t, exitToolFailed, "note: tool files.list, name: ", "")
-	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description:mute", "--ignore", "tool-name:files.list").expect(t, exitOK, "0 errors, 0 warnings, 0 notes", "")
-	runs(t, "", "lint", url, "--fail-on", "warning", "--ignore", "no-description:other").expect(t, exitToolFailed, "tool mute", "")
+	got.expect(t, cli.ExitToolFailed, "warning: tool mute, description: the model learns nothing of what the tool does but its name (no-description)\n    say in one to three sentences", "")
+	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description").expect(t, cli.ExitToolFailed, "note: tool files.list, name: ", "")
+	runs(t, "", "lint", url, "--fail-on", "note", "--ignore", "no-description:mute", "--ignore", "tool-name:files.list").expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes", "")
+	runs(t, "", "lint", url, "--fail-on", "warning", "--ignore", "no-description:other").expect(t, cli.ExitToolFailed, "tool mute", "")
 	called.Store(0)
-	runs(t, "", "lint", url, "--no-call", "--call", `mute={"a":1}`).expect(t, exitOK, "; 1 tool called.", "")
-	runs(t, "", "lint", url, "--no-call", "--call", "nosuch").expect(t, exitConnection, "; 1 tool called.", "nosuch was called and gave no result")
-	runs(t, "", "lint", url, "--no-call", "--call", "nosuch", "--json").expect(t, exitConnection, `"noResult": [`, "nosuch was called and gave no result")
+	runs(t, "", "lint", url, "--no-call", "--call", `mute={"a":1}`).expect(t, cli.ExitOK, "; 1 tool called.", "")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch").expect(t, cli.ExitConnection, "; 1 tool called.", "nosuch was called and gave no result")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch", "--json").expect(t, cli.ExitConnection, `"noResult": [`, "nosuch was called and gave no result")
 	if n := called.Load(); n != 100 {
 		t.Errorf("called %d, want the tool that was named only", n)
 	}
@@ -63,7 +64,7 @@ func TestLintOfSeveralServersGoesOnAfterOneThatDoesNotStart(t *testing.T) {
 	alone(t)
 	url, _ := flawed(t)
 	got := runs(t, "", "lint", "http://127.0.0.1:1/mcp", url, "--json")
-	if got.code != exitConnection || !strings.Contains(got.stderr, "127.0.0.1:1") {
+	if got.code != cli.ExitConnection || !strings.Contains(got.stderr, "127.0.0.1:1") {
 		t.Fatalf("%+v", got)
 	}
 	var all struct {
@@ -85,7 +86,7 @@ func TestLintOfSeveralServersGoesOnAfterOneThatDoesNotStart(t *testing.T) {
 		second.Findings[0].Rule != lint.NoDescription || second.Findings[0].Severity != lint.Warning || second.Findings[0].Name != "mute" {
 		t.Errorf("%+v", second)
 	}
-	runs(t, "", "lint", url, "http://127.0.0.1:1/mcp").expect(t, exitConnection, "━━ "+url+"\n", "127.0.0.1:1")
+	runs(t, "", "lint", url, "http://127.0.0.1:1/mcp").expect(t, cli.ExitConnection, "━━ "+url+"\n", "127.0.0.1:1")
 }
 
 func TestLintHearsWhatAProgramPrints(t *testing.T) {
@@ -99,8 +100,8 @@ func TestLintHearsWhatAProgramPrints(t *testing.T) {
 		t.Skip(err)
 	}
 	got := runs(t, "", "lint", "--no-call", "--", script)
-	got.expect(t, exitToolFailed, "error: server: the server wrote something that is not a message; it was skipped, line up and running", "")
-	if strings.Contains(got.stderr, levelPrefix(slog.LevelDebug)) || strings.Contains(got.stderr, "level=") {
+	got.expect(t, cli.ExitToolFailed, "error: server: the server wrote something that is not a message; it was skipped, line up and running", "")
+	if strings.Contains(got.stderr, cli.LevelPrefix(slog.LevelDebug)) || strings.Contains(got.stderr, "level=") {
 		t.Errorf("what is at debug level is shown: %s", got.stderr)
 	}
 }
@@ -119,11 +120,11 @@ func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
 		{[]string{"lint", "everything", "--", "echo"}, `name either servers, or the command of one behind "--"`},
 	} {
 		got := runs(t, "", test.args...)
-		if got.code != exitUsage || !strings.Contains(got.stderr, test.want) {
+		if got.code != cli.ExitUsage || !strings.Contains(got.stderr, test.want) {
 			t.Errorf("%q: %+v, want %q", test.args, got, test.want)
 		}
 	}
-	runs(t, "", "lint", "nothing-here").expect(t, exitConnection, "", `no server is called "nothing-here"`)
+	runs(t, "", "lint", "nothing-here").expect(t, cli.ExitConnection, "", `no server is called "nothing-here"`)
 }
 
 func TestLintOffersWhatAServerAsksFor(t *testing.T) {
@@ -140,7 +141,7 @@ func TestLintOffersWhatAServerAsksFor(t *testing.T) {
 	server := httptest.NewServer(streamable.Handler(s))
 	defer server.Close()
 	got := runs(t, "", "lint", server.URL)
-	got.expect(t, exitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "the result of summary was not checked: it needs a client that can do more than lint")
+	got.expect(t, cli.ExitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "the result of summary was not checked: it needs a client that can do more than lint")
 	if strings.Contains(got.stderr, "folders") {
 		t.Errorf("it has no roots: %s", got.stderr)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -17,8 +18,6 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/spf13/cobra"
 )
 
@@ -32,14 +31,6 @@ type list struct {
 	text    func(entries []json.RawMessage, width int) (string, error)
 	// brief is text with a line for each entry; nil where there is no such form.
 	brief func(entries []json.RawMessage, width int) (string, error)
-}
-
-// declares reports whether a server declares to have a list. Those of extensions may only be asked for then.
-func declares(c mcp.ServerCapabilities, l *revision.Method) bool {
-	if l.Name == skills.MethodList {
-		return skills.Declared(c)
-	}
-	return c.List(l.Capability) != nil
 }
 
 func allLists() []list {
@@ -62,17 +53,17 @@ func (l list) nouns() string { return l.Noun + "s" }
 // A listFlags is what the command line of a list says.
 type listFlags struct{ all, refresh, long bool }
 
-func (f *listFlags) define(a *app, cmd *cobra.Command, written ...any) {
+func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
 	connectionFlags(a, flags)
-	a.jsonFlag(cmd, append([]any{allListed{}, listedShown{}}, written...)...)
+	a.JSONFlag(cmd, append([]any{allListed{}, listedShown{}}, written...)...)
 	ownFlag(a, flags)
 }
 
 // newListCommand returns the command that lists what servers offer.
-func newListCommand(a *app, l list) *cobra.Command {
+func newListCommand(a *cli.App, l list) *cobra.Command {
 	switch l.command {
 	case toolList().command:
 		return toolsCommand(a)
@@ -91,7 +82,7 @@ func newListCommand(a *app, l list) *cobra.Command {
 	return cmd
 }
 
-func toolsCommand(a *app) *cobra.Command {
+func toolsCommand(a *cli.App) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "tools [SERVER [TOOL…] | [TOOL…] -- COMMAND…]",
@@ -133,10 +124,10 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 }
 
 // listServers lists what one server has, or with names only that of it; or what all have.
-func listServers(a *app, cmd *cobra.Command, l list, args []string, f listFlags) error {
+func listServers(a *cli.App, cmd *cobra.Command, l list, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		l = l.shownAs(f.long || !a.out.Terminal())
+		l = l.shownAs(f.long || !a.Out.Terminal())
 		return listAll(ctx, a, l, nil, f.refresh, false)
 	}
 	t, names, err := listTarget(a, cmd, args, f)
@@ -144,52 +135,52 @@ func listServers(a *app, cmd *cobra.Command, l list, args []string, f listFlags)
 		return err
 	}
 	if len(names) > 0 && l.brief == nil {
-		return usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
+		return cli.Usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
 	}
 	return listOne(ctx, a, l, t, names, f)
 }
 
 // listTarget finds the server that a list is of, and returns what else is on the command line.
-func listTarget(a *app, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
+func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
-		return launch.Target{}, nil, usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
+		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
 	}
 	return target(cmd.Context(), a, cmd, args)
 }
 
 // listOne lists what one server has, or with names only that of it.
-func listOne(ctx context.Context, a *app, l list, t launch.Target, names []string, f listFlags) error {
-	if t.Origin != "" && !a.flags.json {
-		a.screen.Printf("%s: %s\n", t.Name, t.Origin)
+func listOne(ctx context.Context, a *cli.App, l list, t launch.Target, names []string, f listFlags) error {
+	if t.Origin != "" && !a.Flags.JSON {
+		a.Screen.Printf("%s: %s\n", t.Name, t.Origin)
 	}
 	listed := fetchList(ctx, a, l, t, nil)
 	if listed.err != nil {
 		return listed.err
 	}
-	if !a.flags.json {
+	if !a.Flags.JSON {
 		for _, one := range listed.missing { // servers of a gateway
-			a.screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, maxReason))
+			a.Screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, cli.MaxReason))
 		}
 	}
 	var err error
 	if len(names) > 0 {
 		listed.entries, err = named(listed.entries, names)
-		if err != nil && (a.flags.json || len(listed.entries) == 0) {
+		if err != nil && (a.Flags.JSON || len(listed.entries) == 0) {
 			return err
 		}
 	}
-	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
-	if a.flags.json {
-		return a.printIndented(l.shown(&listed), "")
+	l = l.shownAs(f.long || len(names) > 0 || !a.Out.Terminal())
+	if a.Flags.JSON {
+		return a.PrintIndented(l.shown(&listed), "")
 	}
 	if len(listed.entries) == 0 {
-		a.screen.Printf("The server has no %s.\n", l.nouns())
+		a.Screen.Printf("The server has no %s.\n", l.nouns())
 	}
 	if err := cmp.Or(printList(a, l, t.Title(), listed.entries), err); err != nil {
 		return err
 	}
 	if l.brief != nil && len(listed.entries) > 0 {
-		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
+		a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 	}
 	return nil
 }
@@ -220,7 +211,7 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 		if raw, ok := byName[name]; ok {
 			some = append(some, raw)
 		} else {
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, orMeant(nearest.Name(name, all))))
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, cli.OrMeant(nearest.Name(name, all))))
 		}
 	}
 	if len(missing) == 0 {
@@ -229,7 +220,7 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	if hidesTools(all) {
 		missing = append(missing, "call describe_tool for one that search_tools found")
 	}
-	return some, usagef("%s", strings.Join(missing, "; "))
+	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }
 
 // A listing is what one server listed.
@@ -239,19 +230,19 @@ type listing struct {
 	remembered bool
 	read       time.Time
 	// runs is the server in a junction up; nil where none has it.
-	runs *runningServer
+	runs *cli.RunningServer
 	// missing are servers behind this one, a gateway, whose entries are not in the list.
 	missing []absent
 	err     error
 }
 
 // printList prints entries for people, and what is wrong with others.
-func printList(a *app, l list, server string, entries []json.RawMessage) error {
-	text, fault := l.text(entries, a.out.Width())
+func printList(a *cli.App, l list, server string, entries []json.RawMessage) error {
+	text, fault := l.text(entries, a.Out.Width())
 	if fault != nil {
-		a.screen.Printf("junction: server %q: %v\n", server, fault)
+		a.Screen.Printf("junction: server %q: %v\n", server, fault)
 	}
-	_, err := fmt.Fprint(a.out, text)
+	_, err := fmt.Fprint(a.Out, text)
 	return err
 }
 
@@ -271,7 +262,7 @@ type listedShown struct {
 // shown returns what a server listed, or why it could not be asked.
 func (l list) shown(got *listing) (s listedShown) {
 	if got.err != nil {
-		s.Error = jsonrpc.Get(errorObject(got.err), "error")
+		s.Error = jsonrpc.Get(cli.ErrorObject(got.err), "error")
 		return s
 	}
 	of := map[string]*[]json.RawMessage{"tools": &s.Tools, "resources": &s.Resources, "templates": &s.Templates, "prompts": &s.Prompts, "skills": &s.Skills}
@@ -295,7 +286,7 @@ func (byName[T]) element() reflect.Type { return reflect.TypeFor[T]() }
 func (all byName[T]) MarshalJSON() ([]byte, error) {
 	w := jsonrpc.NewObject(nil)
 	for _, one := range all {
-		text, err := indentedJSON(one.value, "")
+		text, err := cli.IndentedJSON(one.value, "")
 		if err != nil {
 			return nil, err
 		}
@@ -305,20 +296,20 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 }
 
 // printListed prints the lists of several servers; with about, where each server is defined, and whether it is switched off.
-func printListed(a *app, l list, all []listedServer, about bool) error {
+func printListed(a *cli.App, l list, all []listedServer, about bool) error {
 	var servers byName[listedShown]
 	for _, s := range all {
 		one := l.shown(&s.listing)
-		if about && s.entry.isDisabled() {
+		if about && s.entry.IsDisabled() {
 			one = listedShown{Disabled: true}
 		}
-		if d := s.entry.definition; about && d != nil {
+		if d := s.entry.Definition; about && d != nil {
 			one.Source = d.Source
 		}
 		servers = append(servers, struct {
 			name  string
 			value listedShown
-		}{s.entry.name, one})
+		}{s.entry.Name, one})
 	}
-	return a.printIndented(allListed{servers}, "")
+	return a.PrintIndented(allListed{servers}, "")
 }

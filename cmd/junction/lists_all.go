@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
@@ -15,7 +16,7 @@ import (
 
 // listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
 // that are switched off that they are. The error says that some could not be asked, and was reported.
-func listAll(ctx context.Context, a *app, l list, names []string, refresh, about bool) error {
+func listAll(ctx context.Context, a *cli.App, l list, names []string, refresh, about bool) error {
 	set, all, err := recall(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
@@ -30,9 +31,9 @@ func listAll(ctx context.Context, a *app, l list, names []string, refresh, about
 		return cmp.Or(err, context.Cause(ctx)) // it may have ended just now
 	case err != nil:
 		return err
-	case !a.flags.json:
+	case !a.Flags.JSON:
 		if l.brief != nil {
-			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
+			a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 		}
 	case about:
 		err = printListed(a, l, all, about)
@@ -42,41 +43,41 @@ func listAll(ctx context.Context, a *app, l list, names []string, refresh, about
 	if err != nil {
 		return err
 	}
-	if reportFailed(a, all) || a.faulty && len(names) == 0 {
-		return errReported
+	if reportFailed(a, all) || a.Faulty && len(names) == 0 {
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // listPrinter prints what one server lists after the other for people; with --json it prints nothing, as all are one object.
-func listPrinter(a *app, l list) func(*listedServer) error {
+func listPrinter(a *cli.App, l list) func(*listedServer) error {
 	between := ""
 	return func(s *listedServer) error {
-		if a.flags.json {
+		if a.Flags.JSON {
 			return nil
 		}
-		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(a.Place, l), 2*maxReason))
+		a.Out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.Name, 80), plaintext.Line(s.about(a.Place, l), 2*cli.MaxReason))
 		between = "\n"
-		return printList(a, l, s.entry.name, s.listing.entries)
+		return printList(a, l, s.entry.Name, s.listing.entries)
 	}
 }
 
 // about says where a server is defined, and how many entries it has, or why none are known.
 func (s listedServer) about(p place.Place, l list) string {
-	details := []string{s.entry.origin(p)}
+	details := []string{s.entry.Origin(p)}
 	switch {
-	case s.entry.isDisabled():
+	case s.entry.IsDisabled():
 		details = append(details, "disabled")
 	case errors.As(s.listing.err, new(*consentError)):
 		details = append(details, "not agreed to")
 	case s.listing.err != nil:
-		details = append(details, "not connected: "+plaintext.Line(why.Of(s.listing.err, s.entry.name), maxReason))
-	case s.listing.runs.isFailing():
-		details = append(details, s.listing.runs.about())
+		details = append(details, "not connected: "+plaintext.Line(why.Of(s.listing.err, s.entry.Name), cli.MaxReason))
+	case s.listing.runs.IsFailing():
+		details = append(details, s.listing.runs.About())
 	default:
 		details = append(details, plaintext.Count(len(s.listing.entries), l.Noun))
 		if s.listing.remembered {
-			details = append(details, cmp.Or(s.listing.runs.about(), s.entry.atRest()+asOf(s.listing.read)))
+			details = append(details, cmp.Or(s.listing.runs.About(), s.entry.AtRest()+cli.AsOf(s.listing.read)))
 		}
 	}
 	return strings.Join(details, ", ")
@@ -84,7 +85,7 @@ func (s listedServer) about(p place.Place, l list) string {
 
 // reportFailed says in one line each why servers could not be asked, and in one of them all which did not answer, and reports
 // whether there are any.
-func reportFailed(a *app, all []listedServer) (failed bool) {
+func reportFailed(a *cli.App, all []listedServer) (failed bool) {
 	var silent []string
 	var refused []error
 	for _, s := range all {
@@ -93,18 +94,18 @@ func reportFailed(a *app, all []listedServer) (failed bool) {
 			continue
 		case errors.As(s.listing.err, new(*consentError)):
 			refused = append(refused, s.listing.err)
-		case s.isSilent() && !a.launch.Verbose:
-			silent = append(silent, plaintext.Line(s.entry.name, 80))
+		case s.isSilent() && !a.Launch.Verbose:
+			silent = append(silent, plaintext.Line(s.entry.Name, 80))
 		default:
-			a.screen.Printf("junction: %s\n", failure(a, s))
+			a.Screen.Printf("junction: %s\n", failure(a, s))
 		}
 		failed = true
 	}
 	for _, line := range notStarted(refused) {
-		a.screen.Printf("junction: %s\n", line)
+		a.Screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {
-		a.screen.Printf("junction: no answer from %s\n", strings.Join(silent, ", "))
+		a.Screen.Printf("junction: no answer from %s\n", strings.Join(silent, ", "))
 	}
 	return failed
 }
@@ -112,15 +113,15 @@ func reportFailed(a *app, all []listedServer) (failed bool) {
 // isSilent reports whether nobody waited for a server any longer before it was connected, in which case nothing else is known of it.
 func (s listedServer) isSilent() bool {
 	err := s.listing.err
-	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	return ended && errors.As(err, new(*connectError))
+	ended := errors.Is(err, cli.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ended && errors.As(err, new(*cli.ConnectError))
 }
 
 // failure is the line that says why a server could not be asked; with --verbose all
 // that is known.
-func failure(a *app, s listedServer) string {
-	if a.launch.Verbose {
+func failure(a *cli.App, s listedServer) string {
+	if a.Launch.Verbose {
 		return s.listing.err.Error()
 	}
-	return fmt.Sprintf("server %q: %s", s.entry.name, why.Of(s.listing.err, s.entry.name))
+	return fmt.Sprintf("server %q: %s", s.entry.Name, why.Of(s.listing.err, s.entry.Name))
 }

@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
-	server := func(name string) *listedServer { return &listedServer{entry: entry{name: name}} }
+	server := func(name string) *listedServer { return &listedServer{entry: cli.Entry{Name: name}} }
 	a, b, c, d := server("a"), server("b"), server("c"), server("d")
 	r := &arrivals{open: []*listedServer{a, b, c, d}}
 	for _, step := range []struct {
@@ -42,12 +43,12 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 	alone(t)
 	argv := self(t, "serve", "everything")
 	server := map[string]any{"command": argv[0], "args": argv[1:]}
-	runs(t, "", "tools", "--config", configuration(t, map[string]any{"known": server})).expect(t, exitOK, "━━ known", "")
+	runs(t, "", "tools", "--config", configuration(t, map[string]any{"known": server})).expect(t, cli.ExitOK, "━━ known", "")
 	config := configuration(t, map[string]any{"a-slow": map[string]any{"command": "sleep", "args": []string{"600"}}, "fresh": map[string]any{"command": argv[0], "args": []string{"serve", "time"}}, "known": server})
 
 	read, write := io.Pipe()
 	var said safeBuffer
-	a := ready(&app{Place: placeOf(t), stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: strings.NewReader(""), Stdout: write, Stderr: &said, Out: terminal.NewScreen(write), Screen: terminal.NewScreen(&said)})
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	code := make(chan int, 1)
@@ -62,10 +63,10 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 			shown = append(shown, name)
 		}
 		if len(shown) == 2 {
-			interrupt(errInterrupted) // as nothing else ends it
+			interrupt(cli.ErrInterrupted) // as nothing else ends it
 		}
 	}
-	if got := <-code; got != exitInterrupted || !slices.Equal(shown, []string{"fresh", "known"}) {
+	if got := <-code; got != cli.ExitInterrupted || !slices.Equal(shown, []string{"fresh", "known"}) {
 		t.Errorf("exit code %d, shown are %q", got, shown)
 	}
 	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(said.String(), want) {

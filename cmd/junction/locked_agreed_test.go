@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -21,7 +22,7 @@ import (
 func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 	t.Helper()
 	alone(t)
-	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
+	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, cli.ExitOK, "Added", "")
 	editLock(t, change)
 	path, err := placeOf(t).State("projects.json")
 	if err == nil {
@@ -53,18 +54,18 @@ func TestNothingOfAProjectsLockIsInstalledUnasked(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, withScripts)
 	for _, args := range [][]string{{"upgrade", "--yes"}, {"upgrade", "echo", "--yes"}, {"install"}, {"install", "echo", "--scripts"}} {
-		s.runs(t, "", args...).expect(t, exitConnection, "", "nobody can be asked here")
+		s.runs(t, "", args...).expect(t, cli.ExitConnection, "", "nobody can be asked here")
 	}
-	s.runs(t, "n\n", "upgrade", "echo").expect(t, exitConnection, "", "runs install scripts")
+	s.runs(t, "n\n", "upgrade", "echo").expect(t, cli.ExitConnection, "", "runs install scripts")
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
-	s.runs(t, "y\n", "install", "echo").expect(t, exitConnection, "", "--scripts allows it")
+	s.runs(t, "y\n", "install", "echo").expect(t, cli.ExitConnection, "", "--scripts allows it")
 	if len(s.installed) > 0 {
 		t.Fatalf("installed is %v", s.installed)
 	}
-	s.runs(t, "", "install", "--scripts").expect(t, exitOK, "is installed", "")
-	s.runs(t, "", "upgrade", "--yes").expect(t, exitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "install", "--scripts").expect(t, cli.ExitOK, "is installed", "")
+	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
 }
 
 func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
@@ -76,14 +77,14 @@ func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
 			{"n\n", "is not started: refused\n"},
 		} {
 			for _, args := range [][]string{{command}, {command, "--json"}} {
-				if o := s.runs(t, test.typed, append(args, "echo")...); o.code != exitConnection || !strings.Contains(o.stderr, test.why) || len(s.heard) > 0 {
+				if o := s.runs(t, test.typed, append(args, "echo")...); o.code != cli.ExitConnection || !strings.Contains(o.stderr, test.why) || len(s.heard) > 0 {
 					t.Errorf("%q, typed %q: exit code %d, %s, and a registry heard of %q; want %q", args, test.typed, o.code, o.stderr, s.heard, test.why)
 				}
 			}
 		}
-		s.runs(t, "", command, "--config", "junction.json", "--json").expect(t, exitOK, "servers", "")
-		s.runs(t, "y\n", command, "echo", "--json").expect(t, exitOK, "servers", "")
-		s.runs(t, "", command, "--json").expect(t, exitOK, "servers", "") // what was agreed to is remembered
+		s.runs(t, "", command, "--config", "junction.json", "--json").expect(t, cli.ExitOK, "servers", "")
+		s.runs(t, "y\n", command, "echo", "--json").expect(t, cli.ExitOK, "servers", "")
+		s.runs(t, "", command, "--json").expect(t, cli.ExitOK, "servers", "") // what was agreed to is remembered
 		if want := []string{"@x/echo", "@x/echo", "@x/echo"}; !slices.Equal(s.heard, want) {
 			t.Errorf("%s: a registry heard of %q, want %q", command, s.heard, want)
 		}
@@ -114,7 +115,7 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 	} {
 		s := newPackageSet(t)
 		cloned(t, s, test.change)
-		s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", test.want)
+		s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", test.want)
 	}
 }
 
@@ -122,8 +123,8 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, func(lock string) string { return lock })
 	a, _ := asking(t, "y\n")
-	a.launch.Locks.Packages = s
-	t.Cleanup(func() { _ = a.launch.Close() })
+	a.Launch.Locks.Packages = s
+	t.Cleanup(func() { _ = a.Launch.Close() })
 	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 		t.Errorf("what was agreed to: %v", err)
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
-	a.launch.Locks.Forget(entries[0].definition.Source)
+	a.Launch.Locks.Forget(entries[0].Definition.Source)
 	if _, err := resolve(t.Context(), a, entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
@@ -150,7 +151,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	s := newPackageSet(t)
 	alone(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	a, _ := asking(t, "")
 	_, entries, err := configuredServers(a)
 	if err != nil {
@@ -174,7 +175,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		}
 		return names
 	}
-	running := y.review(y.now.Load(), layeredServer{entry: entries[0], app: a, upstream: &gateway.Upstream{}})
+	running := y.review(y.now.Load(), layeredServer{Entry: entries[0], app: a, upstream: &gateway.Upstream{}})
 	if got := names(running); len(got) > 0 {
 		t.Errorf("before it is locked: %q", got)
 	}
@@ -187,11 +188,11 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.launch.Locks.Forget(entries[0].definition.Source)
+	a.Launch.Locks.Forget(entries[0].Definition.Source)
 	if got := names(running); len(got) > 0 {
 		t.Errorf("of the server that was made before: %q", got)
 	}
-	if got := names(y.review(y.now.Load(), layeredServer{entry: entries[0], app: a, upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
+	if got := names(y.review(y.now.Load(), layeredServer{Entry: entries[0], app: a, upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
 		t.Errorf("of one that is made now: %q", got)
 	}
 }

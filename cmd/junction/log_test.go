@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // records are the lines of standard error, each of which is a record of slog.
@@ -40,7 +42,7 @@ func TestUpLogsAsJSON(t *testing.T) {
 			t.Fatalf("it says %s", r.stderr)
 		}
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	levels := map[any]int{}
@@ -54,22 +56,22 @@ func TestUpLogsAsJSON(t *testing.T) {
 		t.Errorf("levels are %v in %s", levels, r.stderr)
 	}
 	again := runs(t, "", "up", "--config", "mcp.json", "--log-format", "json", "--log-level", "error", "--http", "127.0.0.1:0", "--policy", "none.json")
-	if got := records(t, again.stderr); again.code != exitConnection || len(got) != 1 || got[0]["level"] != "ERROR" || !strings.Contains(got[0]["msg"].(string), "none.json") {
+	if got := records(t, again.stderr); again.code != cli.ExitConnection || len(got) != 1 || got[0]["level"] != "ERROR" || !strings.Contains(got[0]["msg"].(string), "none.json") {
 		t.Errorf("exit code %d: %s", again.code, again.stderr)
 	}
-	runs(t, "", "up", "--log-format", "xml").expect(t, exitUsage, "", `--log-format: expected text or json, got "xml"`)
-	runs(t, "", "proxy", "everything", "--log-level", "loud").expect(t, exitUsage, "", `--log-level: expected debug, info, warn or error, got "loud"`)
+	runs(t, "", "up", "--log-format", "xml").expect(t, cli.ExitUsage, "", `--log-format: expected text or json, got "xml"`)
+	runs(t, "", "proxy", "everything", "--log-level", "loud").expect(t, cli.ExitUsage, "", `--log-level: expected debug, info, warn or error, got "loud"`)
 }
 
 func TestProxyLogsAsJSON(t *testing.T) {
 	alone(t)
 	got := runs(t, "", "proxy", "--http", "127.0.0.1:0", "--log-format", "json", "--", "no-such-program-anywhere")
-	if all := records(t, got.stderr); got.code != exitConnection || len(all) != 1 || all[0]["level"] != "ERROR" {
+	if all := records(t, got.stderr); got.code != cli.ExitConnection || len(all) != 1 || all[0]["level"] != "ERROR" {
 		t.Errorf("exit code %d: %s", got.code, got.stderr)
 	}
 	r := serving(t, "proxy", "everything", "--log-format", "json", "--log-level", "debug")
-	runs(t, "", "call", r.url, "echo", "message=hi").expect(t, exitOK, "hi", "")
-	if code := r.stop(); code != exitOK {
+	runs(t, "", "call", r.url, "echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	records(t, r.stderr.String())
@@ -78,7 +80,7 @@ func TestProxyLogsAsJSON(t *testing.T) {
 // What Junction says and what it logs have one style on standard error.
 func TestLogAsTextHasTheStyleOfTheRest(t *testing.T) {
 	var said safeBuffer
-	log := slog.New(newLineHandler(&said, slog.LevelInfo))
+	log := slog.New(cli.NewLineHandler(&said, slog.LevelInfo))
 	log.Debug("not shown")
 	log.Info("junction: read again", "files", 2)
 	log.With("server", "a b").WithGroup("tls").Warn("gateway: lost", "error", errors.New("two\nlines"), "level", "high")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -35,9 +36,9 @@ type signer struct {
 }
 
 // findSigner finds the server that a command line means.
-func findSigner(a *app, cmd *cobra.Command, args []string) (signer, error) {
+func findSigner(a *cli.App, cmd *cobra.Command, args []string) (signer, error) {
 	if len(args) != 1 {
-		return signer{}, usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
+		return signer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
 	}
 	if launch.At(args[0]) != nil {
 		return signer{name: args[0], url: args[0]}, nil
@@ -47,12 +48,12 @@ func findSigner(a *app, cmd *cobra.Command, args []string) (signer, error) {
 		return signer{}, err
 	}
 	if t.Server == nil || !t.IsWeb() {
-		return signer{}, usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
+		return signer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
 	}
 	return signer{name: args[0], url: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
-func loginCommand(a *app) *cobra.Command {
+func loginCommand(a *cli.App) *cobra.Command {
 	var asksNoBrowser bool
 	var scopes []string
 	var client string
@@ -86,48 +87,48 @@ error; you are logged in with the others.
 	flags.BoolVar(&asksNoBrowser, "no-browser", false, "print the page's address, and ask for the one that you end up at")
 	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
 	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
-	flags.DurationVar(&a.launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
+	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
 	configFlags(a, flags)
 	return cmd
 }
 
-func login(ctx context.Context, a *app, s signer, browser bool) error {
+func login(ctx context.Context, a *cli.App, s signer, browser bool) error {
 	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
 		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
-	} else if a.person == nil {
-		return usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
+	} else if a.Person == nil {
+		return cli.Usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
 	}
 	limit := defaultLogin
-	if a.launch.Timeout > 0 {
-		limit = a.launch.Timeout
+	if a.Launch.Timeout > 0 {
+		limit = a.Launch.Timeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
 	defer cancel()
-	o, err := a.launch.TokenOptions(s.auth, visit)
+	o, err := a.Launch.TokenOptions(s.auth, visit)
 	if err != nil {
 		return err
 	}
 	said := "Logged in"
 	if launch.LogsInAtProvider(&s.auth) { // and gets a token for this server, so that a provider that gives none says so now
-		l, err := a.launch.Identity(&s.auth, o).Login(ctx)
+		l, err := a.Launch.Identity(&s.auth, o).Login(ctx)
 		if err != nil {
 			return err
 		}
-		a.out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
+		a.Out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
 		said = "A token"
 	}
 	l, err := oauth.New(o).Login(ctx, s.url, nil)
 	switch {
 	case errors.Is(err, oauth.ErrNotWanted):
-		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
+		a.Out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
 		return nil
 	case err != nil && launch.LogsInAtProvider(&s.auth):
 		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)
 	case err != nil:
 		return err
 	}
-	a.out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
+	a.Out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
 	return lacking(l, s.asks)
 }
 
@@ -165,14 +166,14 @@ func describeLogin(l *oauth.Login, now time.Time) string {
 }
 
 // openBrowser shows the person a page.
-func openBrowser(ctx context.Context, a *app, page string) error {
+func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	u, err := url.Parse(page)
 	if err != nil {
 		return err
 	}
-	a.screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
+	a.Screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
 	if err := startBrowser(ctx, a.Place, page); err != nil {
-		a.screen.Printf("It cannot be opened from here: %v\n", err)
+		a.Screen.Printf("It cannot be opened from here: %v\n", err)
 	}
 	return nil // it can be opened by hand
 }
@@ -215,18 +216,18 @@ func canOpenBrowser(p place.Place) bool {
 
 // pastedVisit has the person open the page in another browser, and paste the address that it ends up at, which
 // shows nothing there.
-func pastedVisit(_ context.Context, a *app, redirect string) (*oauth.Visit, error) {
+func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, error) {
 	if redirect == "" {
 		redirect = oauth.LoopbackRedirect(defaultCallback)
 	}
 	return &oauth.Visit{Redirect: redirect, Go: func(ctx context.Context, page string) (string, error) {
-		end, err := a.person.Begin(ctx)
+		end, err := a.Person.Begin(ctx)
 		if err != nil {
 			return "", err
 		}
 		defer end()
-		a.person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nsay that it cannot be reached. Paste that address here:\n", page, redirect)
-		back, err := a.person.Line(ctx, "> ")
+		a.Person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nsay that it cannot be reached. Paste that address here:\n", page, redirect)
+		back, err := a.Person.Line(ctx, "> ")
 		return strings.TrimSpace(back), err
 	}}, nil
 }
@@ -234,7 +235,7 @@ func pastedVisit(_ context.Context, a *app, redirect string) (*oauth.Visit, erro
 // defaultCallback is the port to which a browser goes that nobody waits for.
 const defaultCallback = 3118
 
-func logoutCommand(a *app) *cobra.Command {
+func logoutCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
 		Short:             "Forget the login at a server, and have it revoked",
@@ -248,21 +249,21 @@ func logoutCommand(a *app) *cobra.Command {
 			if launch.LogsInAtProvider(&s.auth) {
 				return logoutAtProvider(cmd.Context(), a, s)
 			}
-			tokens, err := a.launch.Tokens(s.auth, nil, nil)
+			tokens, err := a.Launch.Tokens(s.auth, nil, nil)
 			if err != nil {
 				return err
 			}
 			l, revoked, err := tokens.Logout(cmd.Context(), s.url)
 			switch {
 			case errors.Is(err, oauth.ErrNoLogin):
-				a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
+				a.Out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
 				return nil
 			case err != nil:
 				return err
 			case revoked:
-				a.out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
+				a.Out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
 			default:
-				a.out.Printf("Logged out here. %s revokes nothing: the token it gave is good until it expires.\n", plaintext.Line(l.Issuer, 200))
+				a.Out.Printf("Logged out here. %s revokes nothing: the token it gave is good until it expires.\n", plaintext.Line(l.Issuer, 200))
 			}
 			return nil
 		},
@@ -272,13 +273,13 @@ func logoutCommand(a *app) *cobra.Command {
 }
 
 // logoutAtProvider forgets the token for a server and the login at the identity provider.
-func logoutAtProvider(ctx context.Context, a *app, s signer) error {
-	o, err := a.launch.TokenOptions(s.auth, nil)
+func logoutAtProvider(ctx context.Context, a *cli.App, s signer) error {
+	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return err
 	}
 	_, _, errToken := oauth.New(o).Logout(ctx, s.url)
-	_, revoked, err := a.launch.Identity(&s.auth, o).Logout(ctx)
+	_, revoked, err := a.Launch.Identity(&s.auth, o).Logout(ctx)
 	none := errors.Is(err, oauth.ErrNoLogin)
 	switch {
 	case errToken != nil && !errors.Is(errToken, oauth.ErrNoLogin):
@@ -286,15 +287,15 @@ func logoutAtProvider(ctx context.Context, a *app, s signer) error {
 	case err != nil && !none:
 		return err
 	case none && errToken != nil:
-		a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.auth.IdentityProvider, 200))
+		a.Out.Printf("You are not logged in at %s.\n", plaintext.Line(s.auth.IdentityProvider, 200))
 	case none:
-		a.out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
+		a.Out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
 	default:
 		how := "Logged out here: %s revokes nothing."
 		if revoked {
 			how = "Logged out: %s revoked it."
 		}
-		a.out.Printf(how+" Tokens of other servers hold until they expire.\n", plaintext.Line(s.auth.IdentityProvider, 200))
+		a.Out.Printf(how+" Tokens of other servers hold until they expire.\n", plaintext.Line(s.auth.IdentityProvider, 200))
 	}
 	return nil
 }
@@ -304,7 +305,7 @@ type loginsShown struct {
 	Logins []*oauth.Login `json:"logins"`
 }
 
-func whoamiCommand(a *app) *cobra.Command {
+func whoamiCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "whoami [SERVER]",
 		Short:             "Show where you are logged in",
@@ -315,29 +316,29 @@ func whoamiCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.flags.json {
-				return a.printJSON(loginsShown{logins})
+			if a.Flags.JSON {
+				return a.PrintJSON(loginsShown{logins})
 			}
 			if len(logins) == 0 {
-				a.out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
+				a.Out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
 				return nil
 			}
 			var rows [][]string
 			for _, l := range logins {
 				rows = append(rows, []string{plaintext.Line(l.Server, 200), describeLogin(l, time.Now())})
 			}
-			a.out.Printf("%s", a.table(rows, 2))
+			a.Out.Printf("%s", a.Table(rows, 2))
 			return nil
 		},
 	}
-	a.jsonFlag(cmd, loginsShown{})
+	a.JSONFlag(cmd, loginsShown{})
 	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func whoami(a *app, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
+func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
-		tokens, err := a.launch.Tokens(config.OAuth{}, nil, nil)
+		tokens, err := a.Launch.Tokens(config.OAuth{}, nil, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -347,7 +348,7 @@ func whoami(a *app, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.launch.TokenOptions(s.auth, nil)
+	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -358,7 +359,7 @@ func whoami(a *app, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 		if at, all = s.auth.IdentityProvider, nil; err == nil {
 			all = []*oauth.Login{token}
 		}
-		who, err = a.launch.Identity(&s.auth, o).Current(cmd.Context())
+		who, err = a.Launch.Identity(&s.auth, o).Current(cmd.Context())
 		all = slices.Insert(all, 0, who)
 	}
 	if errors.Is(err, oauth.ErrNoLogin) {
@@ -367,15 +368,15 @@ func whoami(a *app, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	return all, err
 }
 
-func renewLoginCommand(a *app) *cobra.Command {
+func renewLoginCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usagef("expected the URL of a server, and which token is to be replaced")
+				return cli.Usagef("expected the URL of a server, and which token is to be replaced")
 			}
-			a.launch.Renews = true
-			tokens, err := a.launch.Tokens(config.OAuth{}, nil, nil)
+			a.Launch.Renews = true
+			tokens, err := a.Launch.Tokens(config.OAuth{}, nil, nil)
 			if err != nil {
 				return err
 			}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // One login at the organization's identity provider serves all servers that trust it.
@@ -21,35 +23,35 @@ func TestAUserLogsInAtTheirOrganization(t *testing.T) {
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"site":` + entry(s.URL) + `,"other":` + entry(other.URL) + `}}`})
 	with := func(args ...string) outcome { return runs(t, "", append(args, "--config", "servers.json")...) }
 	idp := s.URL + "/provider"
-	with("call", "site", "add", "a=1", "b=2").expect(t, exitConnection, "", "sign in: junction login site")
-	with("whoami", "site").expect(t, exitConnection, "", "you are not logged in at "+idp+"; junction login site does it")
-	with("logout", "site").expect(t, exitOK, "You are not logged in at "+idp+".", "")
+	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "sign in: junction login site")
+	with("whoami", "site").expect(t, cli.ExitConnection, "", "you are not logged in at "+idp+"; junction login site does it")
+	with("logout", "site").expect(t, cli.ExitOK, "You are not logged in at "+idp+".", "")
 	login := with("login", "site")
-	login.expect(t, exitOK, "Logged in: who you are, at "+idp+", renewed by itself\nA token: "+s.URL+"/mcp at "+s.URL+" (read)", "")
-	with("call", "site", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
-	with("whoami", "site").expect(t, exitOK, "who you are, at "+idp, "")
+	login.expect(t, cli.ExitOK, "Logged in: who you are, at "+idp+", renewed by itself\nA token: "+s.URL+"/mcp at "+s.URL+" (read)", "")
+	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
+	with("whoami", "site").expect(t, cli.ExitOK, "who you are, at "+idp, "")
 	everywhere := with("whoami")
-	everywhere.expect(t, exitOK, idp, "")
+	everywhere.expect(t, cli.ExitOK, idp, "")
 	// The organization decides about each server, and nobody has to log in again for another one.
-	with("call", "other", "add", "a=1", "b=2").expect(t, exitConnection, "", "access_denied")
+	with("call", "other", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "access_denied")
 	s.trusts = other.URL
-	with("call", "other", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	with("call", "other", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
 	if len(s.logins) != 1 || len(s.identities) != 1 {
 		t.Errorf("%d logins, %d ID tokens", len(s.logins), len(s.identities))
 	}
 	logout := with("logout", "site")
-	logout.expect(t, exitOK, "Logged out: "+idp+" revoked it. Tokens of other servers hold until they expire.", "")
+	logout.expect(t, cli.ExitOK, "Logged out: "+idp+" revoked it. Tokens of other servers hold until they expire.", "")
 	if !slices.Contains(s.revoked, "secret-login") {
 		t.Errorf("revoked are %q", s.revoked)
 	}
-	with("call", "site", "add", "a=1", "b=2").expect(t, exitConnection, "", "sign in: junction login site")
+	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "sign in: junction login site")
 
 	s.identityTime = time.Second // it is renewed for the next token
-	with("login", "site").expect(t, exitOK, "Logged in: ", "")
+	with("login", "site").expect(t, cli.ExitOK, "Logged in: ", "")
 	s.identityTime = time.Hour
 	clear(s.tokens)
 	for len(s.identities) == 2 { // at most until the next second
-		with("call", "site", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+		with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
 		clear(s.tokens)
 	}
 	if len(s.logins) != 2 {

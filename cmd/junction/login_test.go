@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/servers/everything"
@@ -180,24 +181,24 @@ func TestSomebodyLogsInAndOut(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"nobody is logged in", []string{"whoami"}, exitOK, "You are logged in nowhere; junction login SERVER does it.\n", ""},
-		{"nobody is logged in, in JSON", []string{"whoami", "--json"}, exitOK, `{"logins":[]}`, ""},
-		{"not there either", named("whoami", "site"), exitConnection, "", "you are not logged in at site; junction login site does it"},
-		{"a call says what to do", []string{"call", at, "add", "a=1", "b=2"}, exitConnection, "", "sign in: junction login " + at},
-		{"and names the server as the person does", named("call", "site", "add", "a=1", "b=2"), exitConnection, "", "sign in: junction login site"},
-		{"there is nothing to log out of", []string{"logout", at}, exitOK, "You are not logged in at " + at + ".\n", ""},
-		{"the login", named("login", "site", "--scope", "more"), exitOK, "Logged in: " + at + " at " + s.URL + " (read more), renewed by itself\n", "Your browser is to show the login of "},
-		{"a call", []string{"call", at, "add", "a=1", "b=2"}, exitOK, `{"sum":3}`, ""},
-		{"where somebody is logged in", []string{"whoami"}, exitOK, at + " at " + s.URL + " (read more), renewed by itself", ""},
-		{"at a server", named("whoami", "site", "--json"), exitOK, `"Issuer":"` + s.URL + `","ClientID":"registered","Scopes":["read","more"]`, ""},
-		{"the logout", []string{"logout", at}, exitOK, "Logged out: " + s.URL + " revoked it.\n", ""},
-		{"after it", named("whoami", "site"), exitConnection, "", "you are not logged in at site"},
-		{"a call after it", named("call", "site", "add", "a=1", "b=2"), exitConnection, "", "sign in: junction login site"},
-		{"as a client that is registered", []string{"login", at, "--client-id", "mine"}, exitOK, "Logged in: ", ""},
-		{"a program is not logged in at", named("login", "local"), exitUsage, "", "local is not reached by a URL"},
-		{"a server has to be named", []string{"login"}, exitUsage, "", "expected one SERVER"},
-		{"one server at a time", []string{"logout", at, at}, exitUsage, "", "expected one SERVER"},
-		{"a server that there is not", named("login", "sight"), exitConnection, "", `no server is called "sight"`},
+		{"nobody is logged in", []string{"whoami"}, cli.ExitOK, "You are logged in nowhere; junction login SERVER does it.\n", ""},
+		{"nobody is logged in, in JSON", []string{"whoami", "--json"}, cli.ExitOK, `{"logins":[]}`, ""},
+		{"not there either", named("whoami", "site"), cli.ExitConnection, "", "you are not logged in at site; junction login site does it"},
+		{"a call says what to do", []string{"call", at, "add", "a=1", "b=2"}, cli.ExitConnection, "", "sign in: junction login " + at},
+		{"and names the server as the person does", named("call", "site", "add", "a=1", "b=2"), cli.ExitConnection, "", "sign in: junction login site"},
+		{"there is nothing to log out of", []string{"logout", at}, cli.ExitOK, "You are not logged in at " + at + ".\n", ""},
+		{"the login", named("login", "site", "--scope", "more"), cli.ExitOK, "Logged in: " + at + " at " + s.URL + " (read more), renewed by itself\n", "Your browser is to show the login of "},
+		{"a call", []string{"call", at, "add", "a=1", "b=2"}, cli.ExitOK, `{"sum":3}`, ""},
+		{"where somebody is logged in", []string{"whoami"}, cli.ExitOK, at + " at " + s.URL + " (read more), renewed by itself", ""},
+		{"at a server", named("whoami", "site", "--json"), cli.ExitOK, `"Issuer":"` + s.URL + `","ClientID":"registered","Scopes":["read","more"]`, ""},
+		{"the logout", []string{"logout", at}, cli.ExitOK, "Logged out: " + s.URL + " revoked it.\n", ""},
+		{"after it", named("whoami", "site"), cli.ExitConnection, "", "you are not logged in at site"},
+		{"a call after it", named("call", "site", "add", "a=1", "b=2"), cli.ExitConnection, "", "sign in: junction login site"},
+		{"as a client that is registered", []string{"login", at, "--client-id", "mine"}, cli.ExitOK, "Logged in: ", ""},
+		{"a program is not logged in at", named("login", "local"), cli.ExitUsage, "", "local is not reached by a URL"},
+		{"a server has to be named", []string{"login"}, cli.ExitUsage, "", "expected one SERVER"},
+		{"one server at a time", []string{"logout", at, at}, cli.ExitUsage, "", "expected one SERVER"},
+		{"a server that there is not", named("login", "sight"), cli.ExitConnection, "", `no server is called "sight"`},
 	} {
 		got := runs(t, "", step.args...)
 		if got.expect(t, step.code, step.stdout, step.stderr); t.Failed() {
@@ -225,16 +226,16 @@ func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
 		given  string
 		stderr string
 	}{
-		{"use,write", exitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask whoever runs the server"},
-		{"use write", exitConnection, "(read use)", "did not give you write, which"},
-		{"use,offline_access", exitOK, "(read use offline_access)", ""},
+		{"use,write", cli.ExitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask whoever runs the server"},
+		{"use write", cli.ExitConnection, "(read use)", "did not give you write, which"},
+		{"use,offline_access", cli.ExitOK, "(read use offline_access)", ""},
 	} {
 		got := runs(t, "", "login", at, "--scope", test.scopes)
 		got.expect(t, test.code, "Logged in: "+at+" at "+s.URL+" "+test.given, test.stderr)
-		runs(t, "", "call", at, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "") // with the scopes that were given
+		runs(t, "", "call", at, "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "") // with the scopes that were given
 	}
 	s.withholds = "offline_access" // a refresh token is all that says that it was given
-	runs(t, "", "login", at, "--scope", "offline_access").expect(t, exitOK, "(read), renewed by itself", "")
+	runs(t, "", "login", at, "--scope", "offline_access").expect(t, cli.ExitOK, "(read), renewed by itself", "")
 }
 
 func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
@@ -244,10 +245,10 @@ func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
 	write(t, map[string]string{"id": "who ada is\n", "servers.json": `{"mcpServers":{"site":{"url":"` + s.URL + `/mcp","oauth":{"clientId":"c","grant":"enterprise",
 		"assertion":"id","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}}}`})
 	call := []string{"call", "site", "add", "a=1", "b=2", "--config", "servers.json"}
-	runs(t, "", call...).expect(t, exitOK, `{"sum":3}`, "")
-	runs(t, "", "logout", "site", "--config", "servers.json").expect(t, exitOK, "Logged out: ", "")
+	runs(t, "", call...).expect(t, cli.ExitOK, `{"sum":3}`, "")
+	runs(t, "", "logout", "site", "--config", "servers.json").expect(t, cli.ExitOK, "Logged out: ", "")
 	write(t, map[string]string{"id": "who eve is"})
-	runs(t, "", call...).expect(t, exitConnection, "", "access_denied")
+	runs(t, "", call...).expect(t, cli.ExitConnection, "", "access_denied")
 	if len(s.clients) != 0 {
 		t.Errorf("somebody was sent to a page: %v", s.clients)
 	}
@@ -261,9 +262,9 @@ func TestALoginThatFailsSaysWhy(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"a server that asks nobody", func(s *tokenSite) { s.open = true }, nil, exitOK, "/mcp asks nobody to log in.\n", ""},
-		{"a user who does not agree", func(s *tokenSite) { s.denies = true }, nil, exitConnection, "", "access_denied"},
-		{"nobody to paste an address", func(*tokenSite) {}, []string{"--no-browser"}, exitUsage, "", "there is no browser here, and nobody to ask"},
+		{"a server that asks nobody", func(s *tokenSite) { s.open = true }, nil, cli.ExitOK, "/mcp asks nobody to log in.\n", ""},
+		{"a user who does not agree", func(s *tokenSite) { s.denies = true }, nil, cli.ExitConnection, "", "access_denied"},
+		{"nobody to paste an address", func(*tokenSite) {}, []string{"--no-browser"}, cli.ExitUsage, "", "there is no browser here, and nobody to ask"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			noState(t)
@@ -280,8 +281,8 @@ func TestALogoutSaysThatATokenLivesOn(t *testing.T) {
 	withFollower(t)
 	s := newTokenSite(t)
 	s.keeps = true
-	runs(t, "", "login", s.URL+"/mcp").expect(t, exitOK, "Logged in: ", "")
-	runs(t, "", "logout", s.URL+"/mcp").expect(t, exitOK, "Logged out here. "+s.URL+" revokes nothing: the token it gave is good until it expires.\n", "")
+	runs(t, "", "login", s.URL+"/mcp").expect(t, cli.ExitOK, "Logged in: ", "")
+	runs(t, "", "logout", s.URL+"/mcp").expect(t, cli.ExitOK, "Logged out here. "+s.URL+" revokes nothing: the token it gave is good until it expires.\n", "")
 }
 
 // A person who logs in on another machine pastes the address that their browser ends up at.
@@ -304,8 +305,8 @@ func TestAnAddressIsPasted(t *testing.T) {
 			in, typed := io.Pipe()
 			shown, screen := io.Pipe()
 			var said safeBuffer
-			a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(&said), screen: terminal.NewScreen(screen)})
-			a.person = terminal.NewPerson(in, a.screen)
+			a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(&said), Screen: terminal.NewScreen(screen)})
+			a.Person = terminal.NewPerson(in, a.Screen)
 			ended := make(chan error, 1)
 			go func() {
 				err := login(t.Context(), a, signer{name: "site", url: s.URL + "/mcp"}, false)
@@ -340,7 +341,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			fmt.Fprintln(typed, test.paste(back))
 			err = <-ended
 			_ = typed.Close()
-			if closed := a.launch.Close(); closed != nil {
+			if closed := a.Launch.Close(); closed != nil {
 				t.Error(closed)
 			}
 			switch {

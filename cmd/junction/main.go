@@ -25,10 +25,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -50,14 +50,14 @@ func main() {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	kill := make(chan struct{})
-	stops := new(stops)
+	stops := new(cli.Stops)
 	go func() {
-		cause := errInterrupted
+		cause := cli.ErrInterrupted
 		for first := range signals {
 			if first == syscall.SIGTERM {
-				cause = errTerminated
+				cause = cli.ErrTerminated
 			}
-			if first != os.Interrupt || !stops.take() {
+			if first != os.Interrupt || !stops.Take() {
 				break
 			}
 		}
@@ -71,30 +71,13 @@ func main() {
 		fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; what is still running is killed")
 		close(kill)
 		time.Sleep(killTime)
-		os.Exit(exitInterrupted)
+		os.Exit(cli.ExitInterrupted)
 	}()
 	code := runKillable(ctx, place.Place{}, kill, stops, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	select {
 	case <-kill:
-		code = exitInterrupted
+		code = cli.ExitInterrupted
 	default:
 	}
 	os.Exit(code)
-}
-
-// stops lets a command take Ctrl-C for less than its end. It is safe for concurrent use.
-type stops struct {
-	first atomic.Pointer[func() bool]
-}
-
-// set has stop asked first; it reports whether there was anything to stop.
-func (s *stops) set(stop func() bool) {
-	if s != nil {
-		s.first.Store(&stop)
-	}
-}
-
-func (s *stops) take() bool {
-	stop := s.first.Load()
-	return stop != nil && (*stop)()
 }

@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -205,94 +206,94 @@ func TestCommands(t *testing.T) {
 		code           int
 		stdout, stderr string // found in there
 	}{
-		{"a tool is called with typed arguments", "call everything add a=1 b=2.5", exitOK, "{\"sum\":3.5}\n", ""},
-		{"a tool is called with JSON", `call everything echo --args {"message":"hi"}`, exitOK, "hi\n", ""},
-		{"a tool is called with JSON of standard input", "call everything echo --args -", exitOK, "from stdin\n", ""},
-		{"a tool that fails is marked", "call everything fail", exitToolFailed, "nothing to mend\n", "The tool fail says that it failed:\n"},
-		{"an unknown tool is the server's error, with a hint", "call everything ecco", exitProtocol, "", `junction: the server lists no tool "ecco"; did you mean "echo"?`},
-		{"an unknown prompt is the server's error, with a hint", "prompt everything travl country=x", exitProtocol, "", `junction: the server lists no prompt "travl"; did you mean "travel"?`},
-		{"what is there of the tools that are named is shown", "tools everything nosuch add", exitUsage, "add  (", `junction: the server lists no tool "nosuch"`},
-		{"completion of a shell that has none", "completion nosuch", exitUsage, "", `there is no completion for "nosuch"; expected one of bash, fish, powershell, zsh`},
-		{"completion with more than a shell", "completion bash zsh", exitUsage, "", `unexpected "zsh"`},
-		{"completion of a shell", "completion bash", exitOK, "complete -o", ""},
-		{"the completions that there are", "completion", exitOK, "Commands:\n  bash", ""},
-		{"help about an unknown command", "help tolls", exitUsage, "", `unknown command "tolls"; did you mean "tools"?`},
-		{"help about a command", "help tools", exitOK, "List the tools of a server", ""},
-		{"an address without a host", "up --http 7791", exitUsage, "", `--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got "7791"`},
-		{"an address with a port that there is not", "up --http :99999", exitUsage, "", `--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got ":99999"`},
-		{"an unknown argument is reported before the call", "call everything echo massage=hi", exitUsage, "", `junction: tool "echo": unknown argument "massage"; did you mean "message"?`},
-		{"a missing argument is reported before the call", "call everything add a=1", exitUsage, "", `junction: tool "add": argument missing: b (number) is required`},
-		{"a whole object is all arguments", `call everything add {"a":1,"b":2}`, exitOK, "{\"sum\":3}\n", ""},
-		{"a whole object that is no JSON is refused", `call everything add {"a":1,`, exitUsage, "", "arguments: expected a JSON object"},
-		{"a whole object excludes words", `call everything add a=1 {"b":2}`, exitUsage, "", "a JSON object stands alone, and holds all arguments"},
-		{"JSON is sent as it is", "call everything add --args {}", exitToolFailed, "a: required, missing", "The tool add says"},
-		{"JSON and words exclude each other", "call everything add a=1 --args {}", exitUsage, "", "not both"},
-		{"arguments are an object", "call everything add --args [1]", exitUsage, "", "--args: expected a JSON object"},
-		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "50ms; --timeout gives it longer\n"},
-		{"a form is declined where nobody is", "call everything ask", exitOK, "The user declined to answer.\n", "declined: there is no terminal"},
-		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, exitOK, "Ada is in Oslo.\n", "What is your name?"},
-		{"a page is consented to by a flag", "call everything ask-url --elicit accept", exitOK, ": accept.\n", "page: https://example.com/\n"},
-		{"sampling is refused", "call everything sample prompt=x", exitProtocol, "", "--sample answers"},
-		{"sampling is answered by a flag", "call everything sample prompt=x --sample words", exitOK, "canned said: words\n", ""},
-		{"roots are reported by a flag", "call everything list-roots --root .", exitOK, `"uri":"file:///`, ""},
-		{"log messages are on stderr", "call everything log", exitOK, "Wrote eight", "warning everything: "},
-		{"log messages have a level", "call everything log --log-level none", exitOK, "Wrote eight", ""},
-		{"progress is reported in lines where wanted", "call everything count-slowly milliseconds=0 steps=2 -v", exitOK, "Counted to 2.\n", "progress: 1/2 step 1 of 2\n"},
-		{"a resource is read", "read everything everything://text", exitOK, "This is the text of a resource.\n", ""},
-		{"an unknown resource is an error", "read everything everything://nope", exitProtocol, "", "resource not found"},
-		{"bytes are announced", "read everything everything://picture.png", exitOK, "[resource everything://picture.png, image/png, 156 bytes]\n", ""},
-		{"a prompt is filled in", "prompt everything travel country=Norway", exitOK, "user:\nI want to travel to Norway.\n", ""},
-		{"a prompt needs its arguments", "prompt everything travel", exitUsage, "", "country (string) is required"},
-		{"an argument is completed", "complete everything travel city=O country=Norway", exitOK, "Oslo\n", ""},
-		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", exitOK, "mars\n", ""},
-		{"a server is pinged", "ping everything", exitOK, "everything: reachable, answered in ", ""},
-		{"a revision can be chosen", "ping everything --revision 2025-03-26", exitOK, "revision 2025-03-26", ""},
-		{"all servers are listed", "tools", exitOK, "━━ filesystem  (", ""},
-		{"an unknown server is reported with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},
-		{"a server that is not there is reported", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
-		{"a URL may follow the dashes", "ping -- http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
-		{"a server that comes last is put first", "call echo http://127.0.0.1:1/mcp", exitUsage, "", "the server comes first: junction call http://127.0.0.1:1/mcp echo"},
-		{"a command that does not exist is reported", "ping -- no-such-program", exitConnection, "", "not found in PATH"},
-		{"a command that ends is reported with its last words", "ping -- sh -c echo\u00a0boo>&2", exitConnection, "", "junction: server "},
-		{"an unknown command is reported", "calls", exitUsage, "", `unknown command "calls"; did you mean "call"?`},
-		{"a command that others call differently is suggested", "run", exitUsage, "", `unknown command "run"; did you mean "call"?`},
-		{"a command for configurations says where they are", "config", exitUsage, "", `junction list shows which files are read`},
-		{"a server in place of a command suggests tools", "everything", exitUsage, "", `did you mean "tools everything"?`},
-		{"a command that is like no other leads to the help", "xyzzy", exitUsage, "", `unknown command "xyzzy"; junction --help lists them`},
-		{"servers are listed with a line for each tool", "list", exitOK, "━━ everything  (ships with junction, 25 tools)\n", ""},
-		{"a line has the first sentence", "ls everything", exitOK, "  echo               Return the message unchanged.\n", ""},
-		{"an unknown server is not listed", "list everthing", exitConnection, "", `did you mean "everything"?`},
-		{"the list is of configured servers", "list -- x", exitUsage, "", "junction tools -- COMMAND"},
-		{"the tools of a server say where it came from", "tools everything", exitOK, "echo  (", "everything: ships with junction\n"},
-		{"one tool is shown", "tools everything add", exitOK, "add  (", ""},
-		{"an unknown tool is not shown", "tools everything ecco", exitUsage, "", `the server lists no tool "ecco"; did you mean "echo"?`},
-		{"only tools are shown by name", "prompts everything greeting", exitUsage, "", `unexpected "greeting"`},
-		{"a server that does not ship suggests the one that was meant", "serve everthing", exitUsage, "", `did you mean "everything"?`},
-		{"an unknown flag is reported", "call --bogus", exitUsage, "", "unknown flag: --bogus; see junction call --help"},
-		{"a server must be named", "call", exitUsage, "", "SERVER is missing"},
-		{"a command must follow the dashes", "ping --", exitUsage, "", `after "--" stands the command`},
-		{"one URI is read at a time", "read everything a b", exitUsage, "", "expected one URI, got 2"},
-		{"headers are for URLs", "ping --header A:B -- x", exitUsage, "", "--header is for servers with a URL"},
-		{"headers have a name", "ping http://127.0.0.1:1 --header secret", exitUsage, "", "--header: expected 'NAME: VALUE'\n"},
-		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", exitUsage, "", "--env is for servers that are started"},
-		{"a timeout has a unit", "ping everything --timeout 5", exitUsage, "", `junction: --timeout: expected a duration, such as 30s, got "5"; see junction ping --help`},
-		{"a limit is a number", "chat --max-steps few", exitUsage, "", `junction: --max-steps: expected a whole number, got "few"; see junction chat --help`},
-		{"a switch is on or off", "tools --json=maybe", exitUsage, "", `junction: --json: expected true or false, got "maybe"; see junction tools --help`},
-		{"a timeout is positive", "ping everything --timeout -1s", exitUsage, "", "--timeout: expected a positive duration"},
-		{"a revision is one of five", "ping everything --revision 1999-01-01", exitUsage, "", "but 2026-07-28, "},
-		{"time ships", "call time convert_time time=2026-07-01T10:00:00Z target_timezone=Asia/Tokyo", exitOK, `"datetime":"2026-07-01T19:00:00+09:00"`, ""},
-		{"memory ships", `call memory create_entities entities=[{"name":"Ada","entityType":"person","observations":["likes","tea"]}]`, exitOK, `"name":"Ada"`, ""},
-		{"memory remembers", "call memory search_nodes query=tea", exitOK, `"entityType":"person"`, ""},
-		{"a flag of another server", "serve time --root .", exitUsage, "", "--root is for filesystem"},
-		{"sql asks where its database is", "serve sql", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
-		{"sql takes one of them", "serve sql --dsn-env A --dsn-file b", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
-		{"sql names the variable that is missing", "serve sql --dsn-env JUNCTION_TEST_UNSET", exitUsage, "", "the variable JUNCTION_TEST_UNSET"},
-		{"sql names the file that is missing", "serve sql --dsn-file missing.dsn", exitUsage, "", "missing.dsn"},
-		{"flags of sql are for sql", "serve memory --dsn-env A", exitUsage, "", "--dsn-env is for sql"},
-		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, fetch, filesystem, graphql, http, memory, openapi, sql, time"},
-		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
-		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
-		{"help tells the exit codes", "call --help", exitOK, "130  interrupted", ""},
+		{"a tool is called with typed arguments", "call everything add a=1 b=2.5", cli.ExitOK, "{\"sum\":3.5}\n", ""},
+		{"a tool is called with JSON", `call everything echo --args {"message":"hi"}`, cli.ExitOK, "hi\n", ""},
+		{"a tool is called with JSON of standard input", "call everything echo --args -", cli.ExitOK, "from stdin\n", ""},
+		{"a tool that fails is marked", "call everything fail", cli.ExitToolFailed, "nothing to mend\n", "The tool fail says that it failed:\n"},
+		{"an unknown tool is the server's error, with a hint", "call everything ecco", cli.ExitProtocol, "", `junction: the server lists no tool "ecco"; did you mean "echo"?`},
+		{"an unknown prompt is the server's error, with a hint", "prompt everything travl country=x", cli.ExitProtocol, "", `junction: the server lists no prompt "travl"; did you mean "travel"?`},
+		{"what is there of the tools that are named is shown", "tools everything nosuch add", cli.ExitUsage, "add  (", `junction: the server lists no tool "nosuch"`},
+		{"completion of a shell that has none", "completion nosuch", cli.ExitUsage, "", `there is no completion for "nosuch"; expected one of bash, fish, powershell, zsh`},
+		{"completion with more than a shell", "completion bash zsh", cli.ExitUsage, "", `unexpected "zsh"`},
+		{"completion of a shell", "completion bash", cli.ExitOK, "complete -o", ""},
+		{"the completions that there are", "completion", cli.ExitOK, "Commands:\n  bash", ""},
+		{"help about an unknown command", "help tolls", cli.ExitUsage, "", `unknown command "tolls"; did you mean "tools"?`},
+		{"help about a command", "help tools", cli.ExitOK, "List the tools of a server", ""},
+		{"an address without a host", "up --http 7791", cli.ExitUsage, "", `--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got "7791"`},
+		{"an address with a port that there is not", "up --http :99999", cli.ExitUsage, "", `--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got ":99999"`},
+		{"an unknown argument is reported before the call", "call everything echo massage=hi", cli.ExitUsage, "", `junction: tool "echo": unknown argument "massage"; did you mean "message"?`},
+		{"a missing argument is reported before the call", "call everything add a=1", cli.ExitUsage, "", `junction: tool "add": argument missing: b (number) is required`},
+		{"a whole object is all arguments", `call everything add {"a":1,"b":2}`, cli.ExitOK, "{\"sum\":3}\n", ""},
+		{"a whole object that is no JSON is refused", `call everything add {"a":1,`, cli.ExitUsage, "", "arguments: expected a JSON object"},
+		{"a whole object excludes words", `call everything add a=1 {"b":2}`, cli.ExitUsage, "", "a JSON object stands alone, and holds all arguments"},
+		{"JSON is sent as it is", "call everything add --args {}", cli.ExitToolFailed, "a: required, missing", "The tool add says"},
+		{"JSON and words exclude each other", "call everything add a=1 --args {}", cli.ExitUsage, "", "not both"},
+		{"arguments are an object", "call everything add --args [1]", cli.ExitUsage, "", "--args: expected a JSON object"},
+		{"a call ends in time", "call everything wait --timeout 50ms", cli.ExitTimeout, "", "50ms; --timeout gives it longer\n"},
+		{"a form is declined where nobody is", "call everything ask", cli.ExitOK, "The user declined to answer.\n", "declined: there is no terminal"},
+		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, cli.ExitOK, "Ada is in Oslo.\n", "What is your name?"},
+		{"a page is consented to by a flag", "call everything ask-url --elicit accept", cli.ExitOK, ": accept.\n", "page: https://example.com/\n"},
+		{"sampling is refused", "call everything sample prompt=x", cli.ExitProtocol, "", "--sample answers"},
+		{"sampling is answered by a flag", "call everything sample prompt=x --sample words", cli.ExitOK, "canned said: words\n", ""},
+		{"roots are reported by a flag", "call everything list-roots --root .", cli.ExitOK, `"uri":"file:///`, ""},
+		{"log messages are on stderr", "call everything log", cli.ExitOK, "Wrote eight", "warning everything: "},
+		{"log messages have a level", "call everything log --log-level none", cli.ExitOK, "Wrote eight", ""},
+		{"progress is reported in lines where wanted", "call everything count-slowly milliseconds=0 steps=2 -v", cli.ExitOK, "Counted to 2.\n", "progress: 1/2 step 1 of 2\n"},
+		{"a resource is read", "read everything everything://text", cli.ExitOK, "This is the text of a resource.\n", ""},
+		{"an unknown resource is an error", "read everything everything://nope", cli.ExitProtocol, "", "resource not found"},
+		{"bytes are announced", "read everything everything://picture.png", cli.ExitOK, "[resource everything://picture.png, image/png, 156 bytes]\n", ""},
+		{"a prompt is filled in", "prompt everything travel country=Norway", cli.ExitOK, "user:\nI want to travel to Norway.\n", ""},
+		{"a prompt needs its arguments", "prompt everything travel", cli.ExitUsage, "", "country (string) is required"},
+		{"an argument is completed", "complete everything travel city=O country=Norway", cli.ExitOK, "Oslo\n", ""},
+		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", cli.ExitOK, "mars\n", ""},
+		{"a server is pinged", "ping everything", cli.ExitOK, "everything: reachable, answered in ", ""},
+		{"a revision can be chosen", "ping everything --revision 2025-03-26", cli.ExitOK, "revision 2025-03-26", ""},
+		{"all servers are listed", "tools", cli.ExitOK, "━━ filesystem  (", ""},
+		{"an unknown server is reported with those there are", "tools everthing", cli.ExitConnection, "", `did you mean "everything"?`},
+		{"a server that is not there is reported", "ping http://127.0.0.1:1/mcp", cli.ExitConnection, "", "connection refused"},
+		{"a URL may follow the dashes", "ping -- http://127.0.0.1:1/mcp", cli.ExitConnection, "", "connection refused"},
+		{"a server that comes last is put first", "call echo http://127.0.0.1:1/mcp", cli.ExitUsage, "", "the server comes first: junction call http://127.0.0.1:1/mcp echo"},
+		{"a command that does not exist is reported", "ping -- no-such-program", cli.ExitConnection, "", "not found in PATH"},
+		{"a command that ends is reported with its last words", "ping -- sh -c echo\u00a0boo>&2", cli.ExitConnection, "", "junction: server "},
+		{"an unknown command is reported", "calls", cli.ExitUsage, "", `unknown command "calls"; did you mean "call"?`},
+		{"a command that others call differently is suggested", "run", cli.ExitUsage, "", `unknown command "run"; did you mean "call"?`},
+		{"a command for configurations says where they are", "config", cli.ExitUsage, "", `junction list shows which files are read`},
+		{"a server in place of a command suggests tools", "everything", cli.ExitUsage, "", `did you mean "tools everything"?`},
+		{"a command that is like no other leads to the help", "xyzzy", cli.ExitUsage, "", `unknown command "xyzzy"; junction --help lists them`},
+		{"servers are listed with a line for each tool", "list", cli.ExitOK, "━━ everything  (ships with junction, 25 tools)\n", ""},
+		{"a line has the first sentence", "ls everything", cli.ExitOK, "  echo               Return the message unchanged.\n", ""},
+		{"an unknown server is not listed", "list everthing", cli.ExitConnection, "", `did you mean "everything"?`},
+		{"the list is of configured servers", "list -- x", cli.ExitUsage, "", "junction tools -- COMMAND"},
+		{"the tools of a server say where it came from", "tools everything", cli.ExitOK, "echo  (", "everything: ships with junction\n"},
+		{"one tool is shown", "tools everything add", cli.ExitOK, "add  (", ""},
+		{"an unknown tool is not shown", "tools everything ecco", cli.ExitUsage, "", `the server lists no tool "ecco"; did you mean "echo"?`},
+		{"only tools are shown by name", "prompts everything greeting", cli.ExitUsage, "", `unexpected "greeting"`},
+		{"a server that does not ship suggests the one that was meant", "serve everthing", cli.ExitUsage, "", `did you mean "everything"?`},
+		{"an unknown flag is reported", "call --bogus", cli.ExitUsage, "", "unknown flag: --bogus; see junction call --help"},
+		{"a server must be named", "call", cli.ExitUsage, "", "SERVER is missing"},
+		{"a command must follow the dashes", "ping --", cli.ExitUsage, "", `after "--" stands the command`},
+		{"one URI is read at a time", "read everything a b", cli.ExitUsage, "", "expected one URI, got 2"},
+		{"headers are for URLs", "ping --header A:B -- x", cli.ExitUsage, "", "--header is for servers with a URL"},
+		{"headers have a name", "ping http://127.0.0.1:1 --header secret", cli.ExitUsage, "", "--header: expected 'NAME: VALUE'\n"},
+		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", cli.ExitUsage, "", "--env is for servers that are started"},
+		{"a timeout has a unit", "ping everything --timeout 5", cli.ExitUsage, "", `junction: --timeout: expected a duration, such as 30s, got "5"; see junction ping --help`},
+		{"a limit is a number", "chat --max-steps few", cli.ExitUsage, "", `junction: --max-steps: expected a whole number, got "few"; see junction chat --help`},
+		{"a switch is on or off", "tools --json=maybe", cli.ExitUsage, "", `junction: --json: expected true or false, got "maybe"; see junction tools --help`},
+		{"a timeout is positive", "ping everything --timeout -1s", cli.ExitUsage, "", "--timeout: expected a positive duration"},
+		{"a revision is one of five", "ping everything --revision 1999-01-01", cli.ExitUsage, "", "but 2026-07-28, "},
+		{"time ships", "call time convert_time time=2026-07-01T10:00:00Z target_timezone=Asia/Tokyo", cli.ExitOK, `"datetime":"2026-07-01T19:00:00+09:00"`, ""},
+		{"memory ships", `call memory create_entities entities=[{"name":"Ada","entityType":"person","observations":["likes","tea"]}]`, cli.ExitOK, `"name":"Ada"`, ""},
+		{"memory remembers", "call memory search_nodes query=tea", cli.ExitOK, `"entityType":"person"`, ""},
+		{"a flag of another server", "serve time --root .", cli.ExitUsage, "", "--root is for filesystem"},
+		{"sql asks where its database is", "serve sql", cli.ExitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
+		{"sql takes one of them", "serve sql --dsn-env A --dsn-file b", cli.ExitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
+		{"sql names the variable that is missing", "serve sql --dsn-env JUNCTION_TEST_UNSET", cli.ExitUsage, "", "the variable JUNCTION_TEST_UNSET"},
+		{"sql names the file that is missing", "serve sql --dsn-file missing.dsn", cli.ExitUsage, "", "missing.dsn"},
+		{"flags of sql are for sql", "serve memory --dsn-env A", cli.ExitUsage, "", "--dsn-env is for sql"},
+		{"serve knows what ships", "serve nothing", cli.ExitUsage, "", "there are: everything, fetch, filesystem, graphql, http, memory, openapi, sql, time"},
+		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", cli.ExitUsage, "", "exclude each other"},
+		{"an address has a port", "up --http localhost", cli.ExitUsage, "", "--http: expected HOST:PORT"},
+		{"help tells the exit codes", "call --help", cli.ExitOK, "130  interrupted", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, `{"message":"from stdin"}`, strings.Split(test.args, " ")...)
@@ -308,24 +309,24 @@ func TestJSON(t *testing.T) {
 		code       int
 		members    string // of the object, in its order
 	}{
-		{"tools", "tools everything --json", exitOK, "tools"},
-		{"resources", "resources everything --json", exitOK, "resources"},
-		{"templates", "templates everything --json", exitOK, "resourceTemplates"},
-		{"prompts", "prompts everything --json", exitOK, "prompts"},
-		{"one tool", "tools everything add --json", exitOK, "tools"},
-		{"the overview", "list --json", exitOK, "servers"},
-		{"the tools of all servers", "tools --json", exitOK, "servers"},
-		{"a call of the modern revision", "call everything add a=1 b=2 --json", exitOK, "resultType structuredContent content _meta"},
-		{"a call of a legacy revision", "call everything add a=1 b=2 --json --revision 2025-06-18", exitOK, "structuredContent content"},
-		{"a tool that fails", "call everything fail --json --revision 2025-06-18", exitToolFailed, "content isError"},
-		{"a resource", "read everything everything://text --json", exitOK, "resultType contents ttlMs cacheScope _meta"},
-		{"a prompt", "prompt everything greeting --json --revision 2025-06-18", exitOK, "messages"},
-		{"a completion", "complete everything travel country=N --json --revision 2025-06-18", exitOK, "completion"},
-		{"a ping", "ping everything --json", exitOK, ""},
-		{"an error of the server", "call everything nope --json", exitProtocol, "error"},
-		{"an error of the command line", "call everything --json --bogus", exitUsage, "error"},
-		{"an error of connecting", "ping nowhere --json", exitConnection, "error"},
-		{"a timeout", "call everything wait --timeout 50ms --json", exitTimeout, "error"},
+		{"tools", "tools everything --json", cli.ExitOK, "tools"},
+		{"resources", "resources everything --json", cli.ExitOK, "resources"},
+		{"templates", "templates everything --json", cli.ExitOK, "resourceTemplates"},
+		{"prompts", "prompts everything --json", cli.ExitOK, "prompts"},
+		{"one tool", "tools everything add --json", cli.ExitOK, "tools"},
+		{"the overview", "list --json", cli.ExitOK, "servers"},
+		{"the tools of all servers", "tools --json", cli.ExitOK, "servers"},
+		{"a call of the modern revision", "call everything add a=1 b=2 --json", cli.ExitOK, "resultType structuredContent content _meta"},
+		{"a call of a legacy revision", "call everything add a=1 b=2 --json --revision 2025-06-18", cli.ExitOK, "structuredContent content"},
+		{"a tool that fails", "call everything fail --json --revision 2025-06-18", cli.ExitToolFailed, "content isError"},
+		{"a resource", "read everything everything://text --json", cli.ExitOK, "resultType contents ttlMs cacheScope _meta"},
+		{"a prompt", "prompt everything greeting --json --revision 2025-06-18", cli.ExitOK, "messages"},
+		{"a completion", "complete everything travel country=N --json --revision 2025-06-18", cli.ExitOK, "completion"},
+		{"a ping", "ping everything --json", cli.ExitOK, ""},
+		{"an error of the server", "call everything nope --json", cli.ExitProtocol, "error"},
+		{"an error of the command line", "call everything --json --bogus", cli.ExitUsage, "error"},
+		{"an error of connecting", "ping nowhere --json", cli.ExitConnection, "error"},
+		{"a timeout", "call everything wait --timeout 50ms --json", cli.ExitTimeout, "error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, "", strings.Split(test.args, " ")...)
@@ -347,7 +348,7 @@ func TestCommandsOfServersFollowDashes(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			args := append([]string{"call", "echo", "message=hi", "--revision", revision, "--"}, self(t, "serve", "everything")...)
-			if got := runs(t, "", args...); got.code != exitOK || got.stdout != "hi\n" {
+			if got := runs(t, "", args...); got.code != cli.ExitOK || got.stdout != "hi\n" {
 				t.Errorf("got %+v", got)
 			}
 		})
@@ -370,13 +371,13 @@ func TestConfigurationsAreFoundAndNamed(t *testing.T) {
 	if err := os.WriteFile(config, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := runs(t, "", "call", "every", "echo", "message=hi", "--config", config); got.code != exitOK || got.stdout != "hi\n" {
+	if got := runs(t, "", "call", "every", "echo", "message=hi", "--config", config); got.code != cli.ExitOK || got.stdout != "hi\n" {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "ping", "broken", "--config", config); got.code != exitConnection || !strings.Contains(got.stderr, `server "broken": env.TOKEN: variable JUNCTION_TEST_UNSET is not set`) {
+	if got := runs(t, "", "ping", "broken", "--config", config); got.code != cli.ExitConnection || !strings.Contains(got.stderr, `server "broken": env.TOKEN: variable JUNCTION_TEST_UNSET is not set`) {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, ", 4 prompts)") ||
+	if got := runs(t, "", "prompts", "--config", config); got.code != cli.ExitConnection || !strings.Contains(got.stdout, ", 4 prompts)") ||
 		!strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") || strings.Contains(got.stdout+got.stderr, "off") {
 		t.Errorf("got %+v", got)
 	}
@@ -392,10 +393,10 @@ func TestServersOfProjectsNeedConsent(t *testing.T) {
 	if err := os.WriteFile(in(t, ".mcp.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := runs(t, "", "ping", "every"); got.code != exitConnection || !strings.Contains(got.stderr, "--config ") {
+	if got := runs(t, "", "ping", "every"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "--config ") {
 		t.Errorf("without consent: %+v", got)
 	}
-	if got := runs(t, "", "ping", "every", "--config", ".mcp.json"); got.code != exitOK {
+	if got := runs(t, "", "ping", "every", "--config", ".mcp.json"); got.code != cli.ExitOK {
 		t.Errorf("with consent: %+v", got)
 	}
 }
@@ -420,10 +421,10 @@ func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 	go func() { served <- stream.Serve(serving, l, server) }()
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
-		stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(errInterrupted) }}
+		stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(cli.ErrInterrupted) }}
 		var stdout safeBuffer
 		code := run(ctx, placeOf(t), []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
-		if code != exitInterrupted || stdout.String() != `{"error":{"message":"interrupted"}}`+"\n" {
+		if code != cli.ExitInterrupted || stdout.String() != `{"error":{"message":"interrupted"}}`+"\n" {
 			t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
 		}
 		<-cancelled
@@ -463,14 +464,14 @@ func TestHelpFitsATerminal(t *testing.T) {
 func TestOutputIsSaved(t *testing.T) {
 	alone(t)
 	got := runs(t, "", "call", "everything", "get-mixed", "-o", "out"+string(filepath.Separator))
-	if got.code != exitOK || !strings.Contains(got.stdout, "saved as "+filepath.Join("out", "image.png")) {
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "saved as "+filepath.Join("out", "image.png")) {
 		t.Errorf("got %+v", got)
 	}
 	picture, err := os.ReadFile(in(t, filepath.Join("out", "image.png")))
 	if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
 		t.Errorf("saved %.10q, %v", picture, err)
 	}
-	if got := runs(t, "", "read", "everything", "everything://picture.png", "--json", "-o", "p.png"); got.code != exitOK || strings.Contains(got.stdout, "saved") {
+	if got := runs(t, "", "read", "everything", "everything://picture.png", "--json", "-o", "p.png"); got.code != cli.ExitOK || strings.Contains(got.stdout, "saved") {
 		t.Errorf("got %+v", got)
 	}
 	if saved, err := os.ReadFile(in(t, "p.png")); !bytes.Equal(saved, picture) {
@@ -499,7 +500,7 @@ func TestShellCompletion(t *testing.T) {
 		{"traffic|--server|", "filesystem\tships with junction\n"},
 	} {
 		got := runs(t, "", append([]string{"__complete"}, strings.Split(test.args, "|")...)...)
-		if got.code != exitOK || !strings.Contains(got.stdout, test.want) {
+		if got.code != cli.ExitOK || !strings.Contains(got.stdout, test.want) {
 			t.Errorf("%s: got %+v", test.args, got)
 		}
 	}
@@ -518,7 +519,7 @@ func TestShellCompletesConversations(t *testing.T) {
 		t.Fatalf("%v, %v", all, err)
 	}
 	for _, args := range []string{"chat|--resume=", "chat|--fork|", "conversations|export|", "conversations|delete|", "conversations|fork|"} {
-		runs(t, "", append([]string{"__complete"}, strings.Split(args, "|")...)...).expect(t, exitOK, all[0].ID+"\tadd 2 and 40\n:4\n", "")
+		runs(t, "", append([]string{"__complete"}, strings.Split(args, "|")...)...).expect(t, cli.ExitOK, all[0].ID+"\tadd 2 and 40\n:4\n", "")
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // alive reports whether a process is there, and not only waits to be reaped.
@@ -63,7 +65,7 @@ func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
 		waitFor(t, "the interrupt is heard", func() bool { return strings.Contains(stderr.String(), "Ctrl-C again kills what is still running") })
 		time.Sleep(2 * sameSignal)
 		cmd.Process.Signal(os.Interrupt)
-		if cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+		if cmd.Wait(); cmd.ProcessState.ExitCode() != cli.ExitInterrupted {
 			t.Errorf("%s: %v", command, cmd.ProcessState)
 		}
 		waitFor(t, command+": all that was started is gone", func() bool {
@@ -91,7 +93,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	cmd.Process.Signal(os.Interrupt)
 	cmd.Wait()
 	said := stderr.String()
-	if cmd.ProcessState.ExitCode() != exitInterrupted || stdout.String() != "" ||
+	if cmd.ProcessState.ExitCode() != cli.ExitInterrupted || stdout.String() != "" ||
 		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills what is still running\njunction: no answer from mute, slow\njunction: interrupted\n") {
 		t.Errorf("%v\n%s\n%s", cmd.ProcessState, stdout.String(), said)
 	}
@@ -101,7 +103,7 @@ func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
 	alone(t)
 	for _, command := range []string{"tools", "ping"} {
 		got := runs(t, "", command, "--timeout", "2s", "--", "sh", "-c", "echo; echo listening; echo again; sleep 60")
-		if got.code != exitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout gives it longer`+"\n") {
+		if got.code != cli.ExitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout gives it longer`+"\n") {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -111,7 +113,7 @@ func TestATimeoutIsKept(t *testing.T) {
 	alone(t)
 	began := time.Now()
 	got := runs(t, "", "tools", "--timeout", "300ms", "--", "sleep", "60")
-	if got.code != exitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 300ms; --timeout gives it longer\n" {
+	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 300ms; --timeout gives it longer\n" {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took > 1800*time.Millisecond {

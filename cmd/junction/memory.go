@@ -2,150 +2,20 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"slices"
-	"sync"
-	"time"
 
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/definitions"
-	"github.com/junction-mcp/junction/host"
-	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/mcp"
 )
-
-const (
-	maxLearned = 4 << 20          // bytes of lists that are read to be remembered
-	learnTime  = 30 * time.Second // how long reading them may take
-)
-
-// A memory is where definitions are remembered, once it is opened.
-type memory struct {
-	once  sync.Once
-	store *definitions.Store
-}
-
-// store is where definitions are remembered; nil where they are not, or where flags
-// may change what servers offer.
-func (a *app) store() *definitions.Store {
-	if len(a.launch.Env)+len(a.launch.Header) > 0 || a.flags.revision != "" {
-		return nil
-	}
-	a.memory.once.Do(func() {
-		dir, err := a.Cache("definitions")
-		if err == nil {
-			a.memory.store, err = definitions.Open(dir)
-		}
-		if err != nil {
-			a.logger().Warn("what servers offer is not remembered", "error", err)
-		}
-	})
-	return a.memory.store
-}
-
-// declared is what a client declared that it can be asked, as a part of what
-// definitions depend on: servers offer different tools to different clients.
-func declared(c *mcp.ClientCapabilities) string {
-	if c == nil {
-		c = new(mcp.ClientCapabilities)
-	}
-	data, _ := json.Marshal(c) // structs of strings and valid JSON always encode
-	return string(data)
-}
-
-// memoryOf is where the definitions of a server are remembered. client is what the one
-// client declared; empty where there may be several, and where lists are only shown.
-// What clients that can be asked most got stands in for what is not known.
-func memoryOf(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
-	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, declared(host.Capabilities())))
-}
 
 // remembered is what a server offered when it was last connected to; nil if that
 // is not known.
-func remembered(ctx context.Context, e entry, store *definitions.Store) *definitions.Definitions {
-	if store == nil || e.definition == nil || needsInput(e.definition) {
+func remembered(ctx context.Context, e cli.Entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.Definition == nil || cli.NeedsInput(e.Definition) {
 		return nil
 	}
-	s, err := e.definition.Resolve(ctx)
+	s, err := e.Definition.Resolve(ctx)
 	if err != nil {
 		return nil // connecting says what is wrong
 	}
-	return memoryOf(store, s, "").Load()
-}
-
-// asOf says how old something is that was read at a time, as a part of a sentence; empty where that is not known.
-func asOf(read time.Time) string {
-	if read.IsZero() {
-		return ""
-	}
-	age := time.Since(read)
-	for _, unit := range []struct {
-		size time.Duration
-		name string
-	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
-		if n := int(age / unit.size); n > 0 {
-			return ", as of " + plaintext.Count(n, unit.name) + " ago"
-		}
-	}
-	return ", as of less than a minute ago"
-}
-
-// learn remembers what a configured server offers, one of whose lists was read already: known are its entries.
-func (a *app) learn(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
-	if s == nil || a.store() == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, learnTime)
-	defer cancel()
-	d := &definitions.Definitions{Instructions: c.Instructions(), Revision: c.Revision(), Read: time.Now()}
-	capabilities := c.Capabilities()
-	d.Capabilities, _ = json.Marshal(capabilities) // structs of strings always encode
-	if self := c.Server(); self != nil {
-		d.Server, _ = json.Marshal(self)
-	}
-	size := 0
-	for _, l := range revision.Lists() {
-		if l.Name == method {
-			d.SetList(l.Name, known)
-			continue
-		}
-		if !l.Core && !declares(capabilities, l) {
-			continue
-		}
-		var entries []json.RawMessage
-		for raw, err := range c.List(ctx, l.Name, l.Member) {
-			if size += len(raw); size > maxLearned {
-				return
-			}
-			if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-				break
-			}
-			if err != nil {
-				a.logger().Debug("what the server offers is not remembered", "server", c.Name(), "method", l.Name, "error", err)
-				return
-			}
-			entries = append(entries, slices.Clone(raw))
-		}
-		d.SetList(l.Name, entries)
-	}
-	a.keep(s, "", d)
-}
-
-// keep remembers what a gateway has read of a configured server, for other commands. Chat itself
-// does not use what is remembered: a server whose definitions changed must be reviewed
-// before it is called, not when the first call has started it.
-func (a *app) keep(s *config.Server, client string, read *definitions.Definitions) {
-	store := a.store()
-	if s == nil || store == nil {
-		return
-	}
-	memory, kept := memoryOf(store, s, client), *read
-	if before := memory.Load(); before != nil && kept.Era == "" {
-		kept.Era = before.Era
-	}
-	if err := memory.Save(&kept); err != nil {
-		a.logger().Warn("what the server offers is not remembered", "server", s.Name, "error", err)
-	}
+	return cli.MemoryOf(store, s, "").Load()
 }

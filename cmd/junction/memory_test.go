@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -48,7 +49,7 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 				"list --json":    `"tools":[{`,
 				"tools -l --all": "Add two numbers.",
 			} {
-				if got := runs(t, "", append(strings.Fields(command), "--config", config)...); got.code != exitOK || !strings.Contains(got.stdout, want) {
+				if got := runs(t, "", append(strings.Fields(command), "--config", config)...); got.code != cli.ExitOK || !strings.Contains(got.stdout, want) {
 					t.Errorf("%s: %+v", command, got)
 				}
 			}
@@ -77,7 +78,7 @@ func TestAServerThatFailsIsOneLine(t *testing.T) {
 	for _, command := range []string{"tools", "prompts --json", "list"} {
 		got := runs(t, "", append(strings.Fields(command), "--config", config, "--timeout", "1s")...)
 		const want = "junction: server \"broken\": it exited with status 1: KeyError: 1\njunction: no answer from mute\n"
-		if got.code != exitConnection || got.stderr != want {
+		if got.code != cli.ExitConnection || got.stderr != want {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -99,15 +100,15 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 }
 
 func TestOneThatIsConnectedAnswers(t *testing.T) {
-	a := &app{Place: placeOf(t)}
-	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
+	a := &cli.App{Place: placeOf(t)}
+	s := listedServer{entry: cli.Entry{Name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
 	if got := failure(a, s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
 	if s.isSilent() {
 		t.Error("it answered")
 	}
-	s.listing.err = &connectError{s.listing.err}
+	s.listing.err = &cli.ConnectError{Cause: s.listing.err}
 	if !s.isSilent() {
 		t.Error("it did not answer")
 	}
@@ -122,14 +123,14 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 	argv := self(t, "serve", "everything")
 	one := map[string]any{"command": argv[0], "args": argv[1:]}
 	got := runs(t, "", "tools", "--config", configuration(t, map[string]any{"one": one, "two": one}))
-	if n := strings.Count(got.stderr, "not remembered"); got.code != exitOK || !strings.Contains(got.stdout, "━━ two  (defined in ") || n > 1 || n == 0 && runtime.GOOS == "linux" {
+	if n := strings.Count(got.stderr, "not remembered"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "━━ two  (defined in ") || n > 1 || n == 0 && runtime.GOOS == "linux" {
 		t.Errorf("said %d times: %+v", n, got.stderr)
 	}
 }
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &startList{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
+	s := &startList{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
 	s.note("a", "", false)
 	s.tell()
 	s.tell()

@@ -5,6 +5,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestAnErrorNamesTheServerOnce(t *testing.T) {
@@ -16,7 +18,7 @@ func TestAnErrorNamesTheServerOnce(t *testing.T) {
 		{"ping|http://127.0.0.1:1/mcp", `server "http://127.0.0.1:1/mcp": initialize: dial tcp 127.0.0.1:1: connect: connection refused; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why`},
 		{"ping|--|sh|-c|exit 7", `server "sh -c \"exit 7\"": initialize: its output ended; it exited with status 7 and wrote nothing to its standard error`},
 	} {
-		if got := runs(t, "", strings.Split(test.args, "|")...); got.code != exitConnection || got.stderr != "junction: "+test.want+"\n" {
+		if got := runs(t, "", strings.Split(test.args, "|")...); got.code != cli.ExitConnection || got.stderr != "junction: "+test.want+"\n" {
 			t.Errorf("got %+v\nwant %s", got, test.want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -17,33 +18,33 @@ import (
 
 // A lockedEntry is a server of the configuration that is locked.
 type lockedEntry struct {
-	entry
+	cli.Entry
 	locked *install.LockedServer
 }
 
 // lockedEntries are the servers that are locked, or those with these names. Those whose entries are not what was locked are said, and
 // failed reports that there are some.
-func lockedEntries(a *app, names []string) (all []lockedEntry, failed bool, err error) {
+func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, err error) {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return nil, false, err
 	}
 	reportProblems(a, set)
 	for _, e := range entries {
-		if len(names) > 0 && !slices.Contains(names, e.name) || e.definition == nil {
+		if len(names) > 0 && !slices.Contains(names, e.Name) || e.Definition == nil {
 			continue
 		}
-		locked, err := a.launch.Locked(e.definition)
+		locked, err := a.Launch.Locked(e.Definition)
 		if err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+			a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		}
 		if locked != nil {
 			all = append(all, lockedEntry{e, locked})
 		}
 	}
 	for _, name := range names {
-		if !failed && !slices.ContainsFunc(all, func(l lockedEntry) bool { return l.name == name }) {
+		if !failed && !slices.ContainsFunc(all, func(l lockedEntry) bool { return l.Name == name }) {
 			if _, err := find(name, set, entries); err != nil {
 				return nil, false, err
 			}
@@ -55,19 +56,19 @@ func lockedEntries(a *app, names []string) (all []lockedEntry, failed bool, err 
 
 // eachLocked looks at the packages of the locked servers, or of those with these names, that the person agreed to, one after the other, and says
 // meanwhile what is done. It returns how many servers are locked that were not refused, and whether look or anything before it failed of one.
-func eachLocked(ctx context.Context, a *app, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
+func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
 	locked, failed, err := lockedEntries(a, names)
 	if err != nil {
 		return 0, failed, err
 	}
-	store, err := a.launch.Locks.Store()
+	store, err := a.Launch.Locks.Store()
 	if err != nil {
 		return 0, failed, err
 	}
 	agreed, refused := agreedPackages(ctx, a, locked, len(names) > 0)
 	failed = failed || refused > 0
 	for _, l := range agreed {
-		done := busy(a, doing+l.name)
+		done := busy(a, doing+l.Name)
 		failed = !look(store, l, l.locked.Package) || failed
 		done()
 		if ctx.Err() != nil {
@@ -78,7 +79,7 @@ func eachLocked(ctx context.Context, a *app, names []string, doing string, look 
 }
 
 // suggestLocked completes names of servers, any number of them.
-func suggestLocked(a *app) cobra.CompletionFunc {
+func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := suggestServers(a)(cmd, nil, typed)
 		return slices.DeleteFunc(names, func(line string) bool {
@@ -88,7 +89,7 @@ func suggestLocked(a *app) cobra.CompletionFunc {
 	}
 }
 
-func outdatedCommand(a *app) *cobra.Command {
+func outdatedCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "outdated [SERVER…]",
@@ -97,20 +98,20 @@ func outdatedCommand(a *app) *cobra.Command {
 a newer version, and those whose version was pulled or deprecated. junction server upgrade changes them.
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
-` + exitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),
+` + cli.ExitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return outdated(cmd.Context(), a, args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list those that are up to date, too")
-	a.jsonFlag(cmd, serversShown[add.Outdated]{})
+	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{})
 	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func outdated(ctx context.Context, a *app, names []string, all bool) error {
+func outdated(ctx context.Context, a *cli.App, names []string, all bool) error {
 	var list []add.Outdated
 	locked, failed, err := eachLocked(ctx, a, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		one, err := add.Compare(ctx, store, l.name, p)
+		one, err := add.Compare(ctx, store, l.Name, p)
 		if all || !one.IsCurrent() {
 			list = append(list, one)
 		}
@@ -123,23 +124,23 @@ func outdated(ctx context.Context, a *app, names []string, all bool) error {
 		return err
 	}
 	if failed {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
 
-func showOutdated(a *app, list []add.Outdated, locked int, failed bool) error {
-	if a.flags.json {
-		return a.printJSON(serversShown[add.Outdated]{list})
+func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) error {
+	if a.Flags.JSON {
+		return a.PrintJSON(cli.ServersShown[add.Outdated]{Servers: list})
 	}
 	switch {
 	case locked == 0 && failed:
 		return nil
 	case locked == 0:
-		a.out.Printf("Nothing is locked: junction add adds servers that are, and junction upgrade NAME locks one that is there.\n")
+		a.Out.Printf("Nothing is locked: junction add adds servers that are, and junction upgrade NAME locks one that is there.\n")
 		return nil
 	case len(list) == 0:
-		a.out.Printf("All of %s are the newest.\n", plaintext.Count(locked, "locked server"))
+		a.Out.Printf("All of %s are the newest.\n", plaintext.Count(locked, "locked server"))
 		return nil
 	}
 	rows := [][]string{{"server", "package", "locked", "newest", ""}}
@@ -155,11 +156,11 @@ func showOutdated(a *app, list []add.Outdated, locked int, failed bool) error {
 		}
 		rows = append(rows, []string{o.Server, o.Package, o.Locked, o.Newest, note})
 	}
-	a.out.Printf("%s", a.table(rows, 0))
+	a.Out.Printf("%s", a.Table(rows, 0))
 	return nil
 }
 
-func installCommand(a *app) *cobra.Command {
+func installCommand(a *cli.App) *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
 		Use:   "install [SERVER…]",
@@ -168,7 +169,7 @@ func installCommand(a *app) *cobra.Command {
 checked. An entry of the configuration that says something else than the lock is an error. It is for
 a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
 
-` + exitCodes("all is installed", "", "", "something is not"),
+` + cli.ExitCodes("all is installed", "", "", "something is not"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return installAll(cmd.Context(), a, args, scripts) },
 	}
@@ -179,11 +180,11 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 
 // agreedPackages are those of some locked servers that have a package, without those of a project that the person did not agree to: whoever
 // wrote its lock chose what would be installed, and which registry hears of it. Why one is refused is said.
-func agreedPackages(ctx context.Context, a *app, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
+func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
-	var entries []entry
+	var entries []cli.Entry
 	for _, l := range locked {
-		entries = append(entries, l.entry)
+		entries = append(entries, l.Entry)
 	}
 	for i, fault := range consents(ctx, a, entries, named) {
 		if fault == nil {
@@ -194,22 +195,22 @@ func agreedPackages(ctx context.Context, a *app, locked []lockedEntry, named boo
 			continue
 		}
 		refused++
-		a.screen.Printf("junction: %s\n", why.Once(why.Text(fault)))
+		a.Screen.Printf("junction: %s\n", why.Once(why.Text(fault)))
 	}
 	return agreed, refused
 }
 
-func installAll(ctx context.Context, a *app, names []string, scripts bool) error {
+func installAll(ctx context.Context, a *cli.App, names []string, scripts bool) error {
 	installed := 0
 	_, failed, err := eachLocked(ctx, a, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		err := a.launch.Locks.Note(l.definition.Source)
+		err := a.Launch.Locks.Note(l.Definition.Source)
 		was := "is there"
 		if err == nil {
 			_, err = store.Open(p)
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
-		case isMissing && p.Scripts && !scripts && l.ofProject(): // whose lock others wrote
-			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, a.Short(install.LockPath(l.definition.Source)))
+		case isMissing && p.Scripts && !scripts && l.OfProject(): // whose lock others wrote
+			a.Screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.Name, a.Short(install.LockPath(l.Definition.Source)))
 			return false
 		case isMissing:
 			was = "is installed"
@@ -217,22 +218,22 @@ func installAll(ctx context.Context, a *app, names []string, scripts bool) error
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				a.screen.Printf("junction: server %q: %s\n", l.name, why.Once(why.Text(err)))
+				a.Screen.Printf("junction: server %q: %s\n", l.Name, why.Once(why.Text(err)))
 			}
 			return false
 		}
 		installed++
-		a.out.Printf("%s: %s %s %s\n", l.name, p.Type+":"+plaintext.Line(p.Name, 200), plaintext.Line(p.Version, 60), was)
+		a.Out.Printf("%s: %s %s %s\n", l.Name, p.Type+":"+plaintext.Line(p.Name, 200), plaintext.Line(p.Version, 60), was)
 		return true
 	})
 	if err != nil {
 		return err
 	}
 	if failed {
-		return errReported
+		return cli.ErrReported
 	}
 	if installed == 0 {
-		a.out.Printf("No server here has a locked package.\n")
+		a.Out.Printf("No server here has a locked package.\n")
 	}
 	return nil
 }

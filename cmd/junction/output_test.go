@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -22,20 +23,20 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 func TestJSONMeansTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	commands := 0
-	eachCommand(root(new(app), nil), func(cmd *cobra.Command) {
+	eachCommand(root(new(cli.App), nil), func(cmd *cobra.Command) {
 		flag := cmd.Flags().Lookup("json")
 		if flag == nil {
 			return
 		}
 		commands++
-		if flag.Usage != jsonUsage {
+		if flag.Usage != cli.JSONUsage {
 			t.Errorf("%s: --json means %q", cmd.CommandPath(), flag.Usage)
 		}
-		if help := runs(t, "", append(strings.Fields(cmd.CommandPath())[1:], "--help")...).stdout; !strings.Contains(help, jsonFields(cmd, helpWidth)) {
+		if help := runs(t, "", append(strings.Fields(cmd.CommandPath())[1:], "--help")...).stdout; !strings.Contains(help, cli.JSONFields(cmd, cli.HelpWidth)) {
 			t.Errorf("%s: help lacks the fields: %s", cmd.CommandPath(), help)
 		}
-		for _, v := range flag.Value.(*jsonValue).written {
-			if len(fieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{})) == 0 && v != (struct{}{}) {
+		for _, v := range flag.Value.(*cli.JSONValue).Written {
+			if len(cli.FieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{})) == 0 && v != (struct{}{}) {
 				t.Errorf("%s: %T has no fields", cmd.CommandPath(), v)
 			}
 		}
@@ -49,7 +50,7 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
 		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": allListed{},
-		"servers\nservers[]  server, package, locked": serversShown[*struct {
+		"servers\nservers[]  server, package, locked": cli.ServersShown[*struct {
 			Server  string `json:"server"`
 			Hidden  string `json:"-"`
 			Package string `json:"package,omitempty"`
@@ -57,7 +58,7 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 		}]{},
 		"": struct{}{},
 	} {
-		if got := strings.Join(fieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{}), "\n"); got != want {
+		if got := strings.Join(cli.FieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{}), "\n"); got != want {
 			t.Errorf("%T: got\n%s\nwant\n%s", v, got, want)
 		}
 	}
@@ -67,7 +68,7 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 	}
 	var members map[string]any
 	_ = json.Unmarshal(text, &members) // which was just written
-	if fields := fieldLines(reflect.TypeFor[callShown](), "", map[reflect.Type]string{}); len(strings.Split(fields[0], ", ")) != len(members) {
+	if fields := cli.FieldLines(reflect.TypeFor[callShown](), "", map[reflect.Type]string{}); len(strings.Split(fields[0], ", ")) != len(members) {
 		t.Errorf("a result of a call has %s, help says %q", text, fields)
 	}
 }
@@ -76,12 +77,12 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 func TestOnlyWhatHelpListsIsWritten(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &app{stdout: &out}
-	a.flags.written = []any{secretsShown{}}
-	if err := a.printJSON(loginsShown{}); err == nil || out.Len() > 0 {
+	a := &cli.App{Stdout: &out}
+	a.Flags.Written = []any{secretsShown{}}
+	if err := a.PrintJSON(loginsShown{}); err == nil || out.Len() > 0 {
 		t.Errorf("wrote %q, %v", out.String(), err)
 	}
-	if err := a.printJSON(secretsShown{[]string{"a"}}); err != nil || out.String() != `{"secrets":["a"]}`+"\n" {
+	if err := a.PrintJSON(secretsShown{[]string{"a"}}); err != nil || out.String() != `{"secrets":["a"]}`+"\n" {
 		t.Errorf("wrote %q, %v", out.String(), err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/spf13/pflag"
@@ -85,7 +86,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
 	}
-	upCommand((&app{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
+	upCommand((&cli.App{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {
 			t.Errorf("--%s: give it a row here if settings can say the same, or name it among those that they cannot", f.Name)
 		}

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/spf13/cobra"
 )
 
-func listCommand(a *app) *cobra.Command {
+func listCommand(a *cli.App) *cobra.Command {
 	var refresh bool
 	cmd := &cobra.Command{
 		Use:     "list [SERVER…]",
@@ -20,7 +21,7 @@ they offer, in full, of one server or all. A server with the name of one comes f
 		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				return usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
+				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
 			l := toolList()
 			l.text, l.brief = l.brief, nil
@@ -29,6 +30,6 @@ they offer, in full, of one server or all. A server with the name of one comes f
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	connectionFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, allListed{})
+	a.JSONFlag(cmd, allListed{})
 	return cmd
 }

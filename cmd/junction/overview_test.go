@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -24,7 +25,7 @@ func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, got.stdout)
 		}
 	}
-	if got.code != exitConnection || !strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") {
+	if got.code != cli.ExitConnection || !strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") {
 		t.Errorf("got %+v", got)
 	}
 	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every  (defined in "+config+", 25 tools, not started, as of less than a minute ago)\n") {
@@ -76,7 +77,7 @@ func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
 	alone(t)
 	config := configuration(t, map[string]any{"other": map[string]any{"url": "http://127.0.0.1:1/mcp"}})
 	got := runs(t, "", "tools", "everything", "--config", config)
-	if got.code != exitOK || !strings.Contains(got.stdout, "\necho") || !strings.Contains(got.stderr, "everything: ships with junction\n") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "\necho") || !strings.Contains(got.stderr, "everything: ships with junction\n") {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -91,10 +92,10 @@ func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
 	if err := os.WriteFile(in(t, "mcp.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := runs(t, "", "tools", "everything"); got.code != exitConnection || !strings.Contains(got.stderr, "mcp.json is not started: nobody can be asked here; to use what it defines without being asked") {
+	if got := runs(t, "", "tools", "everything"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "mcp.json is not started: nobody can be asked here; to use what it defines without being asked") {
 		t.Errorf("without consent: %+v", got)
 	}
-	if got := runs(t, "", "tools", "everything", "--config", "mcp.json"); got.code != exitOK || !strings.Contains(got.stderr, "everything: defined in mcp.json\n") {
+	if got := runs(t, "", "tools", "everything", "--config", "mcp.json"); got.code != cli.ExitOK || !strings.Contains(got.stderr, "everything: defined in mcp.json\n") {
 		t.Errorf("with consent: %+v", got)
 	}
 }

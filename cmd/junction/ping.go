@@ -5,35 +5,36 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
-func pingCommand(a *app) *cobra.Command {
+func pingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
 		Short:             "Ask whether a server is reachable, and what it is",
-		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + exitHelp,
+		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + cli.ExitHelp,
 		ValidArgsFunction: suggestServers(a),
 		RunE: askingServer(a, func(cmd *cobra.Command, words []string) (action, error) {
-			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, noMore(cmd, words)
+			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, cli.NoMore(cmd, words)
 		}),
 	}
 	connectionFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, struct{}{})
+	a.JSONFlag(cmd, struct{}{})
 	return cmd
 }
 
-func ping(ctx context.Context, a *app, client *mcp.Client) error {
+func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	start := time.Now()
 	if err := client.Ping(ctx); err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(struct{}{})
+	if a.Flags.JSON {
+		return a.PrintJSON(struct{}{})
 	}
-	_, err := fmt.Fprintf(a.out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
+	_, err := fmt.Fprintf(a.Out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
 		time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
 	return err
 }

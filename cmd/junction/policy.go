@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
@@ -44,8 +45,8 @@ const policyExitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
-func policyCommand(a *app) *cobra.Command {
-	return group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
+func policyCommand(a *cli.App) *cobra.Command {
+	return cli.Group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
 		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
 		policyListCommand(a), policyExplainCommand(a), policyTestCommand(a))
 }
@@ -64,7 +65,7 @@ type rulebook struct {
 
 // readRulebook reads the person's file, or those at paths in its place, and what the
 // project in the current folder tightens. Files that are not there hold no rules.
-func readRulebook(a *app, paths ...string) (*rulebook, error) {
+func readRulebook(a *cli.App, paths ...string) (*rulebook, error) {
 	type source struct {
 		path     string
 		required bool
@@ -93,7 +94,7 @@ func readRulebook(a *app, paths ...string) (*rulebook, error) {
 			return nil, err
 		}
 		for _, ignored := range file.Ignored {
-			a.screen.Printf("junction: %v\n", ignored)
+			a.Screen.Printf("junction: %v\n", ignored)
 		}
 		book.files = append(book.files, file)
 		rules = append(rules, file.Rules...)

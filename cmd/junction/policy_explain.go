@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -39,7 +40,7 @@ type explanation struct {
 	offline     bool
 }
 
-func policyExplainCommand(a *app) *cobra.Command {
+func policyExplainCommand(a *cli.App) *cobra.Command {
 	var x explanation
 	cmd := &cobra.Command{
 		Use:   "explain SERVER TOOL [KEY=VALUE… | --args JSON]",
@@ -53,10 +54,10 @@ junction call.
 		ValidArgsFunction: suggestTools(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
+				return cli.Usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
 			}
 			if x.expect != "" && policy.Strictest(policy.Effect(x.expect)) == "" {
-				return usagef("--expect: expected allow, ask or deny, got %q", x.expect)
+				return cli.Usagef("--expect: expected allow, ask or deny, got %q", x.expect)
 			}
 			x.trustSaid = cmd.Flags().Changed("trusted")
 			return explain(cmd.Context(), a, &x, args[0], args[1], args[2:])
@@ -76,11 +77,11 @@ junction call.
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	connectionFlags(a, f)
-	a.jsonFlag(cmd, explanationShown{})
+	a.JSONFlag(cmd, explanationShown{})
 	return cmd
 }
 
-func explain(ctx context.Context, a *app, x *explanation, server, tool string, words []string) error {
+func explain(ctx context.Context, a *cli.App, x *explanation, server, tool string, words []string) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
@@ -110,8 +111,8 @@ func explain(ctx context.Context, a *app, x *explanation, server, tool string, w
 		if inputSchema != nil {
 			inputSchema = jsonrpc.Without(inputSchema, "required")
 		}
-		if in.Arguments, err = arguments.Build(inputSchema, words, a.readFile); err != nil {
-			return usagef("tool %q: %w", tool, err)
+		if in.Arguments, err = arguments.Build(inputSchema, words, a.ReadFile); err != nil {
+			return cli.Usagef("tool %q: %w", tool, err)
 		}
 	}
 	if err := annotate(&in.Annotations, x.annotations); err != nil {
@@ -120,25 +121,25 @@ func explain(ctx context.Context, a *app, x *explanation, server, tool string, w
 	source.report(x.profile)
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
-	if a.flags.json {
-		err = a.printJSON(explained(book, in, decision, hidden))
+	if a.Flags.JSON {
+		err = a.PrintJSON(explained(book, in, decision, hidden))
 	} else {
 		err = showExplanation(a, in, decision, hidden)
 	}
 	if err == nil && x.expect != "" && decision.Effect != policy.Effect(x.expect) {
-		return errToolFailed
+		return cli.ErrToolFailed
 	}
 	return err
 }
 
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if
 // there is such a server.
-func lookUp(ctx context.Context, a *app, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
+func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
 	if err := checkFlags(a); err != nil || x.offline {
 		return nil, err
 	}
 	if !known {
-		a.screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
+		a.Screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
 		return nil, nil
 	}
 	t, err := namedServer(ctx, a, in.Server)
@@ -161,29 +162,29 @@ func lookUp(ctx context.Context, a *app, x *explanation, in *policy.Input, known
 		}
 		names = append(names, listed.Name)
 	}
-	hint := orMeant(nearest.Name(in.Tool, names))
+	hint := cli.OrMeant(nearest.Name(in.Tool, names))
 	if own, exposed := strings.CutPrefix(in.Tool, in.Server+gateway.Separator); exposed && slices.Contains(names, own) {
-		hint = "; rules want the name that the server gives" + orMeant(own)
+		hint = "; rules want the name that the server gives" + cli.OrMeant(own)
 	}
-	return nil, usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
+	return nil, cli.Usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
 
 // offlineHint says how to do without a server that cannot be reached.
 func offlineHint(err error) error {
-	return &connectError{fmt.Errorf("%w (--offline explains without the server)", err)}
+	return &cli.ConnectError{Cause: fmt.Errorf("%w (--offline explains without the server)", err)}
 }
 
 // identify says which server of its name this is, and whether the person vouches for it,
 // as they do for those that ship with junction. Of a server that is only a name, its name
 // is all that can be known.
-func identify(x *explanation, book *rulebook, entries []entry, in *policy.Input) {
+func identify(x *explanation, book *rulebook, entries []cli.Entry, in *policy.Input) {
 	trusted := policy.Named(book.trusted, in.Server, "")
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == in.Server })
+	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
 	switch {
 	case i >= 0:
 		e := entries[i]
-		in.Origin = policy.OriginOf(e.command())
-		trusted = e.definition == nil || vouches(book.trusted, e.name, e.command(), !e.ofProject())
+		in.Origin = policy.OriginOf(e.Command())
+		trusted = e.Definition == nil || vouches(book.trusted, e.Name, e.Command(), !e.OfProject())
 	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}
@@ -207,7 +208,7 @@ func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	if in.Annotations.ReadOnly != nil {
 		return nil
 	}
-	approved, err := pins(p)
+	approved, err := cli.Pins(p)
 	if err != nil {
 		return err
 	}
@@ -229,11 +230,11 @@ func annotate(into *policy.Annotations, pairs []string) error {
 		name, text, _ := strings.Cut(pair, "=")
 		value, err := strconv.ParseBool(text)
 		if err != nil {
-			return usagef("--annotations: expected HINT=true or HINT=false, got %q", pair)
+			return cli.Usagef("--annotations: expected HINT=true or HINT=false, got %q", pair)
 		}
 		hint := map[string]**bool{"readOnly": &into.ReadOnly, "destructive": &into.Destructive, "idempotent": &into.Idempotent, "openWorld": &into.OpenWorld}[name]
 		if hint == nil {
-			return usagef("--annotations: unknown hint %q; there are readOnly, destructive, idempotent and openWorld", name)
+			return cli.Usagef("--annotations: unknown hint %q; there are readOnly, destructive, idempotent and openWorld", name)
 		}
 		*hint = &value
 	}
@@ -241,12 +242,12 @@ func annotate(into *policy.Annotations, pairs []string) error {
 }
 
 // showExplanation prints a decision for people.
-func showExplanation(a *app, in policy.Input, d policy.Decision, hidden bool) error {
+func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s\n", strings.ToUpper(string(d.Effect)), plaintext.Line(in.Tool, 80), plaintext.Line(in.Server, 80))
-	fmt.Fprintf(&b, "  decided by %s\n", plaintext.Line(d.Rule.String(), maxLog))
+	fmt.Fprintf(&b, "  decided by %s\n", plaintext.Line(d.Rule.String(), cli.MaxLog))
 	if d.Reason != "the rule "+d.Rule.String() {
-		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, maxLog))
+		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, cli.MaxLog))
 	}
 	if hidden {
 		b.WriteString("  It is denied whatever its arguments, so no model gets to see it.\n")
@@ -259,11 +260,11 @@ func showExplanation(a *app, in policy.Input, d policy.Decision, hidden bool) er
 			if s.Err != nil {
 				about += ": " + s.Why()
 			}
-			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect), plaintext.Line(about, maxLog)})
+			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect), plaintext.Line(about, cli.MaxLog)})
 		}
-		b.WriteString(a.table(rows, 2))
+		b.WriteString(a.Table(rows, 2))
 	}
-	_, err := fmt.Fprint(a.out, b.String())
+	_, err := fmt.Fprint(a.Out, b.String())
 	return err
 }
 

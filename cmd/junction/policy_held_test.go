@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/scripted"
@@ -57,7 +58,7 @@ func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	if got := explain(); !strings.HasPrefix(got, "ALLOW:") {
 		t.Errorf("after: %s", got)
 	}
-	setup := &chatSetup{app: &app{Place: placeOf(t)}}
+	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
 	setup.options.Pins = pins
 	if all := setup.approvedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
 		t.Errorf("listed are %+v", all)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -18,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func policyTestCommand(a *app) *cobra.Command {
+func policyTestCommand(a *cli.App) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "test [FOLDER]",
@@ -38,7 +39,7 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 	}
 	policyFlag(cmd.Flags(), &path)
 	configFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, verdictsShown{})
+	a.JSONFlag(cmd, verdictsShown{})
 	return cmd
 }
 
@@ -110,7 +111,7 @@ type verdict struct {
 const maxVerdicts = 10_000
 
 // testOnLog says what the rules make of the calls in an audit log.
-func testOnLog(ctx context.Context, a *app, path, folder string) error {
+func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
@@ -142,8 +143,8 @@ func testOnLog(ctx context.Context, a *app, path, folder string) error {
 			return err
 		}
 		if e, known := servers[l.Server]; known {
-			command := e.command()
-			in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.name, command, !e.ofProject())
+			command := e.Command()
+			in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.Name, command, !e.OfProject())
 		} else {
 			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}
@@ -156,13 +157,13 @@ func testOnLog(ctx context.Context, a *app, path, folder string) error {
 }
 
 // serversOfLog are the servers that there are now, by their names.
-func serversOfLog(entries []entry) map[string]entry {
-	servers := map[string]entry{}
-	for _, name := range shippedNames() {
-		servers[name] = entry{name: name}
+func serversOfLog(entries []cli.Entry) map[string]cli.Entry {
+	servers := map[string]cli.Entry{}
+	for _, name := range cli.ShippedNames() {
+		servers[name] = cli.Entry{Name: name}
 	}
 	for _, e := range entries {
-		servers[e.name] = e
+		servers[e.Name] = e
 	}
 	return servers
 }
@@ -184,7 +185,7 @@ type verdictsShown struct {
 	Verdicts []verdict `json:"verdicts"`
 }
 
-func showVerdicts(a *app, counts map[verdict]int) error {
+func showVerdicts(a *cli.App, counts map[verdict]int) error {
 	all := []verdict{}
 	total := map[policy.Effect]int{}
 	for v, n := range counts {
@@ -196,8 +197,8 @@ func showVerdicts(a *app, counts map[verdict]int) error {
 	slices.SortFunc(all, func(a, b verdict) int {
 		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
-	if a.flags.json {
-		return a.printJSON(verdictsShown{all})
+	if a.Flags.JSON {
+		return a.PrintJSON(verdictsShown{all})
 	}
 	var rows [][]string
 	for _, v := range all {
@@ -211,6 +212,6 @@ func showVerdicts(a *app, counts map[verdict]int) error {
 	if n := total[cannotTell]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", a.table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
+	_, err := fmt.Fprintf(a.Out, "%s%d allowed, %d asked about, %d denied%s\n", a.Table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // Rules are tried on calls as they were, and where the log does not tell how, that is said.
@@ -59,7 +60,7 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := runs(t, "", "policy", "test", "log", "--policy", "rules.json", "--config", "mine.json", "--json")
-		got.expect(t, exitOK, "verdicts", "")
+		got.expect(t, cli.ExitOK, "verdicts", "")
 		return got.stdout
 	}
 	for _, test := range []struct{ name, rules, want, not string }{
@@ -112,7 +113,7 @@ func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
 	}
 	for args, want := range map[string]string{"list": when, "test log": when, "explain files read": when} {
 		got := runs(t, "", append([]string{"policy"}, append(strings.Fields(args), "--policy", "rules.json")...)...)
-		got.expect(t, exitOK, want, "")
+		got.expect(t, cli.ExitOK, want, "")
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -13,12 +14,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func policyListCommand(a *app) *cobra.Command {
+func policyListCommand(a *cli.App) *cobra.Command {
 	var path, profile string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules, the strictest first, or say what is wrong with them",
-		Args:  noMore,
+		Args:  cli.NoMore,
 		Long: `List the rules that hold here, the strictest first, with what is built in, or say everything
 that is wrong with their files, with its place. A server that is named and not configured
 may be a slip, and so may a tool that the server did not list when it was last connected to.
@@ -45,7 +46,7 @@ may be a slip, and so may a tool that the server did not list when it was last c
 	policyFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 	configFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, rulesShown{})
+	a.JSONFlag(cmd, rulesShown{})
 	return cmd
 }
 
@@ -55,15 +56,15 @@ type rulesShown struct {
 	Rules []policy.Rule `json:"rules"`
 }
 
-func listRules(a *app, book *rulebook) error {
-	if a.flags.json {
-		return a.printJSON(rulesShown{book.paths(), book.Rules()})
+func listRules(a *cli.App, book *rulebook) error {
+	if a.Flags.JSON {
+		return a.PrintJSON(rulesShown{book.paths(), book.Rules()})
 	}
 	rows := [][]string{}
 	for _, r := range book.Rules() {
-		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), maxLog)})
+		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), cli.MaxLog)})
 	}
-	_, err := fmt.Fprint(a.out, a.table(rows, 0))
+	_, err := fmt.Fprint(a.Out, a.Table(rows, 0))
 	return err
 }
 
@@ -83,24 +84,24 @@ func aboutRule(r policy.Rule) string {
 
 // reportUnmatchedRules names servers of rules that nobody configured, where one has nearly that name or --config says
 // which there are, and tools that no server listed, as far as that is remembered.
-func reportUnmatchedRules(ctx context.Context, a *app, rules []policy.Rule, source *policySource, set *config.Set, entries []entry) {
+func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []cli.Entry) {
 	if len(entries) == 0 {
 		return
 	}
 	w := &vocabulary{servers: configuredNames(set, entries), known: map[string]*offering{}}
 	for _, e := range entries {
-		if d := remembered(ctx, e, a.store()); d != nil {
-			w.known[e.name] = offeringOf(e.name, d, source.settings.Servers[e.name])
+		if d := remembered(ctx, e, a.Store()); d != nil {
+			w.known[e.Name] = offeringOf(e.Name, d, source.settings.Servers[e.Name])
 		}
 	}
 	for i := range rules {
 		r := &rules[i]
 		fault := w.unknownServer(r)
-		if len(a.flags.config) == 0 && nearest.Name(r.Server, w.servers) == "" {
+		if len(a.Flags.Config) == 0 && nearest.Name(r.Server, w.servers) == "" {
 			fault = ""
 		}
 		if fault = cmp.Or(fault, w.unknownTool(r)); fault != "" {
-			a.screen.Printf("junction: %s: %s\n", r, fault)
+			a.Screen.Printf("junction: %s: %s\n", r, fault)
 		}
 	}
 }

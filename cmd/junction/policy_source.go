@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 )
@@ -21,13 +22,13 @@ func checkProfile(s *settings.Settings, name string) error {
 	if _, there := s.Profiles[name]; name == "" || there {
 		return nil
 	}
-	return usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
+	return cli.Usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
 }
 
 // A policySource says which rules the policy commands go by: those that junction up has with the same configuration, or
 // the person's own where nothing names any.
 type policySource struct {
-	app      *app
+	app      *cli.App
 	flag     string // --policy
 	settings *settings.Settings
 	from     string // the file of the settings
@@ -35,7 +36,7 @@ type policySource struct {
 }
 
 // readPolicySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
-func readPolicySource(a *app, set *config.Set, flag, profile string) (*policySource, error) {
+func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
 	s, from, err := readSettings(a, set)
 	if err == nil && from != "" {
 		err = checkProfile(s, profile)
@@ -83,8 +84,8 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
-	case err == nil && (p.from != "" || len(p.app.flags.config) > 0):
-		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", p.app.Short(own))
+		p.app.Screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
+	case err == nil && (p.from != "" || len(p.app.Flags.Config) > 0):
+		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", p.app.Short(own))
 	}
 }

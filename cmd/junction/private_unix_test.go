@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // logsCalls is a server that writes each call to its standard error, and ends with the call of crash.
@@ -57,7 +59,7 @@ func TestTheStandardErrorOfAServerIsForWhoRunsIt(t *testing.T) {
 				}
 			}
 			r := serving(t, args...)
-			runs(t, "", append([]string{"call", r.url, test.note, "text=" + private}, headers[0]...)...).expect(t, exitOK, "noted", "")
+			runs(t, "", append([]string{"call", r.url, test.note, "text=" + private}, headers[0]...)...).expect(t, cli.ExitOK, "noted", "")
 			for _, ask := range test.asked {
 				got := runs(t, "", slices.Concat([]string{ask[0], r.url}, ask[1:], headers[1])...)
 				text := got.stdout + got.stderr

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/nearest"
 )
@@ -57,26 +58,26 @@ func ignored(set *config.Set, is func(server string) bool) []string {
 }
 
 // reportProblems says what is wrong with a configuration, and what is doubtful.
-func reportProblems(a *app, set *config.Set) {
+func reportProblems(a *cli.App, set *config.Set) {
 	for _, p := range set.Problems() {
-		a.screen.Printf("junction: %v\n", unusable(p, set))
+		a.Screen.Printf("junction: %v\n", unusable(p, set))
 	}
 	for _, w := range set.Warnings() {
-		if a.launch.Verbose {
-			a.screen.Printf("junction: warning: %v\n", w)
+		if a.Launch.Verbose {
+			a.Screen.Printf("junction: warning: %v\n", w)
 		}
 	}
 	for _, d := range set.Servers {
-		if !a.launch.Verbose {
+		if !a.Launch.Verbose {
 			reportIgnored(a, set, d)
 		}
 	}
 }
 
 // reportIgnored warns of members of a server that are ignored.
-func reportIgnored(a *app, set *config.Set, d *config.Definition) {
+func reportIgnored(a *cli.App, set *config.Set, d *config.Definition) {
 	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
-		a.screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
+		a.Screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
 	}
 }
 
@@ -99,8 +100,8 @@ func hasProblem(set *config.Set, name string) bool {
 // unusableServers are the servers whose entries are wrong, as if they had been asked.
 func unusableServers(set *config.Set) (all []listedServer) {
 	for _, p := range set.Problems() {
-		if p.Server != "" && !slices.ContainsFunc(all, func(s listedServer) bool { return s.entry.name == p.Server }) {
-			all = append(all, listedServer{entry: entry{name: p.Server}, listing: listing{err: unusable(p, set)}})
+		if p.Server != "" && !slices.ContainsFunc(all, func(s listedServer) bool { return s.entry.Name == p.Server }) {
+			all = append(all, listedServer{entry: cli.Entry{Name: p.Server}, listing: listing{err: unusable(p, set)}})
 		}
 	}
 	return all

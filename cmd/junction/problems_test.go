@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 )
 
@@ -19,16 +20,16 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 	const meant = `comand is ignored; did you mean "command"?`
 	for _, args := range []string{"tools", "tools typo", "list", "list typo", "up typo", "ping typo", "call typo x", "chat -p x typo", "tools --json"} {
 		got := runs(t, "", append(strings.Fields(args), "--config", path)...)
-		if got.code != exitConnection || strings.Count(got.stderr, meant) != 1 {
+		if got.code != cli.ExitConnection || strings.Count(got.stderr, meant) != 1 {
 			t.Errorf("%s: %+v", args, got)
 		}
 		if args == "tools --json" && !strings.Contains(got.stdout, `"typo":{"error":{"message":`) {
 			t.Errorf("%s", got.stdout)
 		}
 	}
-	runs(t, "", "doctor", "typo", "--config", path).expect(t, exitToolFailed, meant, "")
+	runs(t, "", "doctor", "typo", "--config", path).expect(t, cli.ExitToolFailed, meant, "")
 	got := runs(t, "", "ping", "ok", "--config", path)
-	if got.code != exitOK || !strings.Contains(got.stderr, `server "ok": heders is ignored; did you mean "headers"?`) || strings.Contains(got.stderr, "typo") {
+	if got.code != cli.ExitOK || !strings.Contains(got.stderr, `server "ok": heders is ignored; did you mean "headers"?`) || strings.Contains(got.stderr, "typo") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -43,7 +44,7 @@ func TestMembersWithoutEffectAreReported(t *testing.T) {
 	const want = `server "program": headers has no effect on a server with "command"; remove it`
 	for _, args := range []string{"tools", "list program", "ping program", "call program get-nothing", "doctor program"} {
 		got := runs(t, "", append(strings.Fields(args), "--config", path)...)
-		if got.code != exitOK || strings.Count(got.stderr, want) != 1 || strings.Contains(got.stderr, "oauth") && args != "tools" && args != "list program" {
+		if got.code != cli.ExitOK || strings.Count(got.stderr, want) != 1 || strings.Contains(got.stderr, "oauth") && args != "tools" && args != "list program" {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -75,12 +76,12 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 		if err := os.WriteFile(in(t, "d.json"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", "d.json"); got.code != exitConnection || !strings.Contains(got.stderr, want) {
+		if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", "d.json"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", data, got)
 		}
 	}
 	path := configuration(t, map[string]any{"typo": map[string]any{"comand": "npx"}})
-	if got := runs(t, "", "up", "--stdio", "--config", path); got.code != exitConnection || !strings.Contains(got.stderr, "there is no server to serve") {
+	if got := runs(t, "", "up", "--stdio", "--config", path); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "there is no server to serve") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -91,7 +92,7 @@ func TestAFileThatCannotBeReadIsAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"tools", "list", "prompts"} {
-		if got := runs(t, "", command); got.code != exitConnection || !strings.Contains(got.stderr, ".mcp.json") {
+		if got := runs(t, "", command); got.code != cli.ExitConnection || !strings.Contains(got.stderr, ".mcp.json") {
 			t.Errorf("%s: %+v", command, got)
 		}
 	}
@@ -124,6 +125,6 @@ func TestAListWithoutServersSaysSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools"} {
-		runs(t, "", command, "--config", "d.json").expect(t, exitOK, "", `junction: there is no server: d.json defines none; expected {"mcpServers": {NAME: {…}}}`)
+		runs(t, "", command, "--config", "d.json").expect(t, cli.ExitOK, "", `junction: there is no server: d.json defines none; expected {"mcpServers": {NAME: {…}}}`)
 	}
 }

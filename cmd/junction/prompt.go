@@ -6,24 +6,25 @@ import (
 	"errors"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
-func promptCommand(a *app) *cobra.Command {
+func promptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER NAME [KEY=VALUE…]",
 		Short: "Fill in a prompt and print its messages",
 		Long: `Fill in a prompt of a server and print its messages. Arguments are text always;
 KEY=@FILE takes it from a file.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		ValidArgsFunction: suggests(a, listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
 		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
-				return nil, usagef("NAME is missing; junction prompts lists them")
+				return nil, cli.Usagef("NAME is missing; junction prompts lists them")
 			}
 			return func(ctx context.Context, client *mcp.Client) error {
 				return prompt(ctx, a, client, words[0], words[1:])
@@ -31,18 +32,18 @@ KEY=@FILE takes it from a file.
 		}),
 	}
 	requestFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, mcp.GetPromptResult{})
+	a.JSONFlag(cmd, mcp.GetPromptResult{})
 	return cmd
 }
 
-func prompt(ctx context.Context, a *app, client *mcp.Client, name string, words []string) error {
+func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, words []string) error {
 	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
 		return err
 	}
-	given, err := arguments.Build(form, words, a.readFile)
+	given, err := arguments.Build(form, words, a.ReadFile)
 	if err != nil {
-		return usagef("prompt %q: %w", name, err)
+		return cli.Usagef("prompt %q: %w", name, err)
 	}
 	if len(words) == 0 {
 		given = nil

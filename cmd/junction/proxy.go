@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -24,7 +25,7 @@ const (
 	failedTime = time.Second
 )
 
-func proxyCommand(a *app) *cobra.Command {
+func proxyCommand(a *cli.App) *cobra.Command {
 	var f front
 	var name string
 	var fromEnv bool
@@ -44,11 +45,11 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := a.startLog(); err != nil {
+			if err := a.StartLog(); err != nil {
 				return err
 			}
 			f.stdio = f.http == ""
-			a.launch.SeveralUsers = f.knowsCallers()
+			a.Launch.SeveralUsers = f.knowsCallers()
 			if err := startRecording(a, "proxy", name, true); err != nil {
 				return err
 			}
@@ -59,7 +60,7 @@ where several clients share the server, it cannot ask for roots.`,
 			if name != "" {
 				t.Name = name
 			}
-			if err := noMore(cmd, rest); err != nil {
+			if err := cli.NoMore(cmd, rest); err != nil {
 				return err
 			}
 			defer shareTraffic(ctx, a, t.Title())()
@@ -71,16 +72,16 @@ where several clients share the server, it cannot ask for roots.`,
 	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
 	connectionFlags(a, cmd.Flags())
 	recordFlag(a, cmd.Flags())
-	a.logFlags(cmd.Flags())
+	a.LogFlags(cmd.Flags())
 	return cmd
 }
 
 // serveProxy is the server that the command line means, or the environment: there, other users of the machine do not see it.
-func serveProxy(ctx context.Context, a *app, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
+func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
 		t, rest, err := target(ctx, a, cmd, args)
-		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
-			c.Stderr = func(line string) { a.screen.Printf("%s\n", asServers(line)) } // where the client looks for it
+		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.Log == nil {
+			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.AsServers(line)) } // where the client looks for it
 		}
 		return t, rest, err
 	}
@@ -89,16 +90,16 @@ func serveProxy(ctx context.Context, a *app, cmd *cobra.Command, args []string, 
 	}
 	address, headers, err := hostconfig.RemoteOf(a.Getenv)
 	if err != nil {
-		return launch.Target{}, nil, usagef("--url-from-env: %w", err)
+		return launch.Target{}, nil, cli.Usagef("--url-from-env: %w", err)
 	}
-	a.launch.Header = append(a.launch.Header, headers...)
-	t, err := a.launch.Address(address)
+	a.Launch.Header = append(a.Launch.Header, headers...)
+	t, err := a.Launch.Address(address)
 	return t, args, err
 }
 
 // proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
 // it is connected to with the first request, which says what the client can be asked.
-func proxy(ctx context.Context, a *app, f front, t launch.Target) error {
+func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 	hintStdio(a, f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -107,8 +108,8 @@ func proxy(ctx context.Context, a *app, f front, t launch.Target) error {
 	var failed atomic.Pointer[error] // why the server did not start
 	server := eras.New(ctx, eras.Options{
 		Program:  t.IsProgram(),
-		Revision: cmp.Or(a.flags.revision, t.Revision),
-		Logger:   a.logger(),
+		Revision: cmp.Or(a.Flags.Revision, t.Revision),
+		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error) {
 			if why := failed.Load(); why != nil { // nor is it started again for those who waited
 				return nil, *why
@@ -125,7 +126,7 @@ func proxy(ctx context.Context, a *app, f front, t launch.Target) error {
 		},
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
-				err = &connectError{lost(c)}
+				err = &cli.ConnectError{Cause: lost(c)}
 			} else if failed.Store(&err); came.Load() && !f.stdio { // those who wait ask once more
 				time.AfterFunc(failedTime, func() { end(err) })
 				return
@@ -145,7 +146,7 @@ func proxy(ctx context.Context, a *app, f front, t launch.Target) error {
 		case <-time.After(aloneTime):
 		}
 	}
-	return orderly(ctx, serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
+	return cli.Orderly(ctx, serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
 		came.Store(true)
 		result, err := server.Handle(of, req)
 		if f.knowsCallers() {

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -34,7 +35,7 @@ type publishing struct {
 	token, github string
 }
 
-func publishCommand(a *app) *cobra.Command {
+func publishCommand(a *cli.App) *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
 		Use:   "publish [-- COMMAND…]",
@@ -54,10 +55,10 @@ Nothing is published without --to. A registry wants a token: --token refers to o
 own, and --github-token to one of GitHub that it is exchanged for: ${secret:NAME}, ${VARIABLE}
 or ${file:PATH}, never the token itself, which others would see on the command line.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
-				return usagef(`%s: unexpected %q; the server's command stands after "--"`, cmd.CommandPath(), args[0])
+				return cli.Usagef(`%s: unexpected %q; the server's command stands after "--"`, cmd.CommandPath(), args[0])
 			}
 			return publishServer(cmd.Context(), a, cmd, args, &p)
 		},
@@ -91,9 +92,9 @@ func packageForms() string {
 	return runner.Or(forms, ", or ")
 }
 
-func publishServer(ctx context.Context, a *app, cmd *cobra.Command, args []string, p *publishing) error {
+func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, p *publishing) error {
 	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
-		return usagef("--token or --github-token, one of them, goes with --to")
+		return cli.Usagef("--token or --github-token, one of them, goes with --to")
 	}
 	old, err := readServerFile(a.Path(p.file))
 	if err != nil {
@@ -113,20 +114,20 @@ func publishServer(ctx context.Context, a *app, cmd *cobra.Command, args []strin
 			return err
 		}
 	} else if old == nil {
-		return usagef(`%s is not there; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
+		return cli.Usagef(`%s is not there; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
 	}
 	if err := p.into(a.Place, s, old); err != nil {
 		return err
 	}
 	if faults := s.Check(); len(faults) > 0 {
 		for _, f := range faults {
-			a.screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
+			a.Screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
 		}
-		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
+		return cli.Usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
 	}
 	for i := range s.Packages {
 		for _, note := range s.Packages[i].Notes() {
-			a.screen.Printf("junction: packages[%d]: when it is added, %s\n", i, plaintext.Line(note, 500))
+			a.Screen.Printf("junction: packages[%d]: when it is added, %s\n", i, plaintext.Line(note, 500))
 		}
 	}
 	text, err := s.Encode(rest)
@@ -142,16 +143,16 @@ func publishServer(ctx context.Context, a *app, cmd *cobra.Command, args []strin
 		if err := filelock.Replace(a.Path(p.file), shown.Bytes(), 0o644); err != nil {
 			return err
 		}
-		a.screen.Printf("junction: %s is written\n", p.file)
+		a.Screen.Printf("junction: %s is written\n", p.file)
 	}
 	if p.to != "" {
 		return publishTo(ctx, a, p, text)
 	}
 	if !p.write {
-		if _, err := a.stdout.Write(shown.Bytes()); err != nil {
+		if _, err := a.Stdout.Write(shown.Bytes()); err != nil {
 			return err
 		}
-		a.screen.Printf("junction: nothing is published; --to REGISTRY does that, and --write writes %s\n", p.file)
+		a.Screen.Printf("junction: nothing is published; --to REGISTRY does that, and --write writes %s\n", p.file)
 	}
 	return nil
 }
@@ -208,13 +209,13 @@ func readServerFile(path string) (*registry.Server, error) {
 	}
 	s, err := registry.Parse(text)
 	if err != nil {
-		return nil, usagef("%s: %w", path, err)
+		return nil, cli.Usagef("%s: %w", path, err)
 	}
 	return s, nil
 }
 
 // publishTo publishes a server.json.
-func publishTo(ctx context.Context, a *app, p *publishing, text json.RawMessage) error {
+func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMessage) error {
 	set, _, err := configuredServers(a)
 	if err != nil {
 		return err
@@ -228,7 +229,7 @@ func publishTo(ctx context.Context, a *app, p *publishing, text json.RawMessage)
 		return err
 	}
 	if sources[0].Folder != "" {
-		return usagef("--to %s: in a folder, --write writes the file", p.to)
+		return cli.Usagef("--to %s: in a folder, --write writes the file", p.to)
 	}
 	token := sources[0].Token
 	given, err := tokenReference(a, "--token", p.token)
@@ -255,7 +256,7 @@ func publishTo(ctx context.Context, a *app, p *publishing, text json.RawMessage)
 			return c.LoginGitHub(ctx, t)
 		}
 	case token == nil:
-		return usagef("--to %s: a registry wants to know who publishes: --token or --github-token refers to a token", p.to)
+		return cli.Usagef("--to %s: a registry wants to know who publishes: --token or --github-token refers to a token", p.to)
 	}
 	c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{Token: token})
 	if err != nil {
@@ -265,18 +266,18 @@ func publishTo(ctx context.Context, a *app, p *publishing, text json.RawMessage)
 	if err != nil {
 		return fmt.Errorf("not published: %w", err)
 	}
-	a.screen.Printf("junction: %s %s is published in %s\n", e.Server.Name, e.Server.Version, c)
+	a.Screen.Printf("junction: %s %s is published in %s\n", e.Server.Name, e.Server.Version, c)
 	return nil
 }
 
 // tokenReference reads a token that a flag refers to; nil where it is not given.
-func tokenReference(a *app, flag, reference string) (func(context.Context) (string, error), error) {
+func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (string, error), error) {
 	if reference == "" {
 		return nil, nil
 	}
 	kind, name := (&settings.Registry{Token: reference}).TokenIn()
 	if kind == "" {
-		return nil, usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
+		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
 	return registryToken(a, kind, name, ""), nil
 }

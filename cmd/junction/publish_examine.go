@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -44,7 +45,7 @@ type examined struct {
 }
 
 // examineProgram reads what a program was built of, and starts it to ask what it is.
-func examineProgram(ctx context.Context, a *app, cmd *cobra.Command, args []string) (*examined, error) {
+func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (*examined, error) {
 	x := &examined{}
 	file, err := a.LookPath(args[0])
 	if err != nil {
@@ -52,7 +53,7 @@ func examineProgram(ctx context.Context, a *app, cmd *cobra.Command, args []stri
 	}
 	switch info, err := buildinfo.ReadFile(file); {
 	case err != nil:
-		a.screen.Printf("junction: %s is no program of Go, so its module is not known: give --name\n", args[0])
+		a.Screen.Printf("junction: %s is no program of Go, so its module is not known: give --name\n", args[0])
 	default:
 		x.module, x.main = info.Main.Path, info.Path
 		if v := info.Main.Version; v != "(devel)" && !strings.Contains(v, "+dirty") && v != "" && !pseudo().MatchString(v) {
@@ -172,12 +173,12 @@ func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
 	switch k := runner.Of(kind); {
 	case k.Prefixes == nil:
-		return nil, usagef("--package %s: expected %s in front of the colon", word, runner.Or(runner.Listed(), " or "))
+		return nil, cli.Usagef("--package %s: expected %s in front of the colon", word, runner.Or(runner.Listed(), " or "))
 	case k.IsContainer:
 	case k.Suffix != "":
 		address, file, found := strings.Cut(rest, "#")
 		if !found {
-			return nil, usagef("--package %s: expected %s:URL#FILE; the hash of FILE is published", word, kind)
+			return nil, cli.Usagef("--package %s: expected %s:URL#FILE; the hash of FILE is published", word, kind)
 		}
 		hash, err := hashOf(at.Path(file))
 		if err != nil {
@@ -187,7 +188,7 @@ func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	default:
 		at := strings.LastIndex(rest, k.Sign)
 		if at < 1 {
-			return nil, usagef("--package %s: expected %s:%s", word, kind, k.Form)
+			return nil, cli.Usagef("--package %s: expected %s:%s", word, kind, k.Form)
 		}
 		p.Identifier, p.Version = rest[:at], rest[at+len(k.Sign):]
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -19,23 +20,23 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	publish := func(words ...string) outcome { return runs(t, "", append([]string{"publish"}, words...)...) }
 	made := func(more ...string) outcome { return publish(append(more, program...)...) }
 
-	publish().expect(t, exitUsage, "", `server.json is not there; name the program of the server after "--"`)
-	publish("server").expect(t, exitUsage, "", `unexpected "server"`)
-	made().expect(t, exitUsage, "", "packages: expected a package or a remote: nobody could use the server")
-	made("--package", "npm:x").expect(t, exitUsage, "", "--package npm:x: expected npm:NAME@VERSION")
-	made("--package", "go:x@1").expect(t, exitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon")
-	made("--package", "mcpb:https://x.example/x.mcpb").expect(t, exitUsage, "", "expected mcpb:URL#FILE")
-	made("--package", "mcpb:https://x.example/x.mcpb#nowhere").expect(t, exitConnection, "", "nowhere")
-	made("--remote", "http://localhost/mcp").expect(t, exitUsage, "", "remotes[0].url: expected an https URL that others can reach")
-	made("--token", "${X}").expect(t, exitUsage, "", "goes with --to")
-	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, exitUsage, "", "--token: expected ${secret:NAME}")
-	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, exitUsage, "", "a registry wants to know who publishes")
+	publish().expect(t, cli.ExitUsage, "", `server.json is not there; name the program of the server after "--"`)
+	publish("server").expect(t, cli.ExitUsage, "", `unexpected "server"`)
+	made().expect(t, cli.ExitUsage, "", "packages: expected a package or a remote: nobody could use the server")
+	made("--package", "npm:x").expect(t, cli.ExitUsage, "", "--package npm:x: expected npm:NAME@VERSION")
+	made("--package", "go:x@1").expect(t, cli.ExitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon")
+	made("--package", "mcpb:https://x.example/x.mcpb").expect(t, cli.ExitUsage, "", "expected mcpb:URL#FILE")
+	made("--package", "mcpb:https://x.example/x.mcpb#nowhere").expect(t, cli.ExitConnection, "", "nowhere")
+	made("--remote", "http://localhost/mcp").expect(t, cli.ExitUsage, "", "remotes[0].url: expected an https URL that others can reach")
+	made("--token", "${X}").expect(t, cli.ExitUsage, "", "goes with --to")
+	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, cli.ExitUsage, "", "--token: expected ${secret:NAME}")
+	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, cli.ExitUsage, "", "a registry wants to know who publishes")
 
 	if err := os.WriteFile(in(t, "x.mcpb"), []byte("bundle"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first := made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--package", "mcpb:https://x.example/x.mcpb#x.mcpb", "--description", "All of the protocol")
-	first.expect(t, exitOK, `"name": "io.github.junction-mcp/junction"`, "nothing is published")
+	first.expect(t, cli.ExitOK, `"name": "io.github.junction-mcp/junction"`, "nothing is published")
 	s, err := registry.Parse([]byte(first.stdout))
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +52,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	}
 
 	// What people write into the file stays, and packages follow the version.
-	made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--description", "All of the protocol", "--write").expect(t, exitOK, "", "server.json is written")
+	made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--description", "All of the protocol", "--write").expect(t, cli.ExitOK, "", "server.json is written")
 	text, err := os.ReadFile(in(t, "server.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +63,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := made("--server-version", "1.1.0")
-	second.expect(t, exitOK, `"version": "1.1.0"`, "")
+	second.expect(t, cli.ExitOK, `"version": "1.1.0"`, "")
 	for _, want := range []string{`"identifier": "ghcr.io/x/y:1.1.0"`, `"name": "KEY"`, `"src": "https://x.example/i.png"`} {
 		if !strings.Contains(second.stdout, want) {
 			t.Errorf("there is no %s in %s", want, second.stdout)
@@ -72,7 +73,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 		t.Errorf("the old version is left in %s", second.stdout)
 	}
 	third := publish("--server-version", "1.2.0", "--package", "npm:@x/y@1.2.0")
-	third.expect(t, exitOK, `"name": "KEY"`, "")
+	third.expect(t, cli.ExitOK, `"name": "KEY"`, "")
 	if strings.Contains(third.stdout, "ghcr.io") {
 		t.Errorf("a package that was not named is left in %s", third.stdout)
 	}
@@ -89,11 +90,11 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	}))
 	defer h.Close()
 	setenv(t, "REGISTRY_TOKEN", "not-this-one")
-	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, exitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
-	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, exitConnection, "", "the variable NO_SUCH_TOKEN is not set")
+	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, cli.ExitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
+	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, cli.ExitConnection, "", "the variable NO_SUCH_TOKEN is not set")
 	setenv(t, "REGISTRY_TOKEN", "publish-it")
 	done := publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}")
-	done.expect(t, exitOK, "", "io.github.junction-mcp/junction 1.0.0 is published in "+h.URL)
+	done.expect(t, cli.ExitOK, "", "io.github.junction-mcp/junction 1.0.0 is published in "+h.URL)
 	if !json.Valid([]byte(got)) || !strings.Contains(got, `"name":"KEY"`) || strings.Contains(done.stderr, "publish-it") {
 		t.Errorf("published %s, and said %s", got, done.stderr)
 	}

@@ -3,23 +3,24 @@ package main
 import (
 	"context"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
-func readCommand(a *app) *cobra.Command {
+func readCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SERVER URI",
 		Short: "Read a resource",
 		Long: `Read a resource of a server. Text is printed as it is; of other contents the type
 and size are printed, and --output saves them.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		ValidArgsFunction: suggests(a, listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
 		RunE: askingServer(a, func(cmd *cobra.Command, words []string) (action, error) {
 			if len(words) != 1 {
-				return nil, usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
+				return nil, cli.Usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
 			}
 			return func(ctx context.Context, client *mcp.Client) error {
 				var result mcp.ReadResourceResult
@@ -30,6 +31,6 @@ and size are printed, and --output saves them.
 		}),
 	}
 	requestFlags(a, cmd.Flags())
-	a.jsonFlag(cmd, mcp.ReadResourceResult{})
+	a.JSONFlag(cmd, mcp.ReadResourceResult{})
 	return cmd
 }

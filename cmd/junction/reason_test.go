@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
@@ -17,7 +19,7 @@ func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
 	if _, _, said := w.seen(); said != "its standard error ends with: TypeError: fetch failed: getaddrinfo ENOTFOUND mcp.stripe.com" {
 		t.Errorf("got %q", said)
 	}
-	if len(w.said) > linesKept || len(w.said[0]) > maxSaid*4 {
+	if len(w.said) > linesKept || len(w.said[0]) > cli.MaxSaid*4 {
 		t.Errorf("%d lines are kept, of %d bytes", len(w.said), len(w.said[0]))
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/recording"
@@ -19,32 +20,32 @@ import (
 )
 
 // recordFlag is that of the commands whose conversations can be recorded.
-func recordFlag(a *app, f *pflag.FlagSet) {
-	f.StringVar(&a.flags.record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
+func recordFlag(a *cli.App, f *pflag.FlagSet) {
+	f.StringVar(&a.Flags.Record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
 }
 
 // startRecording opens the file of --record, if it is given; in a folder its name begins with the server's, if that has one.
 // through has every message be written before it goes on.
-func startRecording(a *app, command, server string, through bool) error {
-	if a.flags.record == "" {
+func startRecording(a *cli.App, command, server string, through bool) error {
+	if a.Flags.Record == "" {
 		return nil
 	}
-	f, err := openRecording(a.Path(a.flags.record), cmp.Or(fileName(server), "junction"), time.Now())
+	f, err := openRecording(a.Path(a.Flags.Record), cmp.Or(fileName(server), "junction"), time.Now())
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
-	r, err := recording.New(f, recording.Options{Program: "junction " + version + " " + command, Through: through, OnError: func(err error) {
-		a.screen.Printf("junction: --record %s: %v\n", a.Short(f.Name()), err)
+	r, err := recording.New(f, recording.Options{Program: "junction " + cli.Version + " " + command, Through: through, OnError: func(err error) {
+		a.Screen.Printf("junction: --record %s: %v\n", a.Short(f.Name()), err)
 	}})
 	if err != nil {
 		return fmt.Errorf("--record: %w", errors.Join(err, f.Close()))
 	}
-	a.launch.Recorder = r
-	a.launch.AtEnd(&recorded{r, f})
-	if f.Name() != a.Path(a.flags.record) {
-		a.screen.Printf("Recording to %s\n", a.Short(f.Name()))
+	a.Launch.Recorder = r
+	a.Launch.AtEnd(&recorded{r, f})
+	if f.Name() != a.Path(a.Flags.Record) {
+		a.Screen.Printf("Recording to %s\n", a.Short(f.Name()))
 	}
-	a.launch.HideVariables(a.Environ()) // what programs that are started have, too
+	a.Launch.HideVariables(a.Environ()) // what programs that are started have, too
 	return nil
 }
 

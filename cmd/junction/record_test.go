@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -46,12 +47,12 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			chdir(t, t.TempDir())
-			exits(t, exitOK, test.record...)
+			exits(t, cli.ExitOK, test.record...)
 			replay := self(t, "replay", "file.jsonl")
 			if test.server != "" {
 				replay = append(replay, "--server", test.server)
 			}
-			out, _ := exits(t, exitOK, append([]string{"call", test.tool, "--args", `{"b":40,"a":2}`, "--"}, replay...)...)
+			out, _ := exits(t, cli.ExitOK, append([]string{"call", test.tool, "--args", `{"b":40,"a":2}`, "--"}, replay...)...)
 			if out != "{\"sum\":42}\n" {
 				t.Errorf("the replay says %q", out)
 			}
@@ -69,8 +70,8 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
-	exits(t, exitOK, append([]string{"call", "everything__add", "a=2", "b=40", "--"}, up...)...)
-	_, stderr := exits(t, exitConnection, "replay", "--server", "junction", "file.jsonl")
+	exits(t, cli.ExitOK, append([]string{"call", "everything__add", "a=2", "b=40", "--"}, up...)...)
+	_, stderr := exits(t, cli.ExitConnection, "replay", "--server", "junction", "file.jsonl")
 	if !strings.Contains(stderr, `the recording has no server "junction"; it has ["profile work"]`) {
 		t.Errorf("it says %s", stderr)
 	}
@@ -95,7 +96,7 @@ func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 		"held.jsonl":       "another process records to held.jsonl; name a folder (DIR/) for a file of each",
 		"nowhere/at.jsonl": "nowhere",
 	} {
-		if _, stderr := exits(t, exitConnection, "call", "everything", "add", "a=1", "b=2", "--record", file); !strings.Contains(stderr, want) {
+		if _, stderr := exits(t, cli.ExitConnection, "call", "everything", "add", "a=1", "b=2", "--record", file); !strings.Contains(stderr, want) {
 			t.Errorf("%s: it says %s, want %s", file, stderr, want)
 		}
 	}
@@ -103,12 +104,12 @@ func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 		t.Errorf("the file has %q, %v", text, err)
 	}
 	for range 2 { // a recording is replaced, and a folder gets one file more
-		exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "again.jsonl")
+		exits(t, cli.ExitOK, "call", "everything", "add", "a=1", "b=2", "--record", "again.jsonl")
 	}
 	if text, err := os.ReadFile(in(t, "again.jsonl")); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
 		t.Errorf("the file has %s, %v", text, err)
 	}
-	if _, stderr := exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "new/"); !strings.HasPrefix(stderr, "Recording to ") {
+	if _, stderr := exits(t, cli.ExitOK, "call", "everything", "add", "a=1", "b=2", "--record", "new/"); !strings.HasPrefix(stderr, "Recording to ") {
 		t.Errorf("it says %s", stderr)
 	}
 	if files, _ := filepath.Glob(in(t, "new/junction-*.jsonl")); len(files) != 1 {
@@ -118,8 +119,8 @@ func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 
 func TestAStrictReplayEndsWithAnError(t *testing.T) {
 	alone(t)
-	exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "file.jsonl")
-	_, stderr := exits(t, exitToolFailed, "replay", "--strict", "file.jsonl")
+	exits(t, cli.ExitOK, "call", "everything", "add", "a=1", "b=2", "--record", "file.jsonl")
+	_, stderr := exits(t, cli.ExitToolFailed, "replay", "--strict", "file.jsonl")
 	const want = "junction: tools/list with {} was recorded and never asked\n" +
 		"junction: tools/call \"add\" with {\"a\":1,\"b\":2} was recorded and never asked\n" +
 		"junction: the client did not ask what was recorded (2 differences)\n"
@@ -130,11 +131,11 @@ func TestAStrictReplayEndsWithAnError(t *testing.T) {
 		"replay":                       "expected one FILE",
 		"replay file.jsonl --speed=-1": "--speed: expected a number from 0 on, got -1",
 	} {
-		if _, stderr := exits(t, exitUsage, strings.Fields(args)...); !strings.Contains(stderr, want) {
+		if _, stderr := exits(t, cli.ExitUsage, strings.Fields(args)...); !strings.Contains(stderr, want) {
 			t.Errorf("%s: it says %s", args, stderr)
 		}
 	}
-	if _, stderr := exits(t, exitConnection, "replay", "nothing.jsonl"); !strings.Contains(stderr, "nothing.jsonl") {
+	if _, stderr := exits(t, cli.ExitConnection, "replay", "nothing.jsonl"); !strings.Contains(stderr, "nothing.jsonl") {
 		t.Errorf("it says %s", stderr)
 	}
 }
@@ -160,7 +161,7 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := exits(t, exitOK, "call", "--config", "mcp.json", "parrot", "parrot", "--record", "file.jsonl")
+	out, _ := exits(t, cli.ExitOK, "call", "--config", "mcp.json", "parrot", "parrot", "--record", "file.jsonl")
 	if out != "planted-4713 Bearer planted-4712 planted-4711\n" {
 		t.Fatalf("the server says %q", out)
 	}
@@ -171,7 +172,7 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 	if bytes.Contains(text, []byte("planted")) || bytes.Count(text, []byte("{{secret-")) != 3 {
 		t.Errorf("the recording has\n%s", text)
 	}
-	out, _ = exits(t, exitOK, append([]string{"call", "parrot", "--"}, self(t, "replay", "file.jsonl")...)...)
+	out, _ = exits(t, cli.ExitOK, append([]string{"call", "parrot", "--"}, self(t, "replay", "file.jsonl")...)...)
 	if strings.Contains(out, "planted") || strings.Count(out, "{{secret-") != 3 {
 		t.Errorf("the replay says %q", out)
 	}
@@ -207,7 +208,7 @@ func TestAProxyThatIsKilledLeavesAReadableFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = proxy.Wait()
-	out, _ := exits(t, exitOK, append([]string{"call", "add", "--args", `{"a":2,"b":40}`, "--"}, self(t, "replay", "file.jsonl")...)...)
+	out, _ := exits(t, cli.ExitOK, append([]string{"call", "add", "--args", `{"a":2,"b":40}`, "--"}, self(t, "replay", "file.jsonl")...)...)
 	if out != "{\"sum\":42}\n" {
 		t.Errorf("the replay says %q", out)
 	}

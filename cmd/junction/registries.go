@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -40,7 +41,7 @@ func (f *registryFlags) define(flags *pflag.FlagSet) {
 }
 
 // openMirror opens the copy of the registries that the configuration and the command line name. It is closed when the command ends.
-func openMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror, error) {
+func openMirror(ctx context.Context, a *cli.App, f registryFlags) (*registry.Mirror, error) {
 	set, _, err := configuredServers(a)
 	if err != nil {
 		return nil, err
@@ -58,19 +59,19 @@ func openMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror,
 		return nil, err
 	}
 	m, err := registry.OpenMirror(ctx, path, registry.MirrorOptions{Sources: sources, OnPage: func(source string, read int) {
-		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // of servers
+		a.Screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // of servers
 	}})
 	if err != nil {
 		return nil, err
 	}
-	a.launch.AtEnd(m)
+	a.Launch.AtEnd(m)
 	return m, nil
 }
 
 // freshMirror is openMirror with what changed since, as the flags say. What cannot be read is reported, and what there is used.
-func freshMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
+func freshMirror(ctx context.Context, a *cli.App, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
-		return nil, nil, usagef("--sync reads the registries, and --offline does not; give one of them")
+		return nil, nil, cli.Usagef("--sync reads the registries, and --offline does not; give one of them")
 	}
 	m, err := openMirror(ctx, a, f)
 	if err != nil {
@@ -82,7 +83,7 @@ func freshMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror
 			age = 0
 		}
 		err := m.Sync(ctx, age)
-		a.screen.Transient("")
+		a.Screen.Transient("")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,23 +101,23 @@ func freshMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror
 }
 
 // reportSources says which registries could not be read, and how old what is known of them is.
-func reportSources(a *app, states []registry.SourceState) error {
+func reportSources(a *cli.App, states []registry.SourceState) error {
 	any := false
 	var faults []error
 	for _, s := range states {
 		any = any || !s.Synced.IsZero() || s.Servers > 0
 		switch {
 		case s.Fault != "" && s.Servers > 0 && !s.Synced.IsZero():
-			a.screen.Printf("junction: %s; what is known of it is %s old\n", s.Fault, age(time.Since(s.Synced)))
+			a.Screen.Printf("junction: %s; what is known of it is %s old\n", s.Fault, age(time.Since(s.Synced)))
 		case s.Fault != "":
 			faults = append(faults, errors.New(s.Fault))
 			if len(states) > 1 || s.Servers > 0 {
-				a.screen.Printf("junction: %s\n", s.Fault)
+				a.Screen.Printf("junction: %s\n", s.Fault)
 			}
 		case s.Synced.IsZero():
 			faults = append(faults, fmt.Errorf("nothing was read of %s yet; leave --offline out once", s.Name))
 		case s.Unread > 0:
-			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", plaintext.Count(s.Unread, "version"), s.Name)
+			a.Screen.Printf("junction: %s of %s cannot be read and are left out\n", plaintext.Count(s.Unread, "version"), s.Name)
 		}
 	}
 	if !any {
@@ -139,7 +140,7 @@ func age(d time.Duration) string {
 }
 
 // registrySources are the registries of the settings, or those that the command line names.
-func registrySources(a *app, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
+func registrySources(a *cli.App, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {
 		known = append(known, configuredSource(a, r, from))
@@ -166,14 +167,14 @@ func registrySources(a *app, configured []settings.Registry, from string, named 
 		case err == nil && info.IsDir():
 			sources = append(sources, registry.Source{Name: filepath.Base(filepath.Clean(word)), Folder: a.Path(word)})
 		default:
-			return nil, usagef("--registry %s: expected a URL, a folder, or a name of registries of the configuration", word)
+			return nil, cli.Usagef("--registry %s: expected a URL, a folder, or a name of registries of the configuration", word)
 		}
 	}
 	return sources, nil
 }
 
 // configuredSource is a registry of the settings.
-func configuredSource(a *app, r settings.Registry, from string) registry.Source {
+func configuredSource(a *cli.App, r settings.Registry, from string) registry.Source {
 	if r.Folder != "" {
 		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: r.Folder}
 	}
@@ -185,11 +186,11 @@ func configuredSource(a *app, r settings.Registry, from string) registry.Source 
 }
 
 // registryToken reads a token from where the settings, or a flag, say that it is.
-func registryToken(a *app, kind, name, from string) func(context.Context) (string, error) {
+func registryToken(a *cli.App, kind, name, from string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (token string, err error) {
 		switch kind {
 		case "secret":
-			return a.secret(ctx, name)
+			return a.Secret(ctx, name)
 		case "file":
 			var text []byte
 			text, err = filename.ReadAtMost(nextTo(from, name), launch.MaxKeyFile)
@@ -200,7 +201,7 @@ func registryToken(a *app, kind, name, from string) func(context.Context) (strin
 			}
 		}
 		if err == nil {
-			a.launch.Hide(token)
+			a.Launch.Hide(token)
 		}
 		return token, err
 	}

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -105,7 +106,7 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return handshaken(err)
 	case errors.As(err, new(*net.DNSError)):
 		return knownName
-	case !program && notListening(err):
+	case !program && cli.NotListening(err):
 		return nobodyThere
 	case noRevision.MatchString(text):
 		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
@@ -14,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func removeCommand(a *app) *cobra.Command {
+func removeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove SERVER…",
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",
@@ -24,11 +25,11 @@ removed from the cache. The rest of the files stays as it is. Secrets stay kept:
 an entry names are said, and so is which connected host had the server through junction.
 Nothing is asked: junction server add adds a server again.
 
-` + exitCodes("done", "", "", "no such server, or a file cannot be changed"),
+` + cli.ExitCodes("done", "", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usagef("%s: NAME is missing; junction list shows which servers there are", cmd.CommandPath())
+				return cli.Usagef("%s: NAME is missing; junction list shows which servers there are", cmd.CommandPath())
 			}
 			return remove(cmd.Context(), a, args)
 		},
@@ -37,21 +38,21 @@ Nothing is asked: junction server add adds a server again.
 	return cmd
 }
 
-func remove(ctx context.Context, a *app, names []string) error {
+func remove(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	var named []entry // all are found before one is removed
+	var named []cli.Entry // all are found before one is removed
 	for _, name := range names {
 		e, err := find(name, set, entries)
 		if err != nil {
 			return err
 		}
-		if e.definition == nil {
+		if e.Definition == nil {
 			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
 		}
-		if !slices.ContainsFunc(named, func(one entry) bool { return one.name == e.name }) {
+		if !slices.ContainsFunc(named, func(one cli.Entry) bool { return one.Name == e.Name }) {
 			named = append(named, e)
 		}
 	}
@@ -60,11 +61,11 @@ func remove(ctx context.Context, a *app, names []string) error {
 			return err
 		}
 	}
-	keep, err := inUse(&a.launch.Locks)
+	keep, err := inUse(&a.Launch.Locks)
 	if err != nil {
 		return err
 	}
-	store, err := a.launch.Locks.Store()
+	store, err := a.Launch.Locks.Store()
 	if err != nil {
 		return err
 	}
@@ -73,34 +74,34 @@ func remove(ctx context.Context, a *app, names []string) error {
 		return fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)
 	}
 	if freed > 0 {
-		a.out.Printf("The cache is %s smaller.\n", show.Size(freed))
+		a.Out.Printf("The cache is %s smaller.\n", show.Size(freed))
 	}
 	return nil
 }
 
 // removeOne removes an entry. Its lock is changed where there is one.
-func removeOne(ctx context.Context, a *app, e entry) error {
-	path := a.Real(e.definition.Source)
-	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
-	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
-	if err := a.launch.Locks.Change(ctx, change); err != nil {
+func removeOne(ctx context.Context, a *cli.App, e cli.Entry) error {
+	path := a.Real(e.Definition.Source)
+	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.Name) }
+	change := install.Change{Configuration: path, Name: e.Name, Words: e.Definition.Words(), Edit: edit}
+	if err := a.Launch.Locks.Change(ctx, change); err != nil {
 		return err
 	}
-	p, err := pins(a.Place)
+	p, err := cli.Pins(a.Place)
 	if err != nil {
 		return err
 	}
-	if slices.Contains(p.Servers(), e.name) {
-		p.Forget(e.name)
+	if slices.Contains(p.Servers(), e.Name) {
+		p.Forget(e.Name)
 		if err := p.Save(); err != nil {
 			return err
 		}
 	}
-	a.out.Printf("Removed %q from %s.\n", e.name, a.Short(path))
-	warnConnected(a, path, e.name)
-	for _, variable := range e.definition.Variables() {
+	a.Out.Printf("Removed %q from %s.\n", e.Name, a.Short(path))
+	warnConnected(a, path, e.Name)
+	for _, variable := range e.Definition.Variables() {
 		if name, is := strings.CutPrefix(variable, "secret:"); is {
-			a.out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
+			a.Out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
 		}
 	}
 	return nil

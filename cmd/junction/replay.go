@@ -1,21 +1,18 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/spf13/cobra"
 )
 
-// errDiffers says that a client did not ask what was recorded.
-var errDiffers = errors.New("the client did not ask what was recorded")
-
-func replayCommand(a *app) *cobra.Command {
+func replayCommand(a *cli.App) *cobra.Command {
 	var f front
 	o := recording.ReplayOptions{}
 	cmd := &cobra.Command{
@@ -36,22 +33,22 @@ With --strict the requests must come in the recorded order, and the exit code is
 where anything differs, or was recorded and not asked.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s: expected one FILE, as --record wrote it", cmd.CommandPath())
+				return cli.Usagef("%s: expected one FILE, as --record wrote it", cmd.CommandPath())
 			}
 			if err := f.check(); err != nil {
 				return err
 			}
 			if o.Speed < 0 {
-				return usagef("--speed: expected a number from 0 on, got %v", o.Speed)
+				return cli.Usagef("--speed: expected a number from 0 on, got %v", o.Speed)
 			}
-			if err := a.startLog(); err != nil {
+			if err := a.StartLog(); err != nil {
 				return err
 			}
 			f.stdio = f.http == ""
 			var said atomic.Int64
 			o.OnDifference = func(text string) {
 				said.Add(1)
-				a.screen.Printf("junction: %s\n", plaintext.Line(text, maxReason))
+				a.Screen.Printf("junction: %s\n", plaintext.Line(text, cli.MaxReason))
 			}
 			p, err := serveReplay(a, args[0], o)
 			if err != nil {
@@ -59,7 +56,7 @@ where anything differs, or was recorded and not asked.`,
 			}
 			hintStdio(a, f)
 			h := tasks.Wait(tasks.WaitOptions{})(p)
-			if err := orderly(cmd.Context(), serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
+			if err := cli.Orderly(cmd.Context(), serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
 				return err
 			}
 			return differences(a, p, int(said.Load()))
@@ -69,13 +66,13 @@ where anything differs, or was recorded and not asked.`,
 	cmd.Flags().StringVar(&o.Server, "server", "", "play what was said to the server `NAME`; needed where the recording has several")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 makes none")
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is not the next recorded request, and end with exit code 1 if anything differs")
-	cmd.Flags().BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
-	a.logFlags(cmd.Flags())
+	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
+	a.LogFlags(cmd.Flags())
 	return cmd
 }
 
 // serveReplay reads a recording.
-func serveReplay(a *app, path string, o recording.ReplayOptions) (*recording.Replay, error) {
+func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording.Replay, error) {
 	file, err := os.Open(a.Path(path))
 	if err != nil {
 		return nil, err
@@ -86,19 +83,19 @@ func serveReplay(a *app, path string, o recording.ReplayOptions) (*recording.Rep
 		return nil, err
 	}
 	if r.Lost > 0 {
-		a.screen.Printf("junction: %s lacks %d messages: they could not be written in time, or were too long\n", path, r.Lost)
+		a.Screen.Printf("junction: %s lacks %d messages: they could not be written in time, or were too long\n", path, r.Lost)
 	}
 	return recording.NewReplay(r, o)
 }
 
 // differences says what differed from a recording, if anything did.
-func differences(a *app, p *recording.Replay, said int) error {
+func differences(a *cli.App, p *recording.Replay, said int) error {
 	all := p.Differences()
 	if len(all) == 0 {
 		return nil
 	}
 	for _, text := range all[min(said, len(all)):] {
-		a.screen.Printf("junction: %s\n", plaintext.Line(text, maxReason))
+		a.Screen.Printf("junction: %s\n", plaintext.Line(text, cli.MaxReason))
 	}
-	return fmt.Errorf("%w (%d differences)", errDiffers, len(all))
+	return fmt.Errorf("%w (%d differences)", cli.ErrDiffers, len(all))
 }

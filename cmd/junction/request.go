@@ -5,9 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -17,15 +17,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxFile is how large a file may be that becomes an argument.
-const maxFile = 16 << 20
-
 // do makes a request and shows its progress meanwhile.
-func do(ctx context.Context, a *app, method string, params json.RawMessage) (mcp.Result, error) {
-	bar := &terminal.Bar{Screen: a.screen, Lines: a.launch.Verbose}
+func do(ctx context.Context, a *cli.App, method string, params json.RawMessage) (mcp.Result, error) {
+	bar := &terminal.Bar{Screen: a.Screen, Lines: a.Launch.Verbose}
 	defer bar.Done()
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
-	return a.calls.Do(ctx, method, params)
+	return a.Calls.Do(ctx, method, params)
 }
 
 // An action is what a command wants of a server that it is connected to.
@@ -33,7 +30,7 @@ type action func(ctx context.Context, client *mcp.Client) error
 
 // askingServer is what a command does that asks one server: read says what of the words behind
 // SERVER, before the server is connected to.
-func askingServer(a *app, read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
+func askingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		if err := startRecording(a, cmd.Name(), "", true); err != nil {
@@ -47,10 +44,10 @@ func askingServer(a *app, read func(cmd *cobra.Command, words []string) (action,
 		if err != nil {
 			return err
 		}
-		if t.Through != "" && a.screen.Terminal() {
-			a.screen.Printf("(through %s; --own starts the server for this command)\n", t.Through)
+		if t.Through != "" && a.Screen.Terminal() {
+			a.Screen.Printf("(through %s; --own starts the server for this command)\n", t.Through)
 		}
-		within, bound, stop := a.bounded(ctx)
+		within, bound, stop := a.Bounded(ctx)
 		defer stop()
 		client, end, err := connectCaller(ctx, a, t, bound)
 		if err != nil {
@@ -62,7 +59,7 @@ func askingServer(a *app, read func(cmd *cobra.Command, words []string) (action,
 }
 
 // printRequest makes a request, and prints its result.
-func printRequest(ctx context.Context, a *app, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
+func printRequest(ctx context.Context, a *cli.App, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
 	answer, err := do(ctx, a, method, params)
 	if err != nil {
 		return err
@@ -72,21 +69,21 @@ func printRequest(ctx context.Context, a *app, method string, params json.RawMes
 
 // printAnswer prints a result: as the specification shapes it, or as text makes
 // words of it. into is what text works with.
-func printAnswer(a *app, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
+func printAnswer(a *cli.App, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
 	body, err := r.Encoded()
 	if err != nil {
 		return err
 	}
-	if err := schema.DecodeLoose(body, into); err != nil && !a.flags.json {
+	if err := schema.DecodeLoose(body, into); err != nil && !a.Flags.JSON {
 		return fmt.Errorf("%s: the server's answer cannot be read (--json prints it as it is): %w", method, err)
 	}
-	if !a.flags.json {
-		words, err := text(a.out.Width(), show.SaveTo(a.Path(a.flags.output)))
-		_, printing := fmt.Fprint(a.out, words)
+	if !a.Flags.JSON {
+		words, err := text(a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output)))
+		_, printing := fmt.Fprint(a.Out, words)
 		return cmp.Or(err, printing)
 	}
-	if a.flags.output != "" {
-		if _, err := text(a.out.Width(), show.SaveTo(a.Path(a.flags.output))); err != nil {
+	if a.Flags.Output != "" {
+		if _, err := text(a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output))); err != nil {
 			return err
 		}
 	}
@@ -94,7 +91,7 @@ func printAnswer(a *app, method string, r mcp.Result, into any, text func(width 
 	if err != nil {
 		return err
 	}
-	return a.printJSON(json.RawMessage(shaped))
+	return a.PrintJSON(json.RawMessage(shaped))
 }
 
 // shape puts the members around a result's own that the server had sent with it.
@@ -117,12 +114,4 @@ func params(member, subject string, arguments json.RawMessage) json.RawMessage {
 		w.Raw("arguments", arguments)
 	}
 	return w.Bytes()
-}
-
-func readLimited(r io.Reader, name string) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(data) > maxFile {
-		err = fmt.Errorf("%s: larger than %d MiB", name, maxFile>>20)
-	}
-	return data, err
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -46,11 +47,11 @@ func TestCallUsesServerWithTheSameSecrets(t *testing.T) {
 		}
 		return strings.Count(string(text), "start")
 	}
-	folder, err := statusFolder(placeOf(t))
+	folder, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := filepath.Join(folder, entryKeyName)
+	key := filepath.Join(folder, cli.EntryKeyName)
 	for _, step := range []struct {
 		name  string
 		do    func()
@@ -72,12 +73,12 @@ func TestCallUsesServerWithTheSameSecrets(t *testing.T) {
 	} {
 		step.do()
 		before := count()
-		runs(t, "", "call", "memory", "read_graph", "--config", config).expect(t, exitOK, "entities", "")
+		runs(t, "", "call", "memory", "read_graph", "--config", config).expect(t, cli.ExitOK, "entities", "")
 		if started := count() > before; started != step.start {
 			t.Errorf("%s: a server was started: %t", step.name, started)
 		}
 	}
-	if status := runs(t, "", "status", "--json"); strings.Contains(status.stdout, "production") || status.code != exitOK {
+	if status := runs(t, "", "status", "--json"); strings.Contains(status.stdout, "production") || status.code != cli.ExitOK {
 		t.Errorf("%+v", status)
 	}
 }
@@ -88,8 +89,8 @@ func TestKeyOfEntries(t *testing.T) {
 	if err := os.Chmod(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(folder, entryKeyName)
-	if _, err := entryKey(folder, false); !os.IsNotExist(err) {
+	path := filepath.Join(folder, cli.EntryKeyName)
+	if _, err := cli.EntryKey(folder, false); !os.IsNotExist(err) {
 		t.Errorf("where there is none: %v", err)
 	}
 	var all sync.WaitGroup
@@ -97,14 +98,14 @@ func TestKeyOfEntries(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			var err error
-			if keys[i], err = entryKey(folder, true); err != nil {
+			if keys[i], err = cli.EntryKey(folder, true); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	all.Wait()
 	for _, key := range keys {
-		if !bytes.Equal(key, keys[0]) || len(key) != entryKeySize || bytes.Count(key, []byte{0}) == entryKeySize {
+		if !bytes.Equal(key, keys[0]) || len(key) != cli.EntryKeySize || bytes.Count(key, []byte{0}) == cli.EntryKeySize {
 			t.Errorf("got %x and %x", keys[0], key)
 		}
 	}
@@ -136,7 +137,7 @@ func TestKeyOfEntries(t *testing.T) {
 		if err := change(); err != nil {
 			t.Fatal(err)
 		}
-		if key, err := entryKey(folder, true); err == nil {
+		if key, err := cli.EntryKey(folder, true); err == nil {
 			t.Errorf("%s: got %x", name, key)
 		}
 		if err := os.Chmod(folder, 0o700); err != nil {
@@ -148,13 +149,13 @@ func TestKeyOfEntries(t *testing.T) {
 // Whatever is started or called in another way has another digest, and the proof is of one process and key.
 func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 	e := definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver"}}}`)
-	made := func(change func(*config.Server)) digest {
+	made := func(change func(*config.Server)) cli.Digest {
 		s := config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}
 		change(&s)
-		return digestOf(placeOf(t), e, &s)
+		return cli.DigestOf(placeOf(t), e, &s)
 	}
-	seen := map[digest]string{made(func(*config.Server) {}): "nothing"}
-	add := func(name string, d digest) {
+	seen := map[cli.Digest]string{made(func(*config.Server) {}): "nothing"}
+	add := func(name string, d cli.Digest) {
 		if before := seen[d]; before != "" {
 			t.Errorf("with another %s it is that with another %s", name, before)
 		}
@@ -194,11 +195,11 @@ func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 		add(fmt.Sprint("variable ", i), made(func(s *config.Server) { s.Env = map[string]string{"A": value} }))
 	}
 	add("arguments", made(func(s *config.Server) { s.Args = []string{"a", "b"} }))
-	add("name", digestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
-	add("revision", digestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("name", cli.DigestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("revision", cli.DigestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
 	d := made(func(*config.Server) {})
-	proof := d.proof([]byte("key"), 1)
-	if proof == d.proof([]byte("key"), 2) || proof == d.proof([]byte("other"), 1) || proof != d.proof([]byte("key"), 1) {
+	proof := d.Proof([]byte("key"), 1)
+	if proof == d.Proof([]byte("key"), 2) || proof == d.Proof([]byte("other"), 1) || proof != d.Proof([]byte("key"), 1) {
 		t.Errorf("the proof is %s", proof)
 	}
 }
@@ -213,7 +214,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entryWith := func(command string, args ...string) entry {
+	entryWith := func(command string, args ...string) cli.Entry {
 		text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"db": map[string]any{"command": command, "args": append([]string{}, args...), "env": map[string]string{"TOKEN": "${file:secret}"}}}})
 		if err != nil {
 			t.Fatal(err)
@@ -222,10 +223,10 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		if err != nil || len(f.Servers) != 1 {
 			t.Fatal(err)
 		}
-		return entry{name: "db", definition: f.Servers[0]}
+		return cli.Entry{Name: "db", Definition: f.Servers[0]}
 	}
-	a := &app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)}
-	reach := func(e entry) { // or find that it cannot be
+	a := &cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)}
+	reach := func(e cli.Entry) { // or find that it cannot be
 		t.Helper()
 		g := gateway.New(gateway.Options{})
 		t.Cleanup(func() { _ = g.Close() })
@@ -239,20 +240,20 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	write("first")
 	missing := entryWith("/no/such/program")
 	upstreamOf(t.Context(), a, missing, nil, "", nil)
-	expected, _ := a.digests.of("db")
+	expected, _ := a.Digests.Of("db")
 	write("second")
 	reach(missing)
-	if d, ok := a.digests.of("db"); ok && d != expected {
+	if d, ok := a.Digests.Of("db"); ok && d != expected {
 		t.Error("the digest is that of a server that could not be started")
 	}
 	works := self(t, "serve", "time")
 	reach(entryWith(works[0], works[1:]...))
-	reached, ok := a.digests.of("db")
+	reached, ok := a.Digests.Of("db")
 	if !ok || reached == expected {
 		t.Errorf("after it was reached there is one: %t", ok)
 	}
 	upstreamOf(t.Context(), a, missing, nil, "", nil)
-	if _, ok := a.digests.of("db"); ok {
+	if _, ok := a.Digests.Of("db"); ok {
 		t.Error("the entry that takes its place has a digest while the server may run still")
 	}
 }
@@ -264,8 +265,8 @@ func TestDigestHasTheFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := func(kind config.Kind, dir string) digest {
-		return digestOf(placeOf(t), e, &config.Server{Kind: kind, Dir: dir})
+	in := func(kind config.Kind, dir string) cli.Digest {
+		return cli.DigestOf(placeOf(t), e, &config.Server{Kind: kind, Dir: dir})
 	}
 	if in(config.Stdio, "") != in(config.Stdio, here) || in(config.Stdio, "") == in(config.Stdio, t.TempDir()) {
 		t.Error("the digest of a program without cwd is not that of one in this folder")

@@ -3,10 +3,11 @@ package main
 import (
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 )
 
-func definedEntry(t *testing.T, text string) entry {
+func definedEntry(t *testing.T, text string) cli.Entry {
 	t.Helper()
 	f, err := config.Parse("/home/me/junction.json", []byte(text), config.Options{})
 	if err != nil {
@@ -14,18 +15,18 @@ func definedEntry(t *testing.T, text string) entry {
 	}
 	for i := range f.Servers {
 		d := f.Servers[i]
-		return entry{name: d.Name, definition: d}
+		return cli.Entry{Name: d.Name, Definition: d}
 	}
 	t.Fatal("no server")
-	return entry{}
+	return cli.Entry{}
 }
 
 // Where nothing is proved, what variables stand for may be another thing there.
 func TestServerWithVariablesIsNotSharedUnproved(t *testing.T) {
 	for args, want := range map[string]bool{`"--token","${TOKEN}"`: false, `"${TOKEN:-x}"`: false, `"${input:token}"`: false, `"plain"`: true} {
 		e := definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","args":[`+args+`]}}}`)
-		set := runningSet{{&instance{Shares: true}, serverStatus{Name: "db", Source: e.source(), Origin: e.run(), State: "connected"}}}
-		if r := set.of(e); r == nil || r.isShared(e) != want {
+		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: e.Source(), Origin: e.Run(), State: "connected"}}}
+		if r := set.Of(e); r == nil || r.IsShared(e) != want {
 			t.Errorf("%s: it is there: %t, and shared: %t", args, r != nil, !want)
 		}
 	}
@@ -39,12 +40,12 @@ func TestServerDefinedInAnotherWayIsNotShared(t *testing.T) {
 		{`{"mcpServers":{"db":{"command":"dbserver","args":["--token","production"]}}}`, `{"mcpServers":{"db":{"command":"dbserver","args":["--token","test"]}}}`},
 	} {
 		runs, now := definedEntry(t, pair[0]), definedEntry(t, pair[1])
-		set := runningSet{{&instance{Shares: true}, serverStatus{Name: "db", Source: runs.source(), Origin: runs.run(), State: "connected"}}}
-		if runs.definition.Hash() == now.definition.Hash() {
+		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: runs.Source(), Origin: runs.Run(), State: "connected"}}}
+		if runs.Definition.Hash() == now.Definition.Hash() {
 			t.Fatal("the hashes are the same")
 		}
-		if r := set.of(now); r != nil && r.isShared(now) {
-			t.Errorf("defined as %s; the one that runs as %s is used (both are shown as %q)", pair[1], pair[0], now.run())
+		if r := set.Of(now); r != nil && r.IsShared(now) {
+			t.Errorf("defined as %s; the one that runs as %s is used (both are shown as %q)", pair[1], pair[0], now.Run())
 		}
 	}
 }

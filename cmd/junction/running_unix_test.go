@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -33,13 +34,13 @@ func TestServerThatIsGoneIsNotShownAsGood(t *testing.T) {
 	}
 	r := serving(t, "up", "--config", config)
 	const rest = "not started: 25 tools, 3 resources, 1 template, 4 prompts, as of less than a minute ago"
-	runs(t, "", "status").expect(t, exitOK, rest+"\n1 server: 1 not started · 25 tools\n", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, rest+"\n1 server: 1 not started · 25 tools\n", "")
 	waitFor(t, "the table of up", func() bool { return strings.Contains(r.stderr.String(), rest) })
-	runs(t, "", "list", "--config", config).expect(t, exitOK, "every  (defined in "+config+", 25 tools, not started, as of less than a minute ago)\n", "")
-	if got := runs(t, "", "call", r.url, "every__echo", "message=hi"); got.code == exitOK {
+	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, not started, as of less than a minute ago)\n", "")
+	if got := runs(t, "", "call", r.url, "every__echo", "message=hi"); got.code == cli.ExitOK {
 		t.Fatalf("%+v", got)
 	}
-	runs(t, "", "status").expect(t, exitOK, "1 server: 1 failed · 0 tools\n", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "1 server: 1 failed · 0 tools\n", "")
 	if s := shownStatus(t)[0].Servers[0]; !s.Failing || s.Tools != 0 || !s.Read.IsZero() {
 		t.Errorf("%+v", s)
 	}
@@ -56,25 +57,25 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	config := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}})
 	learn(t, config, 1)
 	r := serving(t, "up", "--config", config)
-	runs(t, "", "call", r.url, "every__echo", "message=hi").expect(t, exitOK, "hi\n", "")
+	runs(t, "", "call", r.url, "every__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
 	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
-	runs(t, "", "list", "--config", config).expect(t, exitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
-	runs(t, "", "doctor", "--config", config).expect(t, exitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
+	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
+	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
 	sick := &patient{}
 	sick.broken("start", "the port is taken", "look at its log")
-	sick.runsIn(runningServers(t.Context(), placeOf(t)).of(shownEntry(t, config)))
+	sick.runsIn(runningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
 	other := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": append(argv[1:], "--")}})
-	runs(t, "", "list", "--config", other).expect(t, exitOK, "every  (defined in "+other+", 25 tools)\n", "")
+	runs(t, "", "list", "--config", other).expect(t, cli.ExitOK, "every  (defined in "+other+", 25 tools)\n", "")
 }
 
 // shownEntry is the one server of a configuration.
-func shownEntry(t *testing.T, config string) entry {
+func shownEntry(t *testing.T, config string) cli.Entry {
 	t.Helper()
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
-	a.flags.config = []string{config}
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a.Flags.Config = []string{config}
 	_, entries, err := configuredServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
@@ -86,21 +87,21 @@ func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
 	alone(t)
 	r := serving(t, "up")
 	address := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), launch.EndpointPath)
-	runs(t, "", "up", "--http", address).expect(t, exitConnection, "", fmt.Sprintf("this address is in use by the junction up of process %d, in ", os.Getpid()))
-	dir, err := statusFolder(placeOf(t))
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", fmt.Sprintf("this address is in use by the junction up of process %d, in ", os.Getpid()))
+	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, fmt.Sprint(os.Getpid(), controlEnd))); err != nil { // as that of another home folder is not there
+	if err := os.Remove(filepath.Join(dir, fmt.Sprint(os.Getpid(), cli.ControlEnd))); err != nil { // as that of another home folder is not there
 		t.Fatal(err)
 	}
-	runs(t, "", "up", "--http", address).expect(t, exitConnection, "", "this address is in use by another junction at "+r.url+", which junction status does not list")
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use by another junction at "+r.url+", which junction status does not list")
 	other := httptest.NewServer(streamable.Handler(mcp.NewServer("other", "1")))
 	defer other.Close()
 	address = strings.TrimPrefix(other.URL, "http://")
-	runs(t, "", "up", "--http", address).expect(t, exitConnection, "", "this address is in use by another server of the Model Context Protocol, at "+other.URL+launch.EndpointPath)
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use by another server of the Model Context Protocol, at "+other.URL+launch.EndpointPath)
 	mute := httptest.NewServer(http.NotFoundHandler())
 	defer mute.Close()
 	address = strings.TrimPrefix(mute.URL, "http://")
-	runs(t, "", "up", "--http", address).expect(t, exitConnection, "", "this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free")
+	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free")
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -19,13 +20,13 @@ writes into a home folder and a temporary folder that end with it; it reaches no
 no variable that holds a secret. Its profile says what it may do in addition. What it is refused
 is named in the log of junction, with the command that allows it.`
 
-func sandboxCommand(a *app) *cobra.Command {
-	return group("sandbox", "Show, learn and change what servers' programs may do on this machine",
+func sandboxCommand(a *cli.App) *cobra.Command {
+	return cli.Group("sandbox", "Show, learn and change what servers' programs may do on this machine",
 		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
 		sandboxShowCommand(a), sandboxLearnCommand(a), sandboxChangeCommand(a, true), sandboxChangeCommand(a, false))
 }
 
-func sandboxShowCommand(a *app) *cobra.Command {
+func sandboxShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show [SERVER]",
 		Short:             "Show what servers' programs may do",
@@ -40,7 +41,7 @@ func sandboxShowCommand(a *app) *cobra.Command {
 				return err
 			}
 			if k.profile == nil {
-				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, plaintext.ShellWord(k.entry.name))
+				a.Out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.Name, plaintext.ShellWord(k.entry.Name))
 				return nil
 			}
 			showProfile(a, k, sandbox.Available())
@@ -52,55 +53,55 @@ func sandboxShowCommand(a *app) *cobra.Command {
 }
 
 // showProfile shows what a program may do, and what of that does not hold on a system that is like this.
-func showProfile(a *app, k *keptProfile, state sandbox.State) {
+func showProfile(a *cli.App, k *keptProfile, state sandbox.State) {
 	weaker := (k.weaker || k.locked != nil) && k.profile.By == "" // a lock is for systems of which some cannot confine: see confine
 	if weaker && len(state.Confined) == 0 {
-		a.out.Printf("%s is not confined on this system, although %s says:\n", k.entry.name, k.where(a.Place))
+		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.entry.Name, k.where(a.Place))
 	} else {
-		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where(a.Place))
+		a.Out.Printf("%s is confined, by %s:\n", k.entry.Name, k.where(a.Place))
 	}
 	lines := launch.ProfileLines(*k.profile)
-	if k.entry.definition.Cwd != "" {
-		lines = append([]string{"read   " + plaintext.Line(k.entry.definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
+	if k.entry.Definition.Cwd != "" {
+		lines = append([]string{"read   " + plaintext.Line(k.entry.Definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
 	}
 	if len(lines) == 0 {
 		lines = []string{"nothing beyond the system's programs and its own package, and no host"}
 	}
 	for _, line := range lines {
-		a.out.Printf("  %s\n", line)
+		a.Out.Printf("  %s\n", line)
 	}
 	if missing := state.Missing(*k.profile); weaker && len(missing) > 0 {
-		a.out.Printf("It starts all the same where this system cannot confine all of that. Missing here:\n")
+		a.Out.Printf("It starts all the same where this system cannot confine all of that. Missing here:\n")
 		for _, line := range missing {
-			a.out.Printf("  %s\n", plaintext.Line(line, maxReason))
+			a.Out.Printf("  %s\n", plaintext.Line(line, cli.MaxReason))
 		}
 	}
 }
 
 // showProfiles shows of each server that is started by a command whether it is confined, and what it may do.
-func showProfiles(a *app) error {
+func showProfiles(a *cli.App) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
+		if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 			continue
 		}
 		k, err := profileKept(a, set, e)
 		if err != nil {
-			a.out.Printf("%s: %v\n", e.name, err)
+			a.Out.Printf("%s: %v\n", e.Name, err)
 			continue
 		}
-		a.out.Printf("%s %s\n", e.name, a.launch.Confinement(k.profile, nil))
+		a.Out.Printf("%s %s\n", e.Name, a.Launch.Confinement(k.profile, nil))
 	}
 	return nil
 }
 
 // oneKept is the profile of the one server that the command line names.
-func oneKept(a *app, args []string) (*keptProfile, error) {
+func oneKept(a *cli.App, args []string) (*keptProfile, error) {
 	if len(args) != 1 {
-		return nil, usagef("expected the name of one SERVER, got %d words", len(args))
+		return nil, cli.Usagef("expected the name of one SERVER, got %d words", len(args))
 	}
 	set, e, err := serverNamed(a, args[0])
 	if err != nil {
@@ -134,7 +135,7 @@ type profileChange struct {
 	processes               int
 }
 
-func sandboxChangeCommand(a *app, allows bool) *cobra.Command {
+func sandboxChangeCommand(a *cli.App, allows bool) *cobra.Command {
 	var c profileChange
 	cmd := &cobra.Command{
 		Use:   "allow SERVER",
@@ -164,7 +165,7 @@ from the server's next start on.
 	return cmd
 }
 
-func changeProfile(ctx context.Context, a *app, args []string, c profileChange, allows bool) error {
+func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChange, allows bool) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
@@ -175,7 +176,7 @@ func changeProfile(ctx context.Context, a *app, args []string, c profileChange, 
 		return err
 	}
 	if k.profile == nil {
-		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, plaintext.ShellWord(k.entry.name))
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.Name, plaintext.ShellWord(k.entry.Name))
 	}
 	now, err := c.of(a.Place, k, allows)
 	if err != nil {
@@ -184,13 +185,13 @@ func changeProfile(ctx context.Context, a *app, args []string, c profileChange, 
 	if err := k.write(ctx, a, now); err != nil {
 		return err
 	}
-	a.out.Printf("%s:\n", k.where(a.Place))
+	a.Out.Printf("%s:\n", k.where(a.Place))
 	for _, line := range changedLines(*k.profile, now) {
-		a.out.Printf("%s\n", line)
+		a.Out.Printf("%s\n", line)
 	}
 	if allows {
 		for _, line := range c.remarks(a.Place) {
-			a.out.Printf("%s\n", plaintext.Line(line, maxReason))
+			a.Out.Printf("%s\n", plaintext.Line(line, cli.MaxReason))
 		}
 	}
 	return nil
@@ -239,11 +240,11 @@ func (c profileChange) of(p place.Place, k *keptProfile, allows bool) (sandbox.P
 			}
 			switch at := slices.Index(*list.in, value); {
 			case value == "":
-				return now, usagef("%s: expected a value", list.flag)
+				return now, cli.Usagef("%s: expected a value", list.flag)
 			case allows && at < 0:
 				*list.in = append(*list.in, value)
 			case !allows && at < 0:
-				return now, usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, plaintext.ShellWord(k.entry.name))
+				return now, cli.Usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.Name, value, plaintext.ShellWord(k.entry.Name))
 			case !allows:
 				*list.in = slices.Delete(*list.in, at, at+1)
 			}
@@ -252,17 +253,17 @@ func (c profileChange) of(p place.Place, k *keptProfile, allows bool) (sandbox.P
 	if c.memory != "" {
 		size, ok := settings.Size(c.memory)
 		if !ok {
-			return now, usagef("--memory: expected a size such as 2GB, got %q", c.memory)
+			return now, cli.Usagef("--memory: expected a size such as 2GB, got %q", c.memory)
 		}
 		now.Memory = size
 	}
 	if c.processes < 0 {
-		return now, usagef("--processes: expected a positive number")
+		return now, cli.Usagef("--processes: expected a positive number")
 	} else if c.processes > 0 {
 		now.Processes = c.processes
 	}
 	if len(c.read)+len(c.write)+len(c.hosts)+len(c.env)+c.processes == 0 && c.memory == "" {
-		return now, usagef("expected what to change: --read, --write, --host or --env")
+		return now, cli.Usagef("expected what to change: --read, --write, --host or --env")
 	}
 	return now, nil
 }

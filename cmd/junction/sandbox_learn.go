@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
@@ -37,7 +38,7 @@ type learnFlags struct {
 	yes    bool
 }
 
-func sandboxLearnCommand(a *app) *cobra.Command {
+func sandboxLearnCommand(a *cli.App) *cobra.Command {
 	var l learnFlags
 	cmd := &cobra.Command{
 		Use:   "learn SERVER",
@@ -53,7 +54,7 @@ and --http lets clients use it until you press Enter.
 What the profile has already stays in it; --forget takes out what is not used. Names of
 variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 
-` + exitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", asksOnly, "no such server, or it cannot be started or watched"),
+` + cli.ExitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", cli.AsksOnly, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: suggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return learnProfile(cmd.Context(), a, args, l) },
 	}
@@ -66,13 +67,13 @@ variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 	return cmd
 }
 
-func learnProfile(ctx context.Context, a *app, args []string, l learnFlags) error {
+func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) error {
 	calls, err := readCalls(l.calls)
 	if err != nil {
 		return err
 	}
-	if a.person == nil && (l.http != "" || !l.yes) {
-		return usagef("nobody can be asked here; --yes writes the profile without a question")
+	if a.Person == nil && (l.http != "" || !l.yes) {
+		return cli.Usagef("nobody can be asked here; --yes writes the profile without a question")
 	}
 	k, err := oneKept(a, args)
 	if err != nil {
@@ -98,7 +99,7 @@ func learnProfile(ctx context.Context, a *app, args []string, l learnFlags) erro
 	remedies := showProposal(a, k, was, now, proposal, record)
 	if k.profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
 		if len(used.failed) == 0 {
-			a.out.Printf("No changes needed.\n")
+			a.Out.Printf("No changes needed.\n")
 		}
 		return reportCalls(a, used.failed, remedies)
 	}
@@ -110,7 +111,7 @@ func learnProfile(ctx context.Context, a *app, args []string, l learnFlags) erro
 	case err != nil:
 		return err
 	case l.yes && !starts: // nobody sees that, and decides
-		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
+		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.Name)
 	}
 	if !l.yes {
 		agreed, err := confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
@@ -118,48 +119,48 @@ func learnProfile(ctx context.Context, a *app, args []string, l learnFlags) erro
 			return err
 		}
 		if !agreed {
-			a.out.Printf("Nothing was written.\n")
+			a.Out.Printf("Nothing was written.\n")
 			return reportCalls(a, failed, remedies)
 		}
 	}
 	if err := writeLearned(ctx, a, args, k, now); err != nil {
 		return err
 	}
-	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.entry.name)
+	a.Out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.entry.Name)
 	return reportCalls(a, failed, remedies)
 }
 
 // reportCalls says which calls that the person wanted failed, if any did, and which commands allow what was refused and is not
 // proposed: a script sees no more of them than the exit code.
-func reportCalls(a *app, failed, remedies []string) error {
+func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	a.screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", someNames(failed))
+	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", cli.SomeNames(failed))
 	switch len(remedies) {
 	case 0:
 	case 1:
-		a.screen.Printf("junction: it used what is not proposed; to allow that: %s\n", remedies[0])
+		a.Screen.Printf("junction: it used what is not proposed; to allow that: %s\n", remedies[0])
 	default:
-		a.screen.Printf("junction: it used what is not proposed; each line above that says so has the command that allows it\n")
+		a.Screen.Printf("junction: it used what is not proposed; each line above that says so has the command that allows it\n")
 	}
-	return errToolFailed
+	return cli.ErrToolFailed
 }
 
 // writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
-func writeLearned(ctx context.Context, a *app, args []string, shown *keptProfile, now sandbox.Profile) error {
+func writeLearned(ctx context.Context, a *cli.App, args []string, shown *keptProfile, now sandbox.Profile) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	a.launch.Locks.Forget(shown.entry.definition.Source)
+	a.Launch.Locks.Forget(shown.entry.Definition.Source)
 	k, err := oneKept(a, args)
 	if err != nil {
 		return err
 	}
 	if !reflect.DeepEqual(k.profile, shown.profile) || k.file != shown.file {
-		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.entry.name)
+		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.entry.Name)
 	}
 	return k.write(ctx, a, now)
 }
@@ -185,20 +186,20 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 }
 
 // showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
-func showProposal(a *app, k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
-	a.out.Printf("%s needs:\n", k.entry.name)
+func showProposal(a *cli.App, k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
+	a.Out.Printf("%s needs:\n", k.entry.Name)
 	lines := changedLines(was, now)
 	for _, line := range lines {
-		a.out.Printf("%s\n", line)
+		a.Out.Printf("%s\n", line)
 	}
 	if len(lines) == 0 {
-		a.out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
+		a.Out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
 	}
 	for _, o := range p.Omitted {
 		if o.Host != "" {
 			if !launch.Covers(now.Hosts, o.Host) {
-				remedies = append(remedies, launch.AllowCommand(k.entry.name, []string{"--host", o.Host}))
-				a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, remedies[len(remedies)-1])
+				remedies = append(remedies, launch.AllowCommand(k.entry.Name, []string{"--host", o.Host}))
+				a.Out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, remedies[len(remedies)-1])
 			}
 			continue
 		}
@@ -210,13 +211,13 @@ func showProposal(a *app, k *keptProfile, was, now sandbox.Profile, p sandbox.Pr
 			flag = "--write"
 		}
 		if !o.Missing {
-			remedies = append(remedies, launch.AllowCommand(k.entry.name, []string{flag, o.Path}))
+			remedies = append(remedies, launch.AllowCommand(k.entry.Name, []string{flag, o.Path}))
 			remedy = " If it needs that: " + remedies[len(remedies)-1]
 		}
-		a.out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
+		a.Out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
 	}
 	if !r.Complete() {
-		a.out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
+		a.Out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
 	}
 	return remedies
 }
@@ -228,18 +229,18 @@ type confinedUse struct {
 }
 
 // useConfined starts the program in a sandbox and uses it.
-func useConfined(ctx context.Context, a *app, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
+func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.entry
-	plain.sandbox = nil
+	plain.Sandbox = nil
 	t, err := resolve(ctx, a, plain)
 	if err != nil {
 		return used, err
 	}
 	c, is := t.Transport.(*command.Command)
 	if !is {
-		return used, fmt.Errorf("server %q is not started by a command", k.entry.name)
+		return used, fmt.Errorf("server %q is not started by a command", k.entry.Name)
 	}
-	o.Package, o.Folder = a.launch.InstalledFolders(t.Locked), k.entry.definition.Cwd != ""
+	o.Package, o.Folder = a.Launch.InstalledFolders(t.Locked), k.entry.Definition.Cwd != ""
 	learned := sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.Server.Env))), Dir: c.Dir}
 	for _, call := range calls {
 		learned.Named = launch.AppendTexts(learned.Named, call.Arguments)
@@ -248,8 +249,8 @@ func useConfined(ctx context.Context, a *app, k *keptProfile, p sandbox.Profile,
 		learned.Named = append(learned.Named, c.Dir)
 	}
 	o.Learned, used.learned = learned, learned
-	if err := a.launch.ConfineTo(c, k.entry.name, p, o, true); err != nil {
-		return used, fmt.Errorf("server %q: %w", k.entry.name, err)
+	if err := a.Launch.ConfineTo(c, k.entry.Name, p, o, true); err != nil {
+		return used, fmt.Errorf("server %q: %w", k.entry.Name, err)
 	}
 	client, err := connect(ctx, a, t)
 	if err != nil {
@@ -265,8 +266,8 @@ func useConfined(ctx context.Context, a *app, k *keptProfile, p sandbox.Profile,
 	serving, stop := context.WithCancel(ctx)
 	var served sync.WaitGroup
 	var fault error
-	served.Go(func() { fault = orderly(serving, serve(serving, a, front{http: http, auth: authNone}, client)) })
-	_, err = a.person.Line(ctx, "Use it, then press Enter > ")
+	served.Go(func() { fault = cli.Orderly(serving, serve(serving, a, front{http: http, auth: authNone}, client)) })
+	_, err = a.Person.Line(ctx, "Use it, then press Enter > ")
 	stop()
 	served.Wait()
 	return used, errors.Join(err, fault)
@@ -274,12 +275,12 @@ func useConfined(ctx context.Context, a *app, k *keptProfile, p sandbox.Profile,
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted. It
 // returns the tools of those of them that failed.
-func exercise(ctx context.Context, a *app, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
+func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
 	var all []lint.Call
 	var left []string
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, &cli.ConnectError{Cause: err}
 		}
 		switch {
 		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
@@ -299,7 +300,7 @@ func exercise(ctx context.Context, a *app, client *mcp.Client, calls []lint.Call
 			return nil, err
 		}
 		if isSaid || !ok {
-			a.screen.Printf("%s\n", said)
+			a.Screen.Printf("%s\n", said)
 		}
 		if !ok && i >= len(all) {
 			failed = append(failed, call.Tool)
@@ -310,7 +311,7 @@ func exercise(ctx context.Context, a *app, client *mcp.Client, calls []lint.Call
 		if len(all)+len(calls) == 0 {
 			not = "No tool was called, as none says that it only reads and needs no arguments"
 		}
-		a.screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, someNames(left))
+		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, cli.SomeNames(left))
 	}
 	return failed, nil
 }
@@ -339,31 +340,31 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,
 // and failed are the tools of the calls that failed.
-func tryProfile(ctx context.Context, a *app, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
-	a.screen.Printf("Trying it with this profile:\n")
+func tryProfile(ctx context.Context, a *cli.App, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
+	a.Screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
 	o := sandbox.Options{Weaker: k.weaker, Refused: func(r sandbox.Refusal) {
 		mu.Lock()
 		defer mu.Unlock()
-		refused = append(refused, launch.RefusalLine(k.entry.name, r))
+		refused = append(refused, launch.RefusalLine(k.entry.Name, r))
 	}}
 	used, err := useConfined(ctx, a, k, now, o, calls, "")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, line := range refused {
-		a.out.Printf("With this profile: %s\n", line)
+		a.Out.Printf("With this profile: %s\n", line)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.out.Printf("With this profile it does not start: %s\n", why.Of(err, k.entry.name))
+		a.Out.Printf("With this profile it does not start: %s\n", why.Of(err, k.entry.Name))
 		return false, nil, nil
 	}
 	switch {
 	case err != nil || len(refused) > 0:
 	case len(used.failed) > 0:
-		a.out.Printf("With this profile it starts, and is refused nothing.\n")
+		a.Out.Printf("With this profile it starts, and is refused nothing.\n")
 	default:
-		a.out.Printf("With this profile it starts, does the same, and is refused nothing.\n")
+		a.Out.Printf("With this profile it starts, does the same, and is refused nothing.\n")
 	}
 	return err == nil, used.failed, err
 }

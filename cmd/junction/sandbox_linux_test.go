@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/sandbox"
@@ -28,19 +29,19 @@ func notes(t *testing.T, settings string) {
 
 func TestTheSandboxOfAServerIsShown(t *testing.T) {
 	notes(t, "")
-	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, exitOK, "notes is not confined: its program may do what you may. junction sandbox learn notes proposes a profile.\n", "")
-	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, exitConnection, "", `server "far" is not started by a command: there is no program that could be confined here`)
-	runs(t, "", "sandbox", "show", "nots", "--config", "mcp.json").expect(t, exitConnection, "", `did you mean "notes"?`)
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined: its program may do what you may. junction sandbox learn notes proposes a profile.\n", "")
+	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `server "far" is not started by a command: there is no program that could be confined here`)
+	runs(t, "", "sandbox", "show", "nots", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `did you mean "notes"?`)
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"], "hosts": ["api.example.com"], "env": ["TOKEN"], "memory": "2GB", "processes": 9, "cpu": 0.5, "files": 64}}}}`)
 	got := runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json")
 	want := "notes is confined, by junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n  host   api.example.com\n  env    TOKEN\n  processes  9\n  memory  2000MB\n  files  64\n  cpu  0.5\n"
-	if got.stdout != want || got.code != exitOK {
+	if got.stdout != want || got.code != cli.ExitOK {
 		t.Errorf("got %q, want %q", got.stdout, want)
 	}
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").
-		expect(t, exitOK, "notes is confined, but for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
+		expect(t, cli.ExitOK, "notes is confined, but for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
 	notes(t, "")
-	runs(t, "", "sandbox", "show", "--config", "mcp.json").expect(t, exitOK, "notes is not confined\n", "")
+	runs(t, "", "sandbox", "show", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined\n", "")
 }
 
 func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
@@ -48,7 +49,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	notes(t, settings)
 	home, _ := placeOf(t).Getwd()
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work", "--read", filepath.Join(home, "notes"), "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN", "--memory", "2GB").
-		expect(t, exitOK, "junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n+ read   ~/work\n+ write  /srv/x\n+ host   api.example.com\n+ env    TOKEN\n+ memory  2000MB\n", "")
+		expect(t, cli.ExitOK, "junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n+ read   ~/work\n+ write  /srv/x\n+ host   api.example.com\n+ env    TOKEN\n+ memory  2000MB\n", "")
 	changed := func(want string) {
 		t.Helper()
 		text, err := os.ReadFile(in(t, "mcp.json"))
@@ -58,7 +59,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	}
 	changed("        \"read\": [\"~/notes\", \"~/work\"], // why\n        \"env\": [\"TOKEN\"],\n        \"hosts\": [\"api.example.com\"],\n        \"memory\": \"2000MB\",\n        \"write\": [\"/srv/x\"]\n")
 	runs(t, "", "sandbox", "deny", "notes", "--config", "mcp.json", "--read", "~/work", "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN").
-		expect(t, exitOK, "- read   ~/work\n- write  /srv/x\n- host   api.example.com\n- env    TOKEN\n  read   ~/notes\n", "")
+		expect(t, cli.ExitOK, "- read   ~/work\n- write  /srv/x\n- host   api.example.com\n- env    TOKEN\n  read   ~/notes\n", "")
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\"\n")
 	for _, c := range []struct{ args, want string }{
 		{"deny notes --read ~/work", `--read: the profile of notes has no "~/work"; junction sandbox show notes lists what it has`},
@@ -66,14 +67,14 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		{"allow notes --memory much", `--memory: expected a size such as 2GB, got "much"`},
 		{"allow", "expected the name of one SERVER, got 0 words"},
 	} {
-		runs(t, "", append(append([]string{"sandbox"}, strings.Fields(c.args)...), "--config", "mcp.json")...).expect(t, exitUsage, "", c.want)
+		runs(t, "", append(append([]string{"sandbox"}, strings.Fields(c.args)...), "--config", "mcp.json")...).expect(t, cli.ExitUsage, "", c.want)
 	}
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, exitConnection, "", `"*.com": expected at least two labels behind the *`)
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, cli.ExitConnection, "", `"*.com": expected at least two labels behind the *`)
 	// A link to a file that is kept elsewhere, as with others' settings, stays one.
 	if err := errors.Join(os.Rename(in(t, "mcp.json"), in(t, "kept.json")), os.Symlink("kept.json", "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, exitOK, "+ host   api.example.com\n", "")
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host   api.example.com\n", "")
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\",\n        \"hosts\": [\"api.example.com\"]\n")
 	if target, err := os.Readlink(in(t, "mcp.json")); target != "kept.json" {
 		t.Errorf("the link leads to %q, %v", target, err)
@@ -82,19 +83,19 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes(t, "")
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, exitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, cli.ExitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
 }
 
 func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	s := newPackageSet(t)
-	s.runs(t, "yes\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, `Added "echo"`, "")
+	s.runs(t, "yes\n", "add", "npm:@x/echo@2.0.0").expect(t, cli.ExitOK, `Added "echo"`, "")
 	var all sync.WaitGroup
 	for i := range 6 {
 		host := fmt.Sprintf("h%d.example.com", i)
 		all.Go(func() {
-			runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", host).expect(t, exitOK, "+ host   "+host, "")
-			s.runs(t, "", "sandbox", "allow", "echo", "--host", host).expect(t, exitOK, "+ host   "+host, "")
+			runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", host).expect(t, cli.ExitOK, "+ host   "+host, "")
+			s.runs(t, "", "sandbox", "allow", "echo", "--host", host).expect(t, cli.ExitOK, "+ host   "+host, "")
 		})
 	}
 	all.Wait()
@@ -108,31 +109,31 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))})
-	a.flags.config = []string{"mcp.json"}
+	a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))})
+	a.Flags.Config = []string{"mcp.json"}
 	shown, err := oneKept(a, []string{"notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, exitOK, "+ host   a.example", "")
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, cli.ExitOK, "+ host   a.example", "")
 	err = writeLearned(t.Context(), a, []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
 	if err == nil || !strings.Contains(err.Error(), "somebody changed its profile meanwhile, so nothing was written; learn again") {
 		t.Errorf("%v", err)
 	}
-	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, exitOK, "a.example", "")
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "a.example", "")
 }
 
 func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	notes(t, "")
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file={"path": "a.md"}`}
-	runs(t, "", args...).expect(t, exitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
-	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
+	runs(t, "", args...).expect(t, cli.ExitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
+	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
 	text, err := os.ReadFile(in(t, "junction.json"))
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: got %s", err, text)
 	}
-	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "No changes needed.\n", "")
-	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitOK, "No changes needed.\n", "")
+	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, cli.ExitOK, "hello", "")
 }
 
 // A script sees only the exit code, and the profile that is written may lack what the call needs.
@@ -146,10 +147,10 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 			args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--yes", "--call", c.call}
 			tool, _, _ := strings.Cut(c.call, "=")
 			got := runs(t, "", args...)
-			got.expect(t, exitToolFailed, "With this profile it starts, and is refused nothing.\nWritten to junction.servers.notes.sandbox", c.said)
-			got.expect(t, exitToolFailed, "notes needs:", "junction: these calls failed, so what they use may be missing: "+tool+"\n")
+			got.expect(t, cli.ExitToolFailed, "With this profile it starts, and is refused nothing.\nWritten to junction.servers.notes.sandbox", c.said)
+			got.expect(t, cli.ExitToolFailed, "notes needs:", "junction: these calls failed, so what they use may be missing: "+tool+"\n")
 			again := runs(t, "", args...)
-			again.expect(t, exitToolFailed, "notes needs:", "these calls failed")
+			again.expect(t, cli.ExitToolFailed, "notes needs:", "these calls failed")
 			if strings.Contains(again.stdout, "right as it is") {
 				t.Errorf("though a call failed: %s", again.stdout)
 			}
@@ -160,7 +161,7 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
 	inProcess(t)
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
-	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, exitOK, "web needs:",
+	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK, "web needs:",
 		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
 }
 
@@ -190,17 +191,17 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 		{"memory", ada, "memory needs:\n+ write  " + elsewhere + "\n" + nothing},
 		{"loose", ada, "loose needs:\n  nothing beyond the system's programs and its own package, and no host\n" + missing + nothing},
 	} {
-		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, exitOK, c.want, "Called "+strings.SplitN(c.call, "=", 2)[0]+".\n")
+		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, cli.ExitOK, c.want, "Called "+strings.SplitN(c.call, "=", 2)[0]+".\n")
 	}
 	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Count(string(text), "sandbox") != 4 {
 		t.Errorf("%v: got %s", err, text)
 	}
-	runs(t, "", "call", "files", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
-	runs(t, "", "call", "memory", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
+	runs(t, "", "call", "files", "read-file", "path=a.md", "--config", "mcp.json").expect(t, cli.ExitOK, "hello", "")
+	runs(t, "", "call", "memory", "read_graph", "--config", "mcp.json").expect(t, cli.ExitOK, "Ada", "")
 	// What is there can be allowed.
 	write(t, map[string]string{loose: ""})
-	runs(t, "", "sandbox", "learn", "loose", "--config", "mcp.json", "--yes", "--call", ada).expect(t, exitOK, "+ write  "+loose+"\n"+nothing, "")
-	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
+	runs(t, "", "sandbox", "learn", "loose", "--config", "mcp.json", "--yes", "--call", ada).expect(t, cli.ExitOK, "+ write  "+loose+"\n"+nothing, "")
+	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, cli.ExitOK, "Ada", "")
 }
 
 // A server chooses whom it asks for, and --yes writes what is proposed.
@@ -212,7 +213,7 @@ func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
-	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, exitOK,
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK,
 		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction sandbox allow memory --host 169.254.169.254\n", "")
 	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Contains(string(text), "169.254") {
 		t.Errorf("%v: got %s", err, text)
@@ -227,10 +228,10 @@ func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T
 		t.Fatal(err)
 	}
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
-	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--call", "nosuch").expect(t, exitToolFailed, "memory needs:",
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
 		"junction: these calls failed, so what they use may be missing: nosuch\njunction: it used what is not proposed; each line above that says so has the command that allows it\n")
 	write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
-	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, exitToolFailed, "memory needs:",
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
 		"junction: it used what is not proposed; to allow that: junction sandbox allow memory --host 169.254.169.254\n")
 }
 
@@ -243,7 +244,7 @@ func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T)
 	command := `test ! -e notes/ran && echo > notes/ran && exec ./server serve filesystem --root ./notes` // it starts once
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"notes": {"command": "sh", "args": ["-c", ` + quoteJSON(command) + `], "env": {"` + asProgram + `": "1"}}}}`})
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json"}
-	runs(t, "", append(args, "--yes")...).expect(t, exitConnection, "With this profile it does not start", `server "notes" does not start with this profile, so nothing was written; without --yes you are asked`)
+	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitConnection, "With this profile it does not start", `server "notes" does not start with this profile, so nothing was written; without --yes you are asked`)
 	if text, err := os.ReadFile(in(t, "junction.json")); err == nil {
 		t.Errorf("written is %s", text)
 	}
@@ -252,10 +253,10 @@ func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T)
 func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
 	home, _ := placeOf(t).Getwd()
-	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, exitConnection, "",
+	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, cli.ExitConnection, "",
 		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, exitOK, "+ read   ~/notes\n", "")
-	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, cli.ExitOK, "+ read   ~/notes\n", "")
+	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, cli.ExitOK, "hello", "")
 }
 
 func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
@@ -265,8 +266,8 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 		"junction.lock": `{"version": 1, "servers": {"echo": {"replaces": ["npx", "-y", "echo@1.0.0"],
   "package": {"type": "npm", "name": "echo", "version": "1.0.0", "integrity": "sha512-x", "program": ["node", "echo.js"]}, "sandbox": {"read": ["~/notes"]}}}}`,
 	})
-	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, exitOK, "echo is confined, by ~/junction.lock:\n  read   ~/notes\n", "")
-	runs(t, "", "sandbox", "allow", "echo", "--config", "mcp.json", "--host", "api.example.com").expect(t, exitOK, "junction.lock:\n  read   ~/notes\n+ host   api.example.com\n", "")
+	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, cli.ExitOK, "echo is confined, by ~/junction.lock:\n  read   ~/notes\n", "")
+	runs(t, "", "sandbox", "allow", "echo", "--config", "mcp.json", "--host", "api.example.com").expect(t, cli.ExitOK, "junction.lock:\n  read   ~/notes\n+ host   api.example.com\n", "")
 	lock, err := install.ReadLock("junction.lock")
 	if err != nil {
 		t.Fatal(err)
@@ -277,7 +278,7 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 	}
 	// Settings come first.
 	write(t, map[string]string{"junction.json": `{"junction": {"servers": {"echo": {"sandbox": {"write": ["~/out"]}}}}}`})
-	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, exitOK, "echo is confined, by junction.servers.echo.sandbox in junction.json:\n  write  ~/out\n", "")
+	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, cli.ExitOK, "echo is confined, by junction.servers.echo.sandbox in junction.json:\n  write  ~/out\n", "")
 }
 
 // Who allows a path that is not there, or a file alone, should know what the server cannot do with it.
@@ -302,7 +303,7 @@ func TestAllowSaysWhatAPathDoesNotAllow(t *testing.T) {
 		got := runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", c.flag, c.path)
 		lines := strings.SplitAfter(strings.TrimSpace(got.stdout), "\n")
 		said := strings.Join(slices.DeleteFunc(lines[1:], func(l string) bool { return strings.HasPrefix(l, "+ ") || strings.HasPrefix(l, "  ") }), "")
-		if said != c.want || got.code != exitOK {
+		if said != c.want || got.code != cli.ExitOK {
 			t.Errorf("%s %s: %q, want %q; %+v", c.flag, c.path, said, c.want, got)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -27,8 +28,8 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 		{"settings that start nothing weaker", "echo is confined, by ", "Missing", keptProfile{}, bare},
 	} {
 		var stdout safeBuffer
-		a := &app{Place: placeOf(t), out: terminal.NewScreen(&stdout)}
-		test.k.entry = entry{name: "echo", definition: &config.Definition{}}
+		a := &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&stdout)}
+		test.k.entry = cli.Entry{Name: "echo", Definition: &config.Definition{}}
 		if test.k.profile == nil {
 			test.k.profile = &sandbox.Profile{}
 		}

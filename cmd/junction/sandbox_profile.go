@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -25,7 +26,7 @@ import (
 
 // A keptProfile is what a server may do, and where that is written.
 type keptProfile struct {
-	entry   entry
+	entry   cli.Entry
 	profile *sandbox.Profile // nil: it is not confined
 	weaker  bool
 	file    string                // that has it, or would have it
@@ -33,16 +34,16 @@ type keptProfile struct {
 }
 
 // profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
-func profileKept(a *app, set *config.Set, e entry) (*keptProfile, error) {
-	if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
-		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)
+func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*keptProfile, error) {
+	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
+		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
 	}
 	k := &keptProfile{entry: e}
-	s, err := e.sandbox()
+	s, err := e.Sandbox()
 	if err != nil {
 		return nil, err
 	}
-	locked, err := a.launch.Locked(e.definition)
+	locked, err := a.Launch.Locked(e.Definition)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func profileKept(a *app, set *config.Set, e entry) (*keptProfile, error) {
 		p := launch.ProfileOf(s)
 		k.profile, k.weaker = &p, s.Weaker
 	case locked != nil && locked.Package != nil:
-		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.definition.Source))
+		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.Definition.Source))
 		return k, nil
 	}
 	k.file, err = settingsFileOf(a, set, e)
@@ -60,21 +61,21 @@ func profileKept(a *app, set *config.Set, e entry) (*keptProfile, error) {
 
 // settingsFileOf is the file whose settings hold for a server: the first that has some; else the one that defines it, if it is
 // Junction's own and the person's, or else a junction.json next to that.
-func settingsFileOf(a *app, set *config.Set, e entry) (string, error) {
-	isNamed := len(a.flags.config) > 0
+func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
+	isNamed := len(a.Flags.Config) > 0
 	for _, f := range set.Files {
 		if s, from, err := f.Settings(); err == nil && s != nil && (isNamed || !f.Project) {
 			return from.Path, nil
 		}
 	}
-	if e.definition.Project && !isNamed { // whose settings would not count
+	if e.Definition.Project && !isNamed { // whose settings would not count
 		folder, err := a.UserConfigDir()
 		if err != nil {
 			return "", fmt.Errorf("your configuration folder is not known: %w", err)
 		}
 		return filepath.Join(folder, "junction", "mcp.json"), nil
 	}
-	source := a.Real(e.definition.Source)
+	source := a.Real(e.Definition.Source)
 	if base := filepath.Base(source); base == "junction.json" || base == "mcp.json" && filepath.Base(filepath.Dir(source)) == "junction" {
 		return source, nil
 	}
@@ -86,11 +87,11 @@ func (k *keptProfile) where(p place.Place) string {
 	if k.locked != nil {
 		return p.Short(k.file)
 	}
-	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, p.Short(k.file))
+	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.Name, p.Short(k.file))
 }
 
 // lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
-func lockChanges(ctx context.Context, a *app) (unlock func(), err error) {
+func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 	mutex, err := a.State("install.mutex")
 	if err != nil {
 		return nil, err
@@ -99,16 +100,16 @@ func lockChanges(ctx context.Context, a *app) (unlock func(), err error) {
 }
 
 // write keeps a profile where the old one is, under the lock of lockChanges, under which the old one was read.
-func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) error {
+func (k *keptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
-		return fmt.Errorf("server %q: %w", k.entry.name, err)
+		return fmt.Errorf("server %q: %w", k.entry.Name, err)
 	}
 	if k.locked != nil {
 		locked := *k.locked
 		locked.Sandbox, locked.Next = &now, nil
-		defer a.launch.Locks.Forget(k.entry.definition.Source)
+		defer a.Launch.Locks.Forget(k.entry.Definition.Source)
 		return install.Change{
-			Configuration: filename.Real(k.entry.definition.Source), Name: k.entry.name, Words: k.entry.definition.Words(), Locked: &locked,
+			Configuration: filename.Real(k.entry.Definition.Source), Name: k.entry.Name, Words: k.entry.Definition.Words(), Locked: &locked,
 			Edit: func(data []byte) ([]byte, error) { return data, nil },
 		}.Apply(ctx)
 	}
@@ -147,7 +148,7 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 
 // edited is the settings file with a profile, in which only what differs is written.
 func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
-	path := []string{"junction", "servers", k.entry.name, "sandbox"}
+	path := []string{"junction", "servers", k.entry.Name, "sandbox"}
 	if k.profile == nil {
 		text, err := json.Marshal(launch.SettingsOf(now))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -20,7 +21,7 @@ import (
 // maxServersFound is how many servers a search may print.
 const maxServersFound = 1_000
 
-func searchCommand(a *app) *cobra.Command {
+func searchCommand(a *cli.App) *cobra.Command {
 	var f registryFlags
 	limit := 20
 	cmd := &cobra.Command{
@@ -40,10 +41,10 @@ searching itself needs no network. Which registries, the configuration says:
 
 By default it is the last of these alone. Of a server that several have, the first counts.
 
-` + exitHelp,
+` + cli.ExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 || limit > maxServersFound {
-				return usagef("--limit: expected 1 to %d, got %d", maxServersFound, limit)
+				return cli.Usagef("--limit: expected 1 to %d, got %d", maxServersFound, limit)
 			}
 			return searchRegistries(cmd.Context(), a, strings.Join(args, " "), limit, f)
 		},
@@ -51,11 +52,11 @@ By default it is the last of these alone. Of a server that several have, the fir
 	f.define(cmd.Flags())
 	configFlags(a, cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", limit, "print at most `N` servers")
-	a.jsonFlag(cmd, foundShown{})
+	a.JSONFlag(cmd, foundShown{})
 	return cmd
 }
 
-func searchRegistries(ctx context.Context, a *app, words string, limit int, f registryFlags) error {
+func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f registryFlags) error {
 	m, states, err := freshMirror(ctx, a, f)
 	if err != nil {
 		return err
@@ -63,11 +64,11 @@ func searchRegistries(ctx context.Context, a *app, words string, limit int, f re
 	found, err := m.Search(ctx, registry.Search{Words: words, Limit: limit})
 	switch {
 	case errors.Is(err, registry.ErrNoWords):
-		return usagef("expected words to search for, got %q", words)
+		return cli.Usagef("expected words to search for, got %q", words)
 	case err != nil:
 		return err
 	}
-	if a.flags.json {
+	if a.Flags.JSON {
 		return printFound(a, found, states)
 	}
 	if len(found.Entries) == 0 {
@@ -75,17 +76,17 @@ func searchRegistries(ctx context.Context, a *app, words string, limit int, f re
 		for _, s := range states {
 			servers += s.Servers
 		}
-		a.screen.Printf("junction: none of %s has %q\n", plaintext.Count(servers, "server"), words)
+		a.Screen.Printf("junction: none of %s has %q\n", plaintext.Count(servers, "server"), words)
 		return nil
 	}
-	if _, err := fmt.Fprint(a.out, show.Found(found.Entries, len(states) > 1, a.out.Width())); err != nil {
+	if _, err := fmt.Fprint(a.Out, show.Found(found.Entries, len(states) > 1, a.Out.Width())); err != nil {
 		return err
 	}
 	more := ""
 	if found.Total > len(found.Entries) {
 		more = fmt.Sprintf("%d of %d servers; --limit shows more. ", len(found.Entries), found.Total)
 	}
-	a.screen.Printf("(%sjunction info NAME shows all about one.)\n", more)
+	a.Screen.Printf("(%sjunction info NAME shows all about one.)\n", more)
 	return nil
 }
 
@@ -104,7 +105,7 @@ type sourceShown struct {
 }
 
 // printFound prints what a search found for programs.
-func printFound(a *app, found *registry.Found, states []registry.SourceState) error {
+func printFound(a *cli.App, found *registry.Found, states []registry.SourceState) error {
 	answer := foundShown{Total: found.Total}
 	for i := range found.Entries {
 		answer.Servers = append(answer.Servers, showRegistered(&found.Entries[i]))
@@ -112,7 +113,7 @@ func printFound(a *app, found *registry.Found, states []registry.SourceState) er
 	for _, s := range states {
 		answer.Sources = append(answer.Sources, sourceShown{s.Name, s.Servers, second(s.Synced), s.Fault})
 	}
-	return a.printJSON(answer)
+	return a.PrintJSON(answer)
 }
 
 // A registeredShown is a server of a registry for programs: its server.json as it came, and what else is known.
@@ -136,12 +137,12 @@ func showRegistered(e *registry.Entry) registeredShown {
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // suggestRegistered completes names of servers in the registries, as they are in the copy.
-func suggestRegistered(a *app) cobra.CompletionFunc {
+func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		a.screen = terminal.NewScreen(io.Discard)
+		a.Screen = terminal.NewScreen(io.Discard)
 		ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
 		defer cancel()
 		registries, _ := cmd.Flags().GetStringArray("registry") // it is there, twice even

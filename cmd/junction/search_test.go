@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // A registry that wants a token, and then goes away.
@@ -37,34 +39,34 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 		return runs(t, "", append([]string{"search", "WEATHER", "--config", "mcp.json"}, more...)...)
 	}
 	configure("${secret:house}")
-	search("--offline").expect(t, exitConnection, "", "nothing was read of house yet; leave --offline out once")
-	search().expect(t, exitConnection, "", "junction secret set house keeps it")
-	runs(t, "wrong", "secret", "set", "house").expect(t, exitOK, "", "")
-	search().expect(t, exitConnection, "", "wants a token that lets you in; it answers 401 Unauthorized")
-	search("--offline").expect(t, exitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
+	search("--offline").expect(t, cli.ExitConnection, "", "nothing was read of house yet; leave --offline out once")
+	search().expect(t, cli.ExitConnection, "", "junction secret set house keeps it")
+	runs(t, "wrong", "secret", "set", "house").expect(t, cli.ExitOK, "", "")
+	search().expect(t, cli.ExitConnection, "", "wants a token that lets you in; it answers 401 Unauthorized")
+	search("--offline").expect(t, cli.ExitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
-	search().expect(t, exitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
+	search().expect(t, cli.ExitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
 	setenv(t, "HOUSE_TOKEN", "sesame-open")
 	const line = "org.example/weather  (Weather, 1.0.0, npm)\n    Tells the weather\n"
-	search().expect(t, exitOK, line, "junction info NAME shows all about one")
+	search().expect(t, cli.ExitOK, line, "junction info NAME shows all about one")
 	configure("${file:token}")
 	if err := os.WriteFile(in(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	search("--sync").expect(t, exitOK, line, "")
+	search("--sync").expect(t, cli.ExitOK, line, "")
 	down = true
-	search().expect(t, exitOK, line, "") // it was read within the hour
+	search().expect(t, cli.ExitOK, line, "") // it was read within the hour
 	late := search("--sync")
-	late.expect(t, exitOK, line, "what is known of it is a minute old")
+	late.expect(t, cli.ExitOK, line, "what is known of it is a minute old")
 	if strings.Contains(late.stdout+late.stderr, "sesame") {
 		t.Errorf("the token is shown: %+v", late)
 	}
-	search("--offline", "--json").expect(t, exitOK, `{"servers":[{"server":{"name":"org.example/weather"`, "")
-	search("--offline", "--sync").expect(t, exitUsage, "", "give one of them")
-	search("--limit", "0").expect(t, exitUsage, "", "--limit: expected 1 to 1000")
-	runs(t, "", "search", "--config", "mcp.json").expect(t, exitUsage, "", "expected words to search for")
-	runs(t, "", "search", "rain", "--config", "mcp.json", "--offline").expect(t, exitOK, "", `none of 1 server has "rain"`)
-	runs(t, "", "search", "rain", "--registry", "nowhere").expect(t, exitUsage, "", "--registry nowhere: expected a URL, a folder, or a name")
+	search("--offline", "--json").expect(t, cli.ExitOK, `{"servers":[{"server":{"name":"org.example/weather"`, "")
+	search("--offline", "--sync").expect(t, cli.ExitUsage, "", "give one of them")
+	search("--limit", "0").expect(t, cli.ExitUsage, "", "--limit: expected 1 to 1000")
+	runs(t, "", "search", "--config", "mcp.json").expect(t, cli.ExitUsage, "", "expected words to search for")
+	runs(t, "", "search", "rain", "--config", "mcp.json", "--offline").expect(t, cli.ExitOK, "", `none of 1 server has "rain"`)
+	runs(t, "", "search", "rain", "--registry", "nowhere").expect(t, cli.ExitUsage, "", "--registry nowhere: expected a URL, a folder, or a name")
 	for text, want := range map[string]string{
 		`{"url": "https://x.example", "folder": "y"}`: "registries[0]: expected a url or a folder",
 		`{}`: "registries[0]: expected a url or a folder",
@@ -76,7 +78,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		search().expect(t, exitConnection, "", want)
+		search().expect(t, cli.ExitConnection, "", want)
 	}
 }
 
@@ -105,7 +107,7 @@ func TestInfoShowsWhatLooksWrong(t *testing.T) {
 		return runs(t, "", append([]string{"info", "--registry", "servers"}, words...)...)
 	}
 	good := info("com.example/payments")
-	good.expect(t, exitOK, "com.example/payments  (Payments, 1.2.0)\n    Pays bills and sends money\n", "")
+	good.expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.2.0)\n    Pays bills and sends money\n", "")
 	for _, want := range []string{
 		"Versions    1.2.0 (latest), 1.1.0, 1.0.0\n", "Repository  https://git.example/payments\n", "Licence     MIT\n",
 		"Package  npm @example/payments 1.2.0  (stdio)\n    runs npx -y @example/payments@1.2.0 <account>\n",
@@ -125,13 +127,13 @@ func TestInfoShowsWhatLooksWrong(t *testing.T) {
 			t.Errorf("%s\nis shown without\n%s", bad.stdout, want)
 		}
 	}
-	info("com.example/payments@1.1.0").expect(t, exitOK, "com.example/payments  (Payments, 1.1.0)\n", "")
-	info("com.example/payments@3.0.0").expect(t, exitUsage, "", "server com.example/payments has no version 3.0.0; it has 1.2.0, 1.1.0, 1.0.0")
-	info("payments").expect(t, exitUsage, "", "several servers are called payments; name one of com.example/payments, com.exarnple/payments")
-	info("com.example/paymnets").expect(t, exitUsage, "", "did you mean com.example/payments?")
-	info("com.example/p").expect(t, exitOK, "com.example/payments  (Payments, 1.2.0)\n", "taken for com.example/payments")
-	info("com.example/other").expect(t, exitUsage, "", "no registry has a server com.example/other; junction search finds servers by words")
-	info("com.example/payments", "--json").expect(t, exitOK, `"versions":[{"version":"1.2.0","status":"active","isLatest":true`, "")
-	info().expect(t, exitUsage, "", "expected the NAME of one server, got 0 words")
-	runs(t, "", "__complete", "info", "--registry", "servers", "com.example/").expect(t, exitOK, "com.example/payments\n", "")
+	info("com.example/payments@1.1.0").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.1.0)\n", "")
+	info("com.example/payments@3.0.0").expect(t, cli.ExitUsage, "", "server com.example/payments has no version 3.0.0; it has 1.2.0, 1.1.0, 1.0.0")
+	info("payments").expect(t, cli.ExitUsage, "", "several servers are called payments; name one of com.example/payments, com.exarnple/payments")
+	info("com.example/paymnets").expect(t, cli.ExitUsage, "", "did you mean com.example/payments?")
+	info("com.example/p").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.2.0)\n", "taken for com.example/payments")
+	info("com.example/other").expect(t, cli.ExitUsage, "", "no registry has a server com.example/other; junction search finds servers by words")
+	info("com.example/payments", "--json").expect(t, cli.ExitOK, `"versions":[{"version":"1.2.0","status":"active","isLatest":true`, "")
+	info().expect(t, cli.ExitUsage, "", "expected the NAME of one server, got 0 words")
+	runs(t, "", "__complete", "info", "--registry", "servers", "com.example/").expect(t, cli.ExitOK, "com.example/payments\n", "")
 }

@@ -6,17 +6,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
 func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	alone(t)
 	const value = "very-private-value"
-	runs(t, "", "secret", "list").expect(t, exitOK, "", "no secret is kept")
-	runs(t, value+"\n", "secret", "set", "api").expect(t, exitOK, "", "${secret:api} in a configuration is this secret now")
-	runs(t, "x", "secret", "set", "other.one").expect(t, exitOK, "", "")
-	runs(t, "", "secret", "list").expect(t, exitOK, "api\nother.one\n", "")
-	runs(t, "", "secret", "list", "--json").expect(t, exitOK, `{"secrets":["api","other.one"]}`, "")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "no secret is kept")
+	runs(t, value+"\n", "secret", "set", "api").expect(t, cli.ExitOK, "", "${secret:api} in a configuration is this secret now")
+	runs(t, "x", "secret", "set", "other.one").expect(t, cli.ExitOK, "", "")
+	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "api\nother.one\n", "")
+	runs(t, "", "secret", "list", "--json").expect(t, cli.ExitOK, `{"secrets":["api","other.one"]}`, "")
 	if err := os.WriteFile(in(t, "token"), []byte("private-too\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -33,9 +35,9 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitOK, "found.txt", "")
+	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitOK, "found.txt", "")
 	checked := runs(t, "", "doctor", "--config", "servers.json")
-	checked.expect(t, exitOK, "secret:api, file:token", "")
+	checked.expect(t, cli.ExitOK, "secret:api, file:token", "")
 	listed := runs(t, "", "list", "--config", "servers.json", "--json")
 	if all := checked.stdout + checked.stderr + listed.stdout + listed.stderr; strings.Contains(all, value) || strings.Contains(all, "private-too") {
 		t.Errorf("a secret is shown: %s", all)
@@ -50,12 +52,12 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 		}
 	}
 
-	runs(t, "", "secret", "remove", "api").expect(t, exitOK, "", "")
-	runs(t, "", "secret", "remove", "api").expect(t, exitConnection, "", `no secret "api" is kept`)
-	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitConnection, "", "junction secret set api keeps it")
-	runs(t, "", "doctor", "--config", "servers.json").expect(t, exitToolFailed, "fix: junction secret set NAME keeps a secret", "")
+	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitOK, "", "")
+	runs(t, "", "secret", "remove", "api").expect(t, cli.ExitConnection, "", `no secret "api" is kept`)
+	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitConnection, "", "junction secret set api keeps it")
+	runs(t, "", "doctor", "--config", "servers.json").expect(t, cli.ExitToolFailed, "fix: junction secret set NAME keeps a secret", "")
 	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
-		runs(t, "", append([]string{"secret"}, args...)...).expect(t, exitUsage, "", "")
+		runs(t, "", append([]string{"secret"}, args...)...).expect(t, cli.ExitUsage, "", "")
 	}
-	runs(t, strings.Repeat("x", maxSecret+1), "secret", "set", "large").expect(t, exitUsage, "", "more than 64 KiB")
+	runs(t, strings.Repeat("x", cli.MaxSecret+1), "secret", "set", "large").expect(t, cli.ExitUsage, "", "more than 64 KiB")
 }

@@ -3,10 +3,11 @@ package main
 import (
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/spf13/cobra"
 )
 
-func serveCommand(a *app) *cobra.Command {
+func serveCommand(a *cli.App) *cobra.Command {
 	var f front
 	var o shipping
 	cmd := &cobra.Command{
@@ -38,10 +39,10 @@ kind that is given; --exclude has those that do not become tools. --operation an
 A secret is read from a variable of the environment: --auth-env TOKEN, or with where it
 goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document or else
 bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
-		ValidArgs: shippedNames(),
+		ValidArgs: cli.ShippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("%s: expected one of %s", cmd.CommandPath(), strings.Join(shippedNames(), ", "))
+				return cli.Usagef("%s: expected one of %s", cmd.CommandPath(), strings.Join(cli.ShippedNames(), ", "))
 			}
 			if err := f.check(); err != nil {
 				return err
@@ -55,18 +56,18 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 				return err
 			}
 			hintStdio(a, f)
-			return orderly(cmd.Context(), serve(cmd.Context(), a, f, h))
+			return cli.Orderly(cmd.Context(), serve(cmd.Context(), a, f, h))
 		},
 	}
 	f.flags(cmd.Flags(), "")
 	o.flags(cmd.Flags())
-	cmd.Flags().BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
+	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }
 
 // hintStdio tells a person what a silent terminal waits for.
-func hintStdio(a *app, f front) {
-	if f.stdio && a.person != nil {
-		a.screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
+func hintStdio(a *cli.App, f front) {
+	if f.stdio && a.Person != nil {
+		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -22,7 +23,7 @@ import (
 // serviceTime is how long systemctl or launchctl may take.
 const serviceTime = 30 * time.Second
 
-func serviceCommand(a *app) *cobra.Command {
+func serviceCommand(a *cli.App) *cobra.Command {
 	var show bool
 	install := &cobra.Command{
 		Use:   "install [-- UP-FLAGS…]",
@@ -38,10 +39,10 @@ environment is written into it: keep secrets in files, or name them in the unit 
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "End it, and do not run it any more",
-		Args:  noMore,
+		Args:  cli.NoMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), a) },
 	}
-	return group("service", "Run junction up when you log in", "", install, uninstall)
+	return cli.Group("service", "Run junction up when you log in", "", install, uninstall)
 }
 
 // A service is what runs junction up for a user.
@@ -72,7 +73,7 @@ func serviceFile(p place.Place, system string) (string, error) {
 	return "", fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)
 }
 
-func installService(ctx context.Context, a *app, flags []string, show bool) error {
+func installService(ctx context.Context, a *cli.App, flags []string, show bool) error {
 	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
@@ -86,7 +87,7 @@ func installService(ctx context.Context, a *app, flags []string, show bool) erro
 		text = s.agent()
 	}
 	if show {
-		_, err := fmt.Fprint(a.stdout, text)
+		_, err := fmt.Fprint(a.Stdout, text)
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -95,13 +96,13 @@ func installService(ctx context.Context, a *app, flags []string, show bool) erro
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	a.screen.Printf("%s is written.\n", a.Short(file))
+	a.Screen.Printf("%s is written.\n", a.Short(file))
 	if runtime.GOOS == "darwin" {
 		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
 		if err := control(ctx, a.Place, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
-		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", a.Short(logFile(a.Place)))
+		a.Out.Printf("It runs, and will when you log in. It writes to %s.\n", a.Short(logFile(a.Place)))
 		return nil
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
@@ -109,12 +110,12 @@ func installService(ctx context.Context, a *app, flags []string, show bool) erro
 			return fmt.Errorf("%w; it does not run. Where no systemd runs for this user, such as in a container or behind su, log in again, or have root do \"loginctl enable-linger %s\"; junction service uninstall removes the file", err, cmp.Or(a.Getenv("USER"), "USER"))
 		}
 	}
-	a.out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
+	a.Out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
 		"systemctl --user status %s shows how it is, journalctl --user -u %s what it says.\n", serviceName, serviceName)
 	return nil
 }
 
-func uninstallService(ctx context.Context, a *app) error {
+func uninstallService(ctx context.Context, a *cli.App) error {
 	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
@@ -130,18 +131,18 @@ func uninstallService(ctx context.Context, a *app) error {
 	if gone := os.Remove(file); gone != nil {
 		return errors.Join(err, gone)
 	}
-	a.out.Printf("%s is removed.\n", a.Short(file))
+	a.Out.Printf("%s is removed.\n", a.Short(file))
 	return err
 }
 
 // newService is a service with these flags of junction up, which are looked at first.
 func newService(p place.Place, flags []string) (*service, error) {
-	up := upCommand((&app{}))
+	up := upCommand((&cli.App{}))
 	if err := up.ParseFlags(flags); err != nil {
-		return nil, usagef("behind --: %v", err)
+		return nil, cli.Usagef("behind --: %v", err)
 	}
 	if stdio, _ := up.Flags().GetBool("stdio"); stdio {
-		return nil, usagef("behind --: nobody speaks with a service on standard input and output; leave --stdio out")
+		return nil, cli.Usagef("behind --: nobody speaks with a service on standard input and output; leave --stdio out")
 	}
 	own, err := p.LookPath(program())
 	if err != nil {
@@ -230,7 +231,7 @@ func control(ctx context.Context, p place.Place, program string, args ...string)
 	defer cancel()
 	out, err := p.Command(ctx, program, args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), maxSaid))
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), cli.MaxSaid))
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -72,22 +73,22 @@ func (f *front) check() error {
 		return err
 	}
 	if f.stdio && f.auth != authNone {
-		return usagef("--auth goes with --http: on standard input and output there is only the program that started it")
+		return cli.Usagef("--auth goes with --http: on standard input and output there is only the program that started it")
 	}
 	if err := cmp.Or(f.security.check(), f.drain.check()); err != nil {
 		return err
 	}
 	if _, err := proxied.Parse(f.proxies); err != nil {
-		return usagef("--trusted-proxy: %w", err)
+		return cli.Usagef("--trusted-proxy: %w", err)
 	}
 	if f.stdio && f.cert != "" {
-		return usagef("--tls-cert goes with --http")
+		return cli.Usagef("--tls-cert goes with --http")
 	}
 	if f.http == "" {
 		return nil
 	}
 	if f.stdio {
-		return usagef("--http and --stdio exclude each other")
+		return cli.Usagef("--http and --stdio exclude each other")
 	}
 	path, isFile := strings.CutPrefix(f.http, unixPrefix)
 	if isFile && path != "" {
@@ -98,13 +99,13 @@ func (f *front) check() error {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil || isFile {
-		return usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got %q", f.http)
+		return cli.Usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got %q", f.http)
 	}
 	return nil
 }
 
 // serve serves h until ctx is done, or the client on standard input goes away.
-func serve(ctx context.Context, a *app, f front, h mcp.Handler) error {
+func serve(ctx context.Context, a *cli.App, f front, h mcp.Handler) error {
 	if f.stdio {
 		return serveStdio(ctx, a, h)
 	}
@@ -117,12 +118,12 @@ func serve(ctx context.Context, a *app, f front, h mcp.Handler) error {
 	if err != nil {
 		return err
 	}
-	a.screen.Printf("Serving at %s\n", f.endpoint(l))
+	a.Screen.Printf("Serving at %s\n", f.endpoint(l))
 	return serveHTTP(ctx, a, l, f, h, access, nil)
 }
 
 // listen opens an address, and warns if it is not of this machine only.
-func listen(ctx context.Context, a *app, f front) (net.Listener, error) {
+func listen(ctx context.Context, a *cli.App, f front) (net.Listener, error) {
 	l, err := listenAt(a.Place, f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.http, usedBy(ctx, a, f))
@@ -134,7 +135,7 @@ func listen(ctx context.Context, a *app, f front) (net.Listener, error) {
 	if _, is := l.(*net.TCPListener); is {
 		l = limitConnections(l)
 	}
-	if l, err = f.security.listen(a.Place, l, a.logger()); err != nil {
+	if l, err = f.security.listen(a.Place, l, a.Logger()); err != nil {
 		open.Close()
 		return nil, err
 	}
@@ -145,15 +146,15 @@ func listen(ctx context.Context, a *app, f front) (net.Listener, error) {
 }
 
 // warnOfNetwork says what those in the network can do who reach an address.
-func warnOfNetwork(a *app, l net.Listener, f front) {
+func warnOfNetwork(a *cli.App, l net.Listener, f front) {
 	switch _, secure := l.(*encrypted); {
 	case f.auth == authNone && f.clientCA == "":
-		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
+		a.Screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
 	case !secure && !strings.HasPrefix(f.public, "https:"):
-		a.screen.Printf("warning: what goes to %s is not encrypted: keys, tokens and results can be read on their way; give --tls-cert and --tls-key, or, behind a proxy that encrypts, its address with --public-url.\n", l.Addr())
+		a.Screen.Printf("warning: what goes to %s is not encrypted: keys, tokens and results can be read on their way; give --tls-cert and --tls-key, or, behind a proxy that encrypts, its address with --public-url.\n", l.Addr())
 	}
 	if len(f.hosts) == 0 && f.public == "" {
-		a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
+		a.Screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
 	}
 }
 
@@ -195,7 +196,7 @@ func everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
-func serveHTTP(ctx context.Context, a *app, l net.Listener, f front, h mcp.Handler, access *access, profile func(name string) mcp.Handler) error {
+func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f front, h mcp.Handler, access *access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
 	if f.clientCA != "" {
 		principal = certified
@@ -232,7 +233,7 @@ func serveHTTP(ctx context.Context, a *app, l net.Listener, f front, h mcp.Handl
 	}
 	<-ended
 	if errors.Is(err, context.DeadlineExceeded) {
-		a.screen.Printf("junction: some requests were still running, and were cancelled\n")
+		a.Screen.Printf("junction: some requests were still running, and were cancelled\n")
 	}
 	return nil
 }
@@ -411,34 +412,23 @@ func (d *doors) close() {
 }
 
 // serveOptions are those of what serves clients.
-func serveOptions(a *app) mcp.ServeOptions {
-	o := mcp.ServeOptions{Logger: a.logger(), Middleware: a.around}
-	if a.traffic != nil {
-		o.Wire = a.traffic.Clients()
+func serveOptions(a *cli.App) mcp.ServeOptions {
+	o := mcp.ServeOptions{Logger: a.Logger(), Middleware: a.Around}
+	if a.Traffic != nil {
+		o.Wire = a.Traffic.Clients()
 	}
 	return o
 }
 
 // serveStdio serves h to the one client on standard input and output.
-func serveStdio(ctx context.Context, a *app, h mcp.Handler) error {
+func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
 	o := serveOptions(a)
-	if a.stdin == os.Stdin && a.stdout == os.Stdout {
+	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}
-	in, ok := a.stdin.(io.ReadCloser)
+	in, ok := a.Stdin.(io.ReadCloser)
 	if !ok {
-		in = io.NopCloser(a.stdin)
+		in = io.NopCloser(a.Stdin)
 	}
-	return stdio.ServeStreams(ctx, h, in, a.stdout, o)
-}
-
-// orderly is err, except that the end which somebody asked for is none.
-func orderly(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil && (err == nil || errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
-		if errors.Is(cause, errInterrupted) {
-			return nil
-		}
-		return cause
-	}
-	return err
+	return stdio.ServeStreams(ctx, h, in, a.Stdout, o)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // maxLineKinds is how many kinds of lines of servers of net/http are counted apart.
@@ -13,8 +15,8 @@ const maxLineKinds = 16
 
 // serverLog is for what servers of net/http say of connections, such as that no TLS came. Whoever reaches the port can make them say
 // it: lines of one kind are counted, and one of them is said in an interval.
-func serverLog(a *app) *log.Logger {
-	return log.New(&serverLines{log: a.logger(), now: time.Now, kinds: map[string]*saidLines{}}, "", 0)
+func serverLog(a *cli.App) *log.Logger {
+	return log.New(&serverLines{log: a.Logger(), now: time.Now, kinds: map[string]*saidLines{}}, "", 0)
 }
 
 // serverLines fold lines of one kind.

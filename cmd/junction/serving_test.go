@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // A running is a command that serves.
@@ -42,7 +44,7 @@ func serving(t *testing.T, args ...string) *running {
 	stopped := -1
 	r.stop = func() int {
 		if stopped < 0 {
-			interrupt(errInterrupted)
+			interrupt(cli.ErrInterrupted)
 			stopped = <-r.exitCode
 		}
 		return stopped
@@ -70,7 +72,7 @@ func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
 	if got := runs(t, "", "tools", r.url, "--json"); !strings.Contains(got.stdout, "filesystem__") || strings.Contains(got.stdout, "filesystem__write") {
 		t.Errorf("got %+v", got)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{
@@ -110,7 +112,7 @@ func TestUpOnStandardInputAndOutput(t *testing.T) {
 	argv := self(t, "up", "--stdio")
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		got := runs(t, "", append([]string{"call", "everything__echo", "message=hi", "--revision", revision, "--"}, argv...)...)
-		if got.code != exitOK || got.stdout != "hi\n" {
+		if got.code != cli.ExitOK || got.stdout != "hi\n" {
 			t.Errorf("got %+v", got)
 		}
 	}
@@ -129,7 +131,7 @@ func TestStdioHoldsNothingButTheProtocol(t *testing.T) {
 					t.Errorf("%v: printed %q", args, line)
 				}
 			}
-			if got.code != exitOK || !strings.Contains(got.stdout, `"result"`) {
+			if got.code != cli.ExitOK || !strings.Contains(got.stdout, `"result"`) {
 				t.Errorf("%v: got %+v", args, got)
 			}
 		}
@@ -140,10 +142,10 @@ func TestClientsOfTheOlderHTTPTransportAreServed(t *testing.T) {
 	alone(t)
 	r := serving(t, "serve", "everything")
 	config := configuration(t, map[string]any{"old": map[string]any{"type": "sse", "url": strings.TrimSuffix(r.url, "/mcp") + "/sse"}})
-	if got := runs(t, "", "call", "old", "add", "a=1", "b=2", "--config", config, "--revision", "2024-11-05"); got.code != exitOK || !strings.Contains(got.stdout, "3") {
+	if got := runs(t, "", "call", "old", "add", "a=1", "b=2", "--config", config, "--revision", "2024-11-05"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "3") {
 		t.Errorf("got %+v", got)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -157,7 +159,7 @@ func TestProxyBridgesTheEras(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -170,10 +172,10 @@ func TestProxyEndsWithTheServer(t *testing.T) {
 	if err := os.WriteFile(end, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := <-front.exitCode; code != exitConnection || !strings.Contains(front.stderr.String(), "the connection to the server is lost") {
+	if code := <-front.exitCode; code != cli.ExitConnection || !strings.Contains(front.stderr.String(), "the connection to the server is lost") {
 		t.Errorf("exit code %d, stderr %s", code, front.stderr.String())
 	}
-	front.exitCode <- exitConnection
+	front.exitCode <- cli.ExitConnection
 }
 
 func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
@@ -197,7 +199,7 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 	}
 	select {
 	case code := <-exitCode:
-		if said := stderr.String(); code != exitConnection || !strings.Contains(said, "the connection to the server is lost") || !strings.Contains(said, "last words") {
+		if said := stderr.String(); code != cli.ExitConnection || !strings.Contains(said, "the connection to the server is lost") || !strings.Contains(said, "last words") {
 			t.Errorf("exit code %d, stderr %s", code, said)
 		}
 	case <-time.After(20 * time.Second):
@@ -215,8 +217,8 @@ func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 		{"up everything --http 127.0.0.1:0 --auth keys", "at http://127.0.0.1", "warning"},
 	} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
-		stderr := &watchedBuffer{word: "/mcp", seen: func() { interrupt(errInterrupted) }}
-		if code := run(ctx, placeOf(t), strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+		stderr := &watchedBuffer{word: "/mcp", seen: func() { interrupt(cli.ErrInterrupted) }}
+		if code := run(ctx, placeOf(t), strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
 			t.Errorf("%s: exit code %d", test.args, code)
 		}
 		if said := stderr.String(); !strings.Contains(said, test.want) || strings.Contains(said, test.not) {

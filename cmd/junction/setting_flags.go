@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/spf13/pflag"
@@ -115,21 +116,21 @@ func (f *settingFlags) apply(s *settings.Settings) (*settings.Settings, error) {
 			continue
 		}
 		if one.group != "" && merged.Audit == nil {
-			return nil, usagef("--%s goes with --%s", one.name, one.group)
+			return nil, cli.Usagef("--%s goes with --%s", one.name, one.group)
 		}
 		value := reflect.ValueOf(&f.given).Elem().FieldByIndex(one.path)
 		if _, err := settings.Parse(one.said(value)); err != nil {
 			_, why, _ := strings.Cut(err.Error(), ": ")
-			return nil, usagef("--%s: %s", one.name, why)
+			return nil, cli.Usagef("--%s: %s", one.name, why)
 		}
 		reflect.ValueOf(&merged).Elem().FieldByIndex(one.path).Set(value)
 	}
 	merged.Tools, merged.Review = cmp.Or(merged.Tools, string(search.Auto)), cmp.Or(merged.Review, reviewNone)
 	switch given := f.set.Changed; {
 	case given("pin") && given("tools") && merged.Tools == string(search.All):
-		return nil, usagef("--pin goes with --tools search or --tools auto: all tools are listed")
+		return nil, cli.Usagef("--pin goes with --tools search or --tools auto: all tools are listed")
 	case given("shadow") && merged.Shadow && merged.Policy == "":
-		return nil, usagef("--shadow goes with --policy FILE, the rules that it tries")
+		return nil, cli.Usagef("--shadow goes with --policy FILE, the rules that it tries")
 	}
 	return &merged, nil
 }

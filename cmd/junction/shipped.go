@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
@@ -14,15 +15,12 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 	"github.com/junction-mcp/junction/servers/fetch"
 	"github.com/junction-mcp/junction/servers/filesystem"
+
 	graph "github.com/junction-mcp/junction/servers/memory"
+
 	database "github.com/junction-mcp/junction/servers/sql"
 	"github.com/spf13/pflag"
 )
-
-// shippedNames are the servers that ship with junction.
-func shippedNames() []string {
-	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
-}
 
 // A shipping says how a server that ships is to be.
 type shipping struct {
@@ -55,14 +53,14 @@ func (o *shipping) checkFlags(flags *pflag.FlagSet, name string) (err error) {
 	}
 	flags.Visit(func(f *pflag.Flag) {
 		if of := servers[f.Name]; len(of) > 0 && !slices.Contains(of, name) {
-			err = usagef("--%s is for %s", f.Name, strings.Join(of, " and "))
+			err = cli.Usagef("--%s is for %s", f.Name, strings.Join(of, " and "))
 		}
 	})
 	return err
 }
 
 // shipped makes a server that ships with junction. What it holds open is closed when the command ends.
-func shipped(ctx context.Context, a *app, name string, o shipping) (mcp.Handler, error) {
+func shipped(ctx context.Context, a *cli.App, name string, o shipping) (mcp.Handler, error) {
 	switch name {
 	case "everything":
 		return everything.New(), nil
@@ -71,7 +69,7 @@ func shipped(ctx context.Context, a *app, name string, o shipping) (mcp.Handler,
 			o.roots = []string{"."}
 		}
 		o.roots = a.Paths(o.roots)
-		return filesystem.New(filesystem.Options{Roots: o.roots, Write: o.write, Logger: a.logger()})
+		return filesystem.New(filesystem.Options{Roots: o.roots, Write: o.write, Logger: a.Logger()})
 	case "memory":
 		var err error
 		if o.file == "" {
@@ -83,7 +81,7 @@ func shipped(ctx context.Context, a *app, name string, o shipping) (mcp.Handler,
 		if err != nil {
 			return nil, err
 		}
-		a.launch.AtEnd(m)
+		a.Launch.AtEnd(m)
 		return m, nil
 	case "fetch":
 		return fetch.New(o.fetch), nil
@@ -102,10 +100,10 @@ func shipped(ctx context.Context, a *app, name string, o shipping) (mcp.Handler,
 		}
 		return clock.New(clock.Options{Zone: zone}), nil
 	}
-	if near := nearest.Name(name, shippedNames()); near != "" {
-		return nil, usagef("no server called %q ships with junction; did you mean %q?", name, near)
+	if near := nearest.Name(name, cli.ShippedNames()); near != "" {
+		return nil, cli.Usagef("no server called %q ships with junction; did you mean %q?", name, near)
 	}
-	return nil, &usageError{Err: fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
+	return nil, &cli.UsageError{Err: fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(cli.ShippedNames(), ", "))}
 }
 
 // maxDSNFile is how many bytes the file with a DSN may have.
@@ -113,7 +111,7 @@ const maxDSNFile = 16 << 10
 
 // openDatabase makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
 // the machine sees a program's flags, and the DSN has the password.
-func openDatabase(ctx context.Context, a *app, o shipping) (mcp.Handler, error) {
+func openDatabase(ctx context.Context, a *cli.App, o shipping) (mcp.Handler, error) {
 	dsn, err := o.dsn(a.Place)
 	if err != nil {
 		return nil, err
@@ -122,7 +120,7 @@ func openDatabase(ctx context.Context, a *app, o shipping) (mcp.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.launch.AtEnd(d)
+	a.Launch.AtEnd(d)
 	return d, nil
 }
 
@@ -130,21 +128,21 @@ func openDatabase(ctx context.Context, a *app, o shipping) (mcp.Handler, error) 
 func (o shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
-		return "", usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
+		return "", cli.Usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
 	case o.dsnEnv != "":
 		dsn := p.Getenv(o.dsnEnv)
 		if dsn == "" {
-			return "", usagef("sql: the variable %s that --dsn-env names is not set; an entry of a configuration sets it in its env", o.dsnEnv)
+			return "", cli.Usagef("sql: the variable %s that --dsn-env names is not set; an entry of a configuration sets it in its env", o.dsnEnv)
 		}
 		return dsn, nil
 	}
 	text, err := filename.ReadAtMost(p.Path(o.dsnFile), maxDSNFile)
 	if err != nil {
-		return "", usagef("sql: --dsn-file: %w", err)
+		return "", cli.Usagef("sql: --dsn-file: %w", err)
 	}
 	dsn := strings.TrimSpace(string(text))
 	if dsn == "" || strings.ContainsAny(dsn, "\r\n") {
-		return "", usagef("sql: --dsn-file %s: expected a DSN on one line", o.dsnFile)
+		return "", cli.Usagef("sql: --dsn-file %s: expected a DSN on one line", o.dsnFile)
 	}
 	return dsn, nil
 }

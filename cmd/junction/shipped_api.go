@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/graphql"
@@ -39,19 +40,19 @@ func (o *apiShipping) flags(flags *pflag.FlagSet) {
 }
 
 // openAPI makes the server of a document.
-func openAPI(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
+func openAPI(ctx context.Context, a *cli.App, o *apiShipping) (mcp.Handler, error) {
 	if o.from == "" {
-		return nil, usagef("openapi needs a document: junction serve openapi --from FILE|URL")
+		return nil, cli.Usagef("openapi needs a document: junction serve openapi --from FILE|URL")
 	}
 	options := openapi.Options{
 		From: openAPIAt(a.Place, o.from), Include: openapi.Selection{Tags: o.tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
-		Requests: httptool.Options{Base: o.base, Logger: a.logger()},
+		Requests: httptool.Options{Base: o.base, Logger: a.Logger()},
 	}
 	for _, text := range o.exclude {
 		kind, pattern, _ := strings.Cut(text, "=")
 		to := map[string]*[]string{"tag": &options.Exclude.Tags, "path": &options.Exclude.Paths, "operation": &options.Exclude.Operations, "method": &options.Exclude.Methods}[kind]
 		if to == nil || pattern == "" {
-			return nil, usagef("--exclude %s: expected tag=, path=, operation= or method= and a pattern", text)
+			return nil, cli.Usagef("--exclude %s: expected tag=, path=, operation= or method= and a pattern", text)
 		}
 		*to = append(*to, pattern)
 	}
@@ -70,9 +71,9 @@ func openAPI(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.launch.AtEnd(s)
-	if len(s.Skipped) > 0 && a.person != nil {
-		a.screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
+	a.Launch.AtEnd(s)
+	if len(s.Skipped) > 0 && a.Person != nil {
+		a.Screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
 	}
 	return s, nil
 }
@@ -86,15 +87,15 @@ func openAPIAt(p place.Place, from string) string {
 }
 
 // graphQL makes the server of a GraphQL API.
-func graphQL(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
+func graphQL(ctx context.Context, a *cli.App, o *apiShipping) (mcp.Handler, error) {
 	if o.url == "" {
-		return nil, usagef("graphql needs an API: junction serve graphql --url URL")
+		return nil, cli.Usagef("graphql needs an API: junction serve graphql --url URL")
 	}
-	options := graphql.Options{URL: o.url, Schema: a.Path(o.from), Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.logger()}}
+	options := graphql.Options{URL: o.url, Schema: a.Path(o.from), Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.Logger()}}
 	for _, text := range o.exclude {
 		pattern, ok := strings.CutPrefix(text, "operation=")
 		if !ok {
-			return nil, usagef("--exclude %s: for graphql, expected operation= and a pattern", text)
+			return nil, cli.Usagef("--exclude %s: for graphql, expected operation= and a pattern", text)
 		}
 		options.Exclude = append(options.Exclude, pattern)
 	}
@@ -106,7 +107,7 @@ func graphQL(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.launch.AtEnd(s)
+	a.Launch.AtEnd(s)
 	return s, nil
 }
 
@@ -119,7 +120,7 @@ func (o *apiShipping) credentials(p place.Place) (all []httptool.Credential, err
 		}
 		c, ok := credentialIn(cmp.Or(where, string(httptool.Bearer)), secret)
 		if !ok {
-			return nil, usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
+			return nil, cli.Usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
 		}
 		all = append(all, c)
 	}
@@ -133,7 +134,7 @@ func secretOf(p place.Place, text string) (where, secret string, err error) {
 		where, variable = text[:i], text[i+1:]
 	}
 	if secret = strings.TrimSpace(p.Getenv(variable)); secret == "" {
-		return "", "", usagef("--auth-env: the variable %s is not set", variable)
+		return "", "", cli.Usagef("--auth-env: the variable %s is not set", variable)
 	}
 	return where, secret, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -38,7 +39,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	setenv(t, "PETS_KEY", "key-of-the-test\n")
-	a := ready(&app{Place: placeOf(t), screen: nil})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: nil})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
 		h, err := shipped(t.Context(), a, "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
 		if err != nil {
@@ -59,7 +60,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 	if got, want := strings.Join(seen, "\n"), strings.TrimSpace(strings.Repeat("GET /v1/pets/7 key-of-the-test\n", 3)); got != want {
 		t.Errorf("the API saw\n%s\nwant\n%s", got, want)
 	}
-	if err := a.launch.Close(); err != nil {
+	if err := a.Launch.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -78,7 +79,7 @@ func TestServeGraphQLAsksTheAPIForItsTypes(t *testing.T) {
 	}))
 	defer api.Close()
 	setenv(t, "PETS_KEY", "key-of-the-test")
-	a := &app{Place: placeOf(t)}
+	a := &cli.App{Place: placeOf(t)}
 	h, err := shipped(t.Context(), a, "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +111,7 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 		"graphql --url http://x --auth-env key=PETS_KEY": "expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =",
 	} {
 		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
-		got.expect(t, exitUsage, "", want)
+		got.expect(t, cli.ExitUsage, "", want)
 	}
 	for arguments, want := range map[string]string{
 		"openapi --from FILE": "it names no server: set a base URL",
@@ -118,7 +119,7 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 		"openapi --from FILE --base http://x --tag nope":                "of 3 operations none is picked; tags are: admin, pets, users",
 	} {
 		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
-		got.expect(t, exitConnection, "", want)
+		got.expect(t, cli.ExitConnection, "", want)
 		if strings.Contains(got.stderr, "s3cret") {
 			t.Errorf("%s: the error shows a secret: %s", arguments, got.stderr)
 		}
@@ -138,9 +139,9 @@ func TestAnAPIOfTheConfigurationIsAServer(t *testing.T) {
 		filepath.Join(dir, "mcp.json"):  `{"mcpServers":{"pets":{"openapi":"pets.yaml","url":"` + api.URL + `/v1","headers":{"X-Key":"${PETS_KEY}"},"args":["--tag","pets"]}}}`,
 	})
 	config := filepath.Join(dir, "mcp.json")
-	runs(t, "", "call", "pets", "getPet", "id=7", "--config", config).expect(t, exitOK, "pet /v1/pets/7 for true", "")
+	runs(t, "", "call", "pets", "getPet", "id=7", "--config", config).expect(t, cli.ExitOK, "pet /v1/pets/7 for true", "")
 	r := serving(t, "up", "--config", config)
-	runs(t, "", "call", r.url, "pets__getPet", "id=8").expect(t, exitOK, "pet /v1/pets/8 for true", "")
+	runs(t, "", "call", r.url, "pets__getPet", "id=8").expect(t, cli.ExitOK, "pet /v1/pets/8 for true", "")
 	if all := runs(t, "", "tools", r.url).stdout; strings.Contains(all, "listUsers") {
 		t.Errorf("tools are %s", all)
 	}
@@ -162,19 +163,19 @@ func TestStatusNamesOperationsThatAreNoTools(t *testing.T) {
 	serving(t, "up", "--config", config)
 	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
 	got := runs(t, "", "status")
-	got.expect(t, exitOK, "No tools of pets, as they cannot be: 1 operation\n  GET /trees: ", "")
+	got.expect(t, cli.ExitOK, "No tools of pets, as they cannot be: 1 operation\n  GET /trees: ", "")
 	if s := shownStatus(t)[0].Servers[0]; len(s.Omitted) != 1 || s.Tools != 3 {
 		t.Errorf("%d tools, omitted %q", s.Tools, s.Omitted)
 	}
 }
 
 func TestOmittedOperationsAreBounded(t *testing.T) {
-	tail := new(stderrTail)
-	for range maxOmitted + 5 {
-		tail.addOmitted(`junction: warning: openapi: an operation is no tool document=x error="GET /x: a \"b\""`)
+	tail := new(cli.StderrTail)
+	for range cli.MaxOmitted + 5 {
+		tail.AddOmitted(`junction: warning: openapi: an operation is no tool document=x error="GET /x: a \"b\""`)
 	}
-	tail.addOmitted("openapi: an operation is no tool error=forged")
-	if all := tail.omits(); len(all) != maxOmitted || all[0] != `GET /x: a "b"` {
+	tail.AddOmitted("openapi: an operation is no tool error=forged")
+	if all := tail.Omits(); len(all) != cli.MaxOmitted || all[0] != `GET /x: a "b"` {
 		t.Errorf("%d kept, the first is %s", len(all), all[0])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -34,8 +35,8 @@ type requestTemplate struct {
 }
 
 // httpTools makes the server of templates.
-func httpTools(a *app, o *apiShipping) (mcp.Handler, error) {
-	options := httptool.Options{Base: o.base, Logger: a.logger()}
+func httpTools(a *cli.App, o *apiShipping) (mcp.Handler, error) {
+	options := httptool.Options{Base: o.base, Logger: a.Logger()}
 	var err error
 	if options.Credentials, err = o.credentials(a.Place); err != nil {
 		return nil, err
@@ -49,13 +50,13 @@ func httpTools(a *app, o *apiShipping) (mcp.Handler, error) {
 		templates = append(templates, some...)
 	}
 	if n := len(templates); n == 0 || n > maxHTTPTools {
-		return nil, usagef("http needs a tool, and has at most %d, got %d: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'", maxHTTPTools, n)
+		return nil, cli.Usagef("http needs a tool, and has at most %d, got %d: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'", maxHTTPTools, n)
 	}
 	s, err := httptool.New("http", options, templates...)
 	if err != nil {
 		return nil, fmt.Errorf("--tool: %w", err)
 	}
-	a.launch.AtEnd(s)
+	a.Launch.AtEnd(s)
 	return s, nil
 }
 
@@ -80,11 +81,11 @@ func readTemplates(p place.Place, text string) (all []httptool.Template, err err
 		err = schema.Decode(data, &templates[0])
 	}
 	if err != nil {
-		return nil, usagef("%s: %w", from, err)
+		return nil, cli.Usagef("%s: %w", from, err)
 	}
 	for _, t := range templates {
 		if t.Name == "" || t.URL == "" {
-			return nil, usagef("%s: expected a template with name and url", from)
+			return nil, cli.Usagef("%s: expected a template with name and url", from)
 		}
 		tool := mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations}
 		all = append(all, httptool.Template{Tool: tool, Method: strings.ToUpper(t.Method), URL: t.URL, Header: t.Header, Body: t.Body, Text: t.Text})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // An entry with "http" is a server whose tools send the requests that it says, with the entry's headers.
@@ -21,7 +23,7 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 		fmt.Fprintf(w, `{"warm":true,"auth":%q}`, r.Header.Get("Authorization"))
 	}))
 	defer api.Close()
-	runs(t, "key-of-mine", "secret", "set", "weather").expect(t, exitOK, "", "")
+	runs(t, "key-of-mine", "secret", "set", "weather").expect(t, cli.ExitOK, "", "")
 	config := `{"mcpServers": {"weather": {
 		"http": [
 			{"name": "forecast", "description": "Tell the weather.", "url": "/v1/{city}/forecast?days={days}",
@@ -31,11 +33,11 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "call", "weather", "forecast", "city=Oslo/..", "days=3", "--config", "servers.json").expect(t, exitOK, `"warm":true`, "")
-	runs(t, "", "call", "weather", "forecast", "city=Bergen", "--config", "servers.json").expect(t, exitOK, "***", "")
-	runs(t, "", "call", "weather", "report", "text=it \"rains\"", "--config", "servers.json").expect(t, exitOK, "warm", "")
+	runs(t, "", "call", "weather", "forecast", "city=Oslo/..", "days=3", "--config", "servers.json").expect(t, cli.ExitOK, `"warm":true`, "")
+	runs(t, "", "call", "weather", "forecast", "city=Bergen", "--config", "servers.json").expect(t, cli.ExitOK, "***", "")
+	runs(t, "", "call", "weather", "report", "text=it \"rains\"", "--config", "servers.json").expect(t, cli.ExitOK, "warm", "")
 	listed := runs(t, "", "tools", "weather", "--config", "servers.json", "--json")
-	listed.expect(t, exitOK, `"readOnlyHint":true`, "")
+	listed.expect(t, cli.ExitOK, `"readOnlyHint":true`, "")
 	want := "GET /v1/Oslo%2F../forecast?days=3 Bearer key-of-mine \nGET /v1/Bergen/forecast Bearer key-of-mine \nPOST /v1/reports Bearer key-of-mine {\"text\":\"it \\\"rains\\\"\",\"by\":\"me\"}\n"
 	if got.String() != want {
 		t.Errorf("the API saw\n%s\nwant\n%s", got.String(), want)
@@ -60,7 +62,7 @@ func TestServeHTTPSaysWhatIsWrongWithATemplate(t *testing.T) {
 		`serve http --tool {"name":"x","url":"https://a/"} --tag pets`:   "--tag is for openapi",
 		`serve http --tool {"name":"x","url":"https://a/"} --auth-env X`: "the variable X is not set",
 	} {
-		if got := runs(t, "", strings.Fields(args)...); got.code == exitOK || !strings.Contains(got.stderr, want) {
+		if got := runs(t, "", strings.Fields(args)...); got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -20,7 +21,7 @@ func skillList() list {
 	return list{revision.MethodNamed(skills.MethodList), "skills", texts(show.Skills), nil}
 }
 
-func skillsCommand(a *app) *cobra.Command {
+func skillsCommand(a *cli.App) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "skills [SERVER [SKILL [FILE]] | [SKILL [FILE]] -- COMMAND…]",
@@ -43,7 +44,7 @@ by size, digest or frontmatter, is not printed.
 			case len(words) == 0:
 				return listOne(cmd.Context(), a, skillList(), t, nil, f)
 			case len(words) > 2:
-				return usagef("%s: unexpected %q", cmd.CommandPath(), words[2])
+				return cli.Usagef("%s: unexpected %q", cmd.CommandPath(), words[2])
 			}
 			return printSkill(cmd.Context(), a, t, words[0], append(words, "")[1])
 		},
@@ -53,7 +54,7 @@ by size, digest or frontmatter, is not printed.
 }
 
 // printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
-func printSkill(ctx context.Context, a *app, t launch.Target, name, file string) error {
+func printSkill(ctx context.Context, a *cli.App, t launch.Target, name, file string) error {
 	client, err := connect(ctx, a, t)
 	if err != nil {
 		return err
@@ -71,11 +72,11 @@ func printSkill(ctx context.Context, a *app, t launch.Target, name, file string)
 	if err != nil {
 		return err
 	}
-	if a.flags.json {
-		return a.printJSON(skillShown{s, contents})
+	if a.Flags.JSON {
+		return a.PrintJSON(skillShown{s, contents})
 	}
-	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.Path(a.flags.output)))
-	_, printing := fmt.Fprint(a.out, text)
+	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output)))
+	_, printing := fmt.Fprint(a.Out, text)
 	return cmp.Or(err, printing)
 }
 
@@ -88,7 +89,7 @@ type skillShown struct {
 // findSkill finds a skill by its name or URI. Of a name that several have, the error names their URIs.
 func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, error) {
 	if !skills.Declared(c.Capabilities()) {
-		return nil, usagef("the server has no skills")
+		return nil, cli.Usagef("the server has no skills")
 	}
 	if strings.Contains(name, "://") {
 		return skills.Get(ctx, c, name)
@@ -114,9 +115,9 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 	slices.Sort(uris)
 	switch {
 	case len(uris) > 1:
-		return nil, usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
+		return nil, cli.Usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
 	case found == nil:
-		return nil, usagef("the server lists no skill %q%s", name, orMeant(nearest.Name(name, names)))
+		return nil, cli.Usagef("the server lists no skill %q%s", name, cli.OrMeant(nearest.Name(name, names)))
 	}
 	return found, nil
 }

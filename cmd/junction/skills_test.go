@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -40,20 +41,20 @@ func TestSkillsAreListedAndPrinted(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"a list", []string{web.URL}, exitOK, "refunds  (skill://refunds/SKILL.md, 2 files, 77 bytes)\n    How refunds are made.\n", ""},
-		{"one", []string{web.URL, "refunds"}, exitOK, text, ""},
-		{"one by its URI", []string{web.URL, "skill://support/reply/SKILL.md"}, exitOK, "name: reply", ""},
-		{"a file of it", []string{web.URL, "refunds", "more.md"}, exitOK, "More.\n", ""},
-		{"as JSON", []string{web.URL, "refunds", "more.md", "--json"}, exitOK, `"contents":{"uri":"skill://refunds/more.md","mimeType":"text/markdown","text":"More.\n"}`, ""},
-		{"a file that is not its", []string{web.URL, "refunds", "../x"}, exitConnection, "", "it is not among the skill's 2 files"},
-		{"a name of two", []string{web.URL, "reply"}, exitUsage, "", "name one of skill://sales/reply/SKILL.md, skill://support/reply/SKILL.md"},
-		{"a name that is nearly right", []string{web.URL, "refund"}, exitUsage, "", `did you mean "refunds"?`},
-		{"too much", []string{web.URL, "refunds", "more.md", "x"}, exitUsage, "", `unexpected "x"`},
-		{"a server without skills", []string{"everything"}, exitOK, "", "The server has no skills."},
-		{"one of a server without skills", []string{"everything", "a"}, exitUsage, "", "the server has no skills"},
-		{"of a server that lies", []string{liar.URL, "a"}, exitConnection, "", "its frontmatter is another"},
-		{"an entry that is not valid", []string{liar.URL}, exitOK, "a  (skill://a/SKILL.md, made when it is read)", `the name "c" is not that of its folder`},
-		{"it, by its name", []string{liar.URL, "b"}, exitConnection, "", `the name "c" is not that of its folder`},
+		{"a list", []string{web.URL}, cli.ExitOK, "refunds  (skill://refunds/SKILL.md, 2 files, 77 bytes)\n    How refunds are made.\n", ""},
+		{"one", []string{web.URL, "refunds"}, cli.ExitOK, text, ""},
+		{"one by its URI", []string{web.URL, "skill://support/reply/SKILL.md"}, cli.ExitOK, "name: reply", ""},
+		{"a file of it", []string{web.URL, "refunds", "more.md"}, cli.ExitOK, "More.\n", ""},
+		{"as JSON", []string{web.URL, "refunds", "more.md", "--json"}, cli.ExitOK, `"contents":{"uri":"skill://refunds/more.md","mimeType":"text/markdown","text":"More.\n"}`, ""},
+		{"a file that is not its", []string{web.URL, "refunds", "../x"}, cli.ExitConnection, "", "it is not among the skill's 2 files"},
+		{"a name of two", []string{web.URL, "reply"}, cli.ExitUsage, "", "name one of skill://sales/reply/SKILL.md, skill://support/reply/SKILL.md"},
+		{"a name that is nearly right", []string{web.URL, "refund"}, cli.ExitUsage, "", `did you mean "refunds"?`},
+		{"too much", []string{web.URL, "refunds", "more.md", "x"}, cli.ExitUsage, "", `unexpected "x"`},
+		{"a server without skills", []string{"everything"}, cli.ExitOK, "", "The server has no skills."},
+		{"one of a server without skills", []string{"everything", "a"}, cli.ExitUsage, "", "the server has no skills"},
+		{"of a server that lies", []string{liar.URL, "a"}, cli.ExitConnection, "", "its frontmatter is another"},
+		{"an entry that is not valid", []string{liar.URL}, cli.ExitOK, "a  (skill://a/SKILL.md, made when it is read)", `the name "c" is not that of its folder`},
+		{"it, by its name", []string{liar.URL, "b"}, cli.ExitConnection, "", `the name "c" is not that of its folder`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			runs(t, "", append([]string{"skills"}, test.args...)...).expect(t, test.code, test.stdout, test.stderr)

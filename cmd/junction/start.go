@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -18,9 +19,9 @@ const (
 )
 
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
-func showStart(ctx context.Context, a *app) error {
+func showStart(ctx context.Context, a *cli.App) error {
 	set, entries, unread := readServers(a)
-	running, err := instances(ctx, a.Place)
+	running, err := cli.Instances(ctx, a.Place)
 	if err != nil {
 		return err
 	}
@@ -30,24 +31,24 @@ func showStart(ctx context.Context, a *app) error {
 	} else if len(problems) > 0 {
 		fault = problems[0].Error()
 	}
-	_, err = fmt.Fprint(a.out, startText(a.Place, entries, fault, running, a.out.Width()))
+	_, err = fmt.Fprint(a.Out, startText(a.Place, entries, fault, running, a.Out.Width()))
 	return err
 }
 
 // startText returns the text of showStart; fault is the first of the configuration, if there is one.
-func startText(p place.Place, entries []entry, fault string, running []instance, width int) string {
+func startText(p place.Place, entries []cli.Entry, fault string, running []cli.Instance, width int) string {
 	var files []string
 	servers := map[string][]string{}
 	own := true // there are no servers but those that ship with junction
 	for _, e := range entries {
 		file := "junction itself, to try"
-		if e.definition != nil {
-			file, own = p.Short(e.source()), false
+		if e.Definition != nil {
+			file, own = p.Short(e.Source()), false
 		}
 		if servers[file] == nil {
 			files = append(files, file)
 		}
-		servers[file] = append(servers[file], e.name)
+		servers[file] = append(servers[file], e.Name)
 	}
 	for i, file := range files {
 		files[i] = file + ": " + strings.Join(servers[file], ", ")
@@ -83,7 +84,7 @@ func startText(p place.Place, entries []entry, fault string, running []instance,
 			}
 		}
 	}
-	b.WriteString("Junction " + version + "\n")
+	b.WriteString("Junction " + cli.Version + "\n")
 	section(plaintext.Count(len(entries), "server"), files, startFiles)
 	if fault != "" {
 		b.WriteString("  " + show.Cut("! "+fault, width-2) + "\n")

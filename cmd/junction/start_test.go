@@ -5,26 +5,27 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestTheFirstScreenFits(t *testing.T) {
 	t.Parallel()
-	var many []entry
+	var many []cli.Entry
 	for i := range 40 {
 		name := fmt.Sprintf("服务器-%d", i)
-		many = append(many, entry{name: name, definition: &config.Definition{Name: name, Source: fmt.Sprintf("/configurations/%d.json", i%5)}})
+		many = append(many, cli.Entry{Name: name, Definition: &config.Definition{Name: name, Source: fmt.Sprintf("/configurations/%d.json", i%5)}})
 	}
-	var running []instance
+	var running []cli.Instance
 	for i := range 5 {
-		running = append(running, instance{PID: i, Endpoint: "http://127.0.0.1:7717/mcp", Summary: strings.Repeat("many servers, ", 20)})
+		running = append(running, cli.Instance{PID: i, Endpoint: "http://127.0.0.1:7717/mcp", Summary: strings.Repeat("many servers, ", 20)})
 	}
-	own := []entry{{name: "everything"}}
+	own := []cli.Entry{{Name: "everything"}}
 	for _, test := range []struct {
-		entries []entry
+		entries []cli.Entry
 		fault   string
-		running []instance
+		running []cli.Instance
 		shows   []string
 	}{
 		{own, "", nil, []string{"1 server\n  junction itself, to try: everything\n", "Running\n  no junction up\n", "  junction server add npm:PACKAGE ", "  junction up "}},
@@ -55,7 +56,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 // Where no terminal is, there is help.
 func TestJunctionAlone(t *testing.T) {
 	t.Parallel()
-	if alone, help := apart(t, ""), apart(t, "--help"); alone != help || alone.code != exitOK || !strings.HasPrefix(alone.stdout, "Junction runs, ") {
+	if alone, help := apart(t, ""), apart(t, "--help"); alone != help || alone.code != cli.ExitOK || !strings.HasPrefix(alone.stdout, "Junction runs, ") {
 		t.Errorf("got %+v\nwant %+v", alone, help)
 	}
 }

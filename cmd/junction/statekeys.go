@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/seal"
@@ -43,14 +44,14 @@ type stateKeys struct {
 
 // replicaOptions are serveOptions of a process that others with its state folder may stand in for. Without such a folder it has
 // a key of its own.
-func replicaOptions(ctx context.Context, a *app) mcp.ServeOptions {
+func replicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	o := serveOptions(a)
-	keys, err := kept(a.Place, "state.keys", func(path string) (*stateKeys, error) {
+	keys, err := cli.Kept(a.Place, "state.keys", func(path string) (*stateKeys, error) {
 		k := &stateKeys{path: path}
 		return k, k.look(ctx, time.Now())
 	})
 	if err != nil {
-		a.logger().Debug("junction: other processes cannot take the next round of a request", "error", err)
+		a.Logger().Debug("junction: other processes cannot take the next round of a request", "error", err)
 		return o
 	}
 	o.StateKeysFrom = func() [][]byte { return keys.at(ctx, time.Now()) }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -19,7 +20,7 @@ import (
 const suggestTimeout = 3 * time.Second
 
 // suggestServers completes SERVER with the names of the configuration.
-func suggestServers(a *app) cobra.CompletionFunc {
+func suggestServers(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
 			return nil, cobra.ShellCompDirectiveDefault
@@ -27,12 +28,12 @@ func suggestServers(a *app) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		a.screen = terminal.NewScreen(io.Discard)
+		a.Screen = terminal.NewScreen(io.Discard)
 		return serverValues(a, cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-func suggestTools(a *app) cobra.CompletionFunc {
+func suggestTools(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 {
 			return suggestArguments(a, cmd, args, typed)
@@ -42,7 +43,7 @@ func suggestTools(a *app) cobra.CompletionFunc {
 }
 
 // suggestToolNames completes the names of tools, any number of them.
-func suggestToolNames(a *app) cobra.CompletionFunc {
+func suggestToolNames(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return suggestTools(a)(cmd, args[:min(len(args), 1)], typed)
 	}
@@ -50,7 +51,7 @@ func suggestToolNames(a *app) cobra.CompletionFunc {
 
 // suggestArguments completes KEY=VALUE: keys that were not given yet, and values
 // where there are only a few.
-func suggestArguments(a *app, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(typed, "=")
 	words, directive := suggest(a, cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for t, err := range c.Tools(ctx) {
@@ -77,7 +78,7 @@ func suggestArguments(a *app, cmd *cobra.Command, args []string, typed string) (
 }
 
 // suggests completes the word after SERVER with what list adds.
-func suggests(a *app, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
+func suggests(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return suggest(a, cmd, args, list)
 	}
@@ -97,12 +98,12 @@ func listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], 
 // suggest completes the word after SERVER with what the server offers. Nobody
 // can be asked while a shell completes, so servers that need consent or an
 // input suggest nothing.
-func suggest(a *app, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
+func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return suggestServers(a)(cmd, args, "")
 	}
-	a.screen, a.person = terminal.NewScreen(io.Discard), nil
-	a.desk.Screen, a.desk.Person, a.sharing = a.screen, nil, sharedCalls
+	a.Screen, a.Person = terminal.NewScreen(io.Discard), nil
+	a.Desk.Screen, a.Desk.Person, a.Sharing = a.Screen, nil, sharedCalls
 	ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
 	defer cancel()
 	t, err := namedServer(ctx, a, args[0])

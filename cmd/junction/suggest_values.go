@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -14,11 +15,11 @@ import (
 )
 
 // A valueSource returns what can stand in a place of the command line, with what it is behind a tab.
-type valueSource func(a *app, ctx context.Context) []string
+type valueSource func(a *cli.App, ctx context.Context) []string
 
 // suggestValues completes what is neither a server's alone nor asked of one: the words of these commands, any number of them, or the
 // value of a flag.
-func suggestValues(a *app, root *cobra.Command) {
+func suggestValues(a *cli.App, root *cobra.Command) {
 	for _, at := range []struct {
 		command, flag string // no flag: the words
 		values        valueSource
@@ -30,7 +31,7 @@ func suggestValues(a *app, root *cobra.Command) {
 		{"traffic", "server", serverValues}, {"audit query", "server", serverValues}, {"test", "server", serverValues},
 	} {
 		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
-			a.screen = terminal.NewScreen(io.Discard)
+			a.Screen = terminal.NewScreen(io.Discard)
 			directive := cobra.ShellCompDirectiveNoFileComp
 			values := slices.DeleteFunc(at.values(a, cmd.Context()), func(value string) bool {
 				name, _, _ := strings.Cut(value, "\t")
@@ -54,30 +55,30 @@ func suggestValues(a *app, root *cobra.Command) {
 	}
 }
 
-func hostValues(*app, context.Context) (values []string) {
+func hostValues(*cli.App, context.Context) (values []string) {
 	for _, h := range hostconfig.Hosts() {
 		values = append(values, h.ID+"\t"+h.Name)
 	}
 	return values
 }
 
-func serverValues(a *app, _ context.Context) (values []string) {
+func serverValues(a *cli.App, _ context.Context) (values []string) {
 	_, entries, err := configuredServers(a)
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
 		kind := "ships with junction"
-		if d := e.definition; d != nil {
+		if d := e.Definition; d != nil {
 			kind = plaintext.Line(d.Kind.String()+", "+d.Source, 100)
 		}
-		values = append(values, e.name+"\t"+kind)
+		values = append(values, e.Name+"\t"+kind)
 	}
 	return values
 }
 
 // conversationValues are the last conversations.
-func conversationValues(a *app, ctx context.Context) (values []string) {
+func conversationValues(a *cli.App, ctx context.Context) (values []string) {
 	stored, err := openConversations(ctx, a.Place)
 	if err != nil {
 		return nil
@@ -93,10 +94,12 @@ func conversationValues(a *app, ctx context.Context) (values []string) {
 	return values
 }
 
-func themeValues(*app, context.Context) []string { return []string{"auto", "dark", "light", "mono"} }
+func themeValues(*cli.App, context.Context) []string {
+	return []string{"auto", "dark", "light", "mono"}
+}
 
 // modelValues are the beginnings of models' names, and the one that is built in.
-func modelValues(*app, context.Context) []string {
+func modelValues(*cli.App, context.Context) []string {
 	values := []string{"offline"}
 	for _, provider := range providerNames() {
 		values = append(values, provider+":")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -18,7 +19,7 @@ import (
 
 // A tap is one run of junction tap.
 type tap struct {
-	*app
+	*cli.App
 	journal          hostconfig.Journal
 	record           string // the folder of recordings; absolute
 	files            []string
@@ -36,8 +37,8 @@ type appliedTap struct {
 	release func()
 }
 
-func tapCommand(a *app) *cobra.Command {
-	p := &tap{app: a}
+func tapCommand(a *cli.App) *cobra.Command {
+	p := &tap{App: a}
 	var record string
 	cmd := &cobra.Command{
 		Use:   "tap HOST [SERVER…] | tap [HOST] [SERVER…] -- COMMAND [ARGS]",
@@ -78,14 +79,14 @@ With a command it is that of the command.`,
 	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, of HOST or of all")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
 	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
-	a.jsonFlag(cmd, &shownEvent{})
+	a.JSONFlag(cmd, &shownEvent{})
 	return cmd
 }
 
 // missingHost is the error where a command line names no host, or too many; it says which are found here.
 func missingHost(named int, more string) error {
 	if named > 1 {
-		return usagef("expected one HOST, got %d words", named)
+		return cli.Usagef("expected one HOST, got %d words", named)
 	}
 	found := "none is found here"
 	var ids []string
@@ -97,7 +98,7 @@ func missingHost(named int, more string) error {
 	if len(ids) > 0 {
 		found = "found here: " + strings.Join(ids, ", ")
 	}
-	return usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
+	return cli.Usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
 }
 
 func hostIDs() string {
@@ -112,11 +113,11 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if args, command = args[:dash], args[dash:]; len(command) == 0 {
-			return usagef(`after "--" stands the command of a host`)
+			return cli.Usagef(`after "--" stands the command of a host`)
 		}
 	}
 	if p.list {
-		if err := noMore(cmd, args); err != nil {
+		if err := cli.NoMore(cmd, args); err != nil {
 			return err
 		}
 		return p.showHosts()
@@ -126,7 +127,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 		return p.undoKept(args, err)
 	}
 	if err != nil { // one file must not hinder the tap of another
-		p.screen.Printf("junction: %v\n", err)
+		p.Screen.Printf("junction: %v\n", err)
 	}
 	var servers []string
 	if len(args) > 0 {
@@ -147,14 +148,14 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
-		return usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
+		return cli.Usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
 	case p.host.ID == "" && len(p.files) == 0:
 		return missingHost(0, "; --list shows their files")
 	case p.host.Nowhere != "" && len(p.files) == 0:
 		return errors.New(p.host.Nowhere)
 	}
 	if p.keep && len(command) > 0 {
-		return usagef("--keep leaves nothing to restore when the command ends; give one or the other")
+		return cli.Usagef("--keep leaves nothing to restore when the command ends; give one or the other")
 	}
 	return p.tapFor(cmd.Context(), servers, command)
 }
@@ -170,25 +171,25 @@ func hostNamed(name string) (hostconfig.Host, error) {
 
 func unknownHost(name string) error {
 	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
-		return usagef("no host is called %q; did you mean %q?", name, near)
+		return cli.Usagef("no host is called %q; did you mean %q?", name, near)
 	}
-	return usagef("no host is called %q; there are: %s", name, hostIDs())
+	return cli.Usagef("no host is called %q; there are: %s", name, hostIDs())
 }
 
 // tapFor taps the servers while their traffic is shown, or a command runs.
 func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
 	names, err := p.apply(servers)
 	if err == nil && len(command) == 0 && p.host.Reload != "" {
-		p.screen.Printf("To apply this in %s, %s.\n", p.host.Name, p.host.Reload)
+		p.Screen.Printf("To apply this in %s, %s.\n", p.host.Name, p.host.Reload)
 	}
 	if p.keep && err == nil {
-		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
+		p.Screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
 		return nil
 	}
 	defer func() {
 		fault := p.restore()
 		if fault != nil && ctx.Err() != nil { // after Ctrl-C the command reports only that
-			p.screen.Printf("junction: %v\n", fault)
+			p.Screen.Printf("junction: %v\n", fault)
 		}
 		err = errors.Join(err, fault)
 	}()
@@ -199,7 +200,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		return p.runHost(ctx, command)
 	}
 	p.filter.Servers = names
-	return orderly(ctx, watchTraffic(ctx, p.app, nil, len(names), p.filter))
+	return cli.Orderly(ctx, watchTraffic(ctx, p.App, nil, len(names), p.filter))
 }
 
 // apply puts junction in the place of servers, and says where.
@@ -287,7 +288,7 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 }
 
 func (p *tap) says(path string, e *hostconfig.Entry, what string) {
-	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
+	p.Screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
 }
 
 // wayBack says how a file that is tapped already is put back.
@@ -333,6 +334,6 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 		return nil, err
 	}
 	p.applied = append(p.applied, &appliedTap{path, d.Data, release})
-	p.screen.Printf("Tapped in %s: %s\n", p.Short(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
+	p.Screen.Printf("Tapped in %s: %s\n", p.Short(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
 	return r.Servers(), nil
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // hostTime is how long a host may take to end once it was asked to.
@@ -15,12 +17,12 @@ const hostTime = 10 * time.Second
 // runHost runs a host on this terminal until it ends. Ctrl-C is for the host.
 func (p *tap) runHost(ctx context.Context, command []string) error {
 	if p.record == "" {
-		p.screen.Printf("What it says: junction traffic, in another terminal.\n")
+		p.Screen.Printf("What it says: junction traffic, in another terminal.\n")
 	}
-	p.stops.set(func() bool { return true })
-	defer p.stops.set(func() bool { return false })
+	p.Stops.Set(func() bool { return true })
+	defer p.Stops.Set(func() bool { return false })
 	cmd := p.Command(ctx, command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows has none
 			return cmd.Process.Kill()
@@ -38,7 +40,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			code = 128 + int(status.Signal()) // as shells do
 		}
-		return &endedError{code}
+		return &cli.EndedError{Code: code}
 	case err != nil:
 		return fmt.Errorf("%s cannot be run: %w", command[0], err)
 	}

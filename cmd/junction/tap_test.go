@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -113,7 +114,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop fun
 	ended := -1
 	stop = func() int {
 		if ended < 0 {
-			interrupt(errInterrupted)
+			interrupt(cli.ErrInterrupted)
 			ended = <-code
 		}
 		return ended
@@ -137,16 +138,16 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if info, err := os.Stat(in(t, path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
-	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
-	runs(t, "", "tap", "--list").expect(t, exitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
-	runs(t, "", "tap", "--undo").expect(t, exitConnection, "", "end that with Ctrl-C")
+	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitConnection, "", "end that with Ctrl-C")
 	host := filepath.Join(t.TempDir(), "host.json") // what a host makes of it
 	writeTap(t, host, strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(tapped))
 	if out, err := hostCommand(t, host).CombinedOutput(); !strings.Contains(string(out), "calc true <nil>") {
 		t.Errorf("the host says %s, %v", out, err)
 	}
 	waitForText(t, stdout, "junction <- calc  tools/call add answered")
-	if code := stop(); code != exitOK {
+	if code := stop(); code != cli.ExitOK {
 		t.Errorf("it ends with %d: %s", code, stderr.String())
 	}
 	if got := readTap(t, path); got != content {
@@ -157,7 +158,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 			t.Errorf("it says %s, want %q", stderr.String(), want)
 		}
 	}
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "Nothing is tapped.")
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
 		t.Errorf("left in the folder: %v", left)
 	}
@@ -182,23 +183,23 @@ func waitForText(t *testing.T, b *safeBuffer, word string) {
 
 func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	path, content := tapHome(t)
-	runs(t, "", "tap", "cursor", "nosuch").expect(t, exitConnection, "", `no server is called "nosuch" in `)
-	runs(t, "", "tap", "cursr").expect(t, exitUsage, "", `no host is called "cursr"; did you mean "cursor"?`)
-	runs(t, "", "tap").expect(t, exitUsage, "", `HOST is missing`)
-	runs(t, "", "tap", "zed").expect(t, exitConnection, "", `Zed has no configuration file here`)
-	runs(t, "", "tap", "cherry-studio").expect(t, exitConnection, "", `in a database of its own`)
-	runs(t, "", "tap", "--", "nobody-knows").expect(t, exitUsage, "", `junction tap claude-code -- nobody-knows`)
-	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, exitUsage, "", `one or the other`)
-	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, exitOK, "", "To put it back: junction tap --undo cursor")
+	runs(t, "", "tap", "cursor", "nosuch").expect(t, cli.ExitConnection, "", `no server is called "nosuch" in `)
+	runs(t, "", "tap", "cursr").expect(t, cli.ExitUsage, "", `no host is called "cursr"; did you mean "cursor"?`)
+	runs(t, "", "tap").expect(t, cli.ExitUsage, "", `HOST is missing`)
+	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", `Zed has no configuration file here`)
+	runs(t, "", "tap", "cherry-studio").expect(t, cli.ExitConnection, "", `in a database of its own`)
+	runs(t, "", "tap", "--", "nobody-knows").expect(t, cli.ExitUsage, "", `junction tap claude-code -- nobody-knows`)
+	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, cli.ExitUsage, "", `one or the other`)
+	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To put it back: junction tap --undo cursor")
 	folder, _ := placeOf(t).Abs("said")
 	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
 		t.Errorf("the file is %s", tapped)
 	}
-	runs(t, "", "tap", "--list").expect(t, exitOK, "tapped until --undo: calc", "")
-	runs(t, "", "tap", "--undo", "codex").expect(t, exitOK, "", "Nothing is tapped.")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "tapped until --undo: calc", "")
+	runs(t, "", "tap", "--undo", "codex").expect(t, cli.ExitOK, "", "Nothing is tapped.")
 	changed := strings.Replace(readTap(t, path), "// mine", "// ours", 1)
 	writeTap(t, path, changed)
-	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "was edited meanwhile: its servers are restored")
+	runs(t, "", "tap", "--undo", "cursor").expect(t, cli.ExitOK, "", "was edited meanwhile: its servers are restored")
 	if got := readTap(t, path); got != strings.Replace(content, "// mine", "// ours", 1) {
 		t.Errorf("the file is %q", got)
 	}
@@ -227,7 +228,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	}
 	setenv(t, "PATH", bin)
 	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
-	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, exitConnection, "", "/nosuch/program cannot be run")
+	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, cli.ExitConnection, "", "/nosuch/program cannot be run")
 	if now := readTap(t, path); now != plain {
 		t.Errorf("the file is %q", now)
 	}
@@ -240,8 +241,8 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	home, _ := placeOf(t).Getwd()
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
-	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped in")
-	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "already; junction tap --undo cursor puts it back; junction traffic shows what goes through")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "Tapped in")
+	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", "already; junction tap --undo cursor puts it back; junction traffic shows what goes through")
 	var file struct {
 		McpServers map[string]struct {
 			Args []string
@@ -258,7 +259,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	if out, err := hostCommand(t, path).CombinedOutput(); !strings.Contains(string(out), "far true <nil>") {
 		t.Errorf("the host says %s, %v", out, err)
 	}
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "is as it was")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "is as it was")
 }
 
 func TestATapWhoseTerminalIsClosedPutsTheFileBack(t *testing.T) {
@@ -329,11 +330,11 @@ func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
 		}
 		seen[now == old]++
 	}
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "")
 	if now := readTap(t, path); now != old {
 		t.Errorf("the file is %q", now)
 	}
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "Nothing is tapped.")
 	for _, pattern := range []string{"*", ".*"} {
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), pattern)); len(left) > 1 || len(left) == 1 && left[0] != path {
 			t.Errorf("left in the folder: %v", left)
@@ -359,8 +360,8 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 	_, _ = bufio.NewReader(stderr).ReadString('\n')
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	runs(t, "", "tap", "--list").expect(t, exitOK, "left by a process that was killed, the next junction tap puts it back: calc", "")
-	runs(t, "", "tap", "zed").expect(t, exitConnection, "", "A junction tap was killed before it undid its change.")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "left by a process that was killed, the next junction tap puts it back: calc", "")
+	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", "A junction tap was killed before it undid its change.")
 	if now := readTap(t, path); now != old {
 		t.Errorf("the file is %q", now)
 	}
@@ -370,7 +371,7 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 func TestProxyPassesStandardErrorOn(t *testing.T) {
 	alone(t)
 	said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
-	runs(t, said, "proxy", "--name", "s", "--", "sh", "-c", "echo 'key is missing' >&2; exit 7").expect(t, exitConnection, `"error"`, "key is missing\n")
+	runs(t, said, "proxy", "--name", "s", "--", "sh", "-c", "echo 'key is missing' >&2; exit 7").expect(t, cli.ExitConnection, `"error"`, "key is missing\n")
 }
 
 func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
@@ -380,10 +381,10 @@ func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
 	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
 	writeTap(t, path, content)
 	got := runs(t, "", "tap", "codex", "--keep")
-	got.expect(t, exitOK, "", `a in ~/.codex/config.toml: is not tapped: "http_headers" is written in a way that junction cannot change`)
-	got.expect(t, exitOK, "", "Tapped in ~/.codex/config.toml: b\n")
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "is as it was")
-	runs(t, "", "tap", "codex", "a").expect(t, exitConnection, "", "no server that could be tapped is in ")
+	got.expect(t, cli.ExitOK, "", `a in ~/.codex/config.toml: is not tapped: "http_headers" is written in a way that junction cannot change`)
+	got.expect(t, cli.ExitOK, "", "Tapped in ~/.codex/config.toml: b\n")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "is as it was")
+	runs(t, "", "tap", "codex", "a").expect(t, cli.ExitConnection, "", "no server that could be tapped is in ")
 	if now := readTap(t, path); now != content {
 		t.Errorf("the file is %q", now)
 	}

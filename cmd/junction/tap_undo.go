@@ -33,7 +33,7 @@ func (p *tap) restore() error {
 			}
 			continue
 		}
-		faults = append(faults, putBack(p.app, p.journal, records[i])...)
+		faults = append(faults, putBack(p.App, p.journal, records[i])...)
 	}
 	return errors.Join(faults...)
 }
@@ -45,8 +45,8 @@ func (p *tap) recover() error {
 		if r.Connected { // and somebody put it back by hand
 			continue
 		}
-		p.screen.Printf("A junction tap was killed before it undid its change.\n")
-		sayRestored(p.app, r)
+		p.Screen.Printf("A junction tap was killed before it undid its change.\n")
+		sayRestored(p.App, r)
 	}
 	return err
 }
@@ -76,13 +76,13 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", r.Path, r.Process))
 			continue
 		}
-		faults = append(faults, putBack(p.app, p.journal, r)...)
+		faults = append(faults, putBack(p.App, p.journal, r)...)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
 	if undone == 0 {
-		p.screen.Printf("Nothing is tapped.\n")
+		p.Screen.Printf("Nothing is tapped.\n")
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 func (p *tap) showHosts() error {
 	records, err := p.journal.Records()
 	if err != nil {
-		p.screen.Printf("junction: %v\n", err)
+		p.Screen.Printf("junction: %v\n", err)
 	}
 	var missing []string
 	show := func(host, path string) error {
@@ -118,14 +118,14 @@ func (p *tap) showHosts() error {
 			}
 			state += strings.Join(r.Servers(), ", ")
 		}
-		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, p.Short(path), plaintext.Line(state, 1_000))
+		_, err := fmt.Fprintf(p.Out, "%-15s %s  (%s)\n", host, p.Short(path), plaintext.Line(state, 1_000))
 		return err
 	}
 	var shown []string
 	for _, h := range hostconfig.Hosts() {
 		paths := hostconfig.Find(h, hostOptions(p.Place))
 		if h.Nowhere != "" {
-			p.screen.Printf("%s: %s\n", h.ID, h.Nowhere)
+			p.Screen.Printf("%s: %s\n", h.ID, h.Nowhere)
 		} else if len(paths) == 0 {
 			missing = append(missing, h.ID)
 		}
@@ -144,7 +144,7 @@ func (p *tap) showHosts() error {
 		}
 	}
 	if len(missing) > 0 {
-		p.screen.Printf("No file here of: %s\n", strings.Join(missing, ", "))
+		p.Screen.Printf("No file here of: %s\n", strings.Join(missing, ", "))
 	}
 	return nil
 }

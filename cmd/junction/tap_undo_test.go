@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
@@ -31,7 +32,7 @@ func TestATapPutsBackAFileThatTheHostPutInThePlaceOfALink(t *testing.T) {
 	if err := os.Rename(path+".tmp", path); err != nil {
 		t.Fatal(err)
 	}
-	if code := stop(); code != exitOK || !strings.Contains(stderr.String(), "dotfiles.json is as it was.\nIts link was replaced or changed, and is restored, too.\n") || !strings.Contains(stderr.String(), "mcp.json is as it was.\n") {
+	if code := stop(); code != cli.ExitOK || !strings.Contains(stderr.String(), "dotfiles.json is as it was.\nIts link was replaced or changed, and is restored, too.\n") || !strings.Contains(stderr.String(), "mcp.json is as it was.\n") {
 		t.Errorf("it ends with %d: %s", code, stderr)
 	}
 	if readTap(t, target) != before || readTap(t, path) != before {
@@ -49,7 +50,7 @@ func TestATapSaysThatItsRecordIsGone(t *testing.T) {
 	if err := os.RemoveAll(folder); err != nil {
 		t.Skip(err) // Windows: the lock is open
 	}
-	if code := stop(); code == exitOK || !strings.Contains(stderr.String(), filepath.Base(path)+": there is no record any more that it is tapped; look whether its servers are as they were") {
+	if code := stop(); code == cli.ExitOK || !strings.Contains(stderr.String(), filepath.Base(path)+": there is no record any more that it is tapped; look whether its servers are as they were") {
 		t.Errorf("it ends with %d: %s", code, stderr)
 	}
 }
@@ -57,9 +58,9 @@ func TestATapSaysThatItsRecordIsGone(t *testing.T) {
 func TestAFileThatIsNamedTwiceIsTappedOnce(t *testing.T) {
 	path, before := tapHome(t)
 	target := behindLink(t, path)
-	runs(t, "", "tap", "cursor", "--keep", "--config", path, "--config", target).expect(t, exitOK, "", "Tapped in ~/.cursor/mcp.json: calc\n")
-	runs(t, "", "tap", "--list").expect(t, exitOK, "tapped until --undo: calc", "")
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "dotfiles.json is as it was.\n")
+	runs(t, "", "tap", "cursor", "--keep", "--config", path, "--config", target).expect(t, cli.ExitOK, "", "Tapped in ~/.cursor/mcp.json: calc\n")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "tapped until --undo: calc", "")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "dotfiles.json is as it was.\n")
 	if readTap(t, path) != before {
 		t.Errorf("the file is %s", readTap(t, path))
 	}
@@ -88,12 +89,12 @@ func TestAFileThatCannotBeTakenBackHindersNoOtherOne(t *testing.T) {
 	}
 	release() // as its end does
 	writeTap(t, other, "{ half a file")
-	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "other.json is not as it was: ")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "other.json is not as it was: ")
 	if readTap(t, path) == before {
 		t.Error("nothing is tapped")
 	}
 	got := runs(t, "", "tap", "--undo")
-	got.expect(t, exitConnection, "", "mcp.json is as it was.\n")
+	got.expect(t, cli.ExitConnection, "", "mcp.json is as it was.\n")
 	if n := strings.Count(got.stderr, "other.json is not as it was: "); n != 1 {
 		t.Errorf("it says so %d times: %s", n, got.stderr)
 	}
@@ -101,5 +102,5 @@ func TestAFileThatCannotBeTakenBackHindersNoOtherOne(t *testing.T) {
 		t.Errorf("the file is %s", now)
 	}
 	writeTap(t, other, string(after))
-	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "other.json is as it was.\n")
+	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "other.json is as it was.\n")
 }

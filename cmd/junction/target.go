@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -27,88 +27,88 @@ import (
 
 // target finds the server that a command line means, and returns what else
 // stands on it.
-func target(ctx context.Context, a *app, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
+func target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
 	if err := checkFlags(a); err != nil {
 		return launch.Target{}, nil, err
 	}
 	switch flags := cmd.Flags(); {
 	case flags.Lookup("own") == nil:
 	case flags.Lookup("refresh") != nil:
-		a.sharing = sharedLists
+		a.Sharing = sharedLists
 	default:
-		a.sharing = sharedCalls
+		a.Sharing = sharedCalls
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if len(args) == dash {
-			return launch.Target{}, nil, usagef(`after "--" stands the command of a server`)
+			return launch.Target{}, nil, cli.Usagef(`after "--" stands the command of a server`)
 		}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
 			t, err := namedServer(ctx, a, args[dash])
 			return t, args[:dash], err
 		}
-		if a.launch.Frozen {
-			return launch.Target{}, nil, usagef("--frozen is for the servers of a configuration: no lock has a command that is typed")
+		if a.Launch.Frozen {
+			return launch.Target{}, nil, cli.Usagef("--frozen is for the servers of a configuration: no lock has a command that is typed")
 		}
-		t, err := a.launch.Command(args[dash], args[dash+1:])
+		t, err := a.Launch.Command(args[dash], args[dash+1:])
 		return t, args[:dash], err
 	}
 	if len(args) == 0 {
-		return launch.Target{}, nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
+		return launch.Target{}, nil, cli.Usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	}
 	t, err := namedServer(ctx, a, args[0])
 	if at := slices.IndexFunc(args, func(arg string) bool { return launch.At(arg) != nil }); err != nil && at > 0 && cmd.Name() == "call" {
-		err = usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
+		err = cli.Usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
 	}
 	return t, args[1:], err
 }
 
-func checkFlags(a *app) error {
-	if a.launch.Timeout < 0 {
-		return usagef("--timeout: expected a positive duration, such as 30s")
+func checkFlags(a *cli.App) error {
+	if a.Launch.Timeout < 0 {
+		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
 	}
-	if name := a.flags.revision; name != "" && revision.Lookup(name) == nil {
-		return usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
+	if name := a.Flags.Revision; name != "" && revision.Lookup(name) == nil {
+		return cli.Usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
 	}
 	return nil
 }
 
 // namedServer is the server that SERVER means: a URL, or a name.
-func namedServer(ctx context.Context, a *app, server string) (launch.Target, error) {
+func namedServer(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
 	if launch.At(server) != nil {
-		return a.launch.Address(server)
+		return a.Launch.Address(server)
 	}
 	return configured(ctx, a, server)
 }
 
 // options are those of a client of the target.
-func options(a *app, t launch.Target) mcp.ClientOptions {
+func options(a *cli.App, t launch.Target) mcp.ClientOptions {
 	o := mcp.ClientOptions{
-		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: version},
+		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version},
 		Name:     t.Name,
-		Revision: cmp.Or(a.flags.revision, t.Revision),
+		Revision: cmp.Or(a.Flags.Revision, t.Revision),
 		Timeout:  t.Timeout,
-		Logger:   a.launch.Logger(t.Name),
+		Logger:   a.Launch.Logger(t.Name),
 		// Calls wait for the tasks that they become, but for those of a proxy's client that knows tasks itself.
 		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
 	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
-		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(unmarked))
+		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.Unmarked))
 	}
-	if a.traffic != nil {
-		o.Wire = a.traffic.Server(t.Title())
+	if a.Traffic != nil {
+		o.Wire = a.Traffic.Server(t.Title())
 	}
 	o.ConnectTimeout = t.StartTimeout
-	if a.launch.Timeout > 0 {
-		o.Timeout, o.ConnectTimeout = a.launch.Timeout, a.launch.Timeout
+	if a.Launch.Timeout > 0 {
+		o.Timeout, o.ConnectTimeout = a.Launch.Timeout, a.Launch.Timeout
 	}
-	if a.launch.Recorder != nil && !a.recordsFront {
-		o.Middleware = append(o.Middleware, a.launch.Recorder.Middleware(t.Title()))
+	if a.Launch.Recorder != nil && !a.RecordsFront {
+		o.Middleware = append(o.Middleware, a.Launch.Recorder.Middleware(t.Title()))
 	}
 	return o
 }
 
 // connect connects to the target as a client that answers at the desk.
-func connect(ctx context.Context, a *app, t launch.Target) (*mcp.Client, error) {
+func connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, err
@@ -118,14 +118,14 @@ func connect(ctx context.Context, a *app, t launch.Target) (*mcp.Client, error) 
 }
 
 // dialShown connects to the one server of a command. Where that takes long, a terminal shows what it waits for.
-func dialShown(ctx context.Context, a *app, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
+func dialShown(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
 	starting := t.Title()
 	if c, program := t.Transport.(*command.Command); program {
 		if does := runner.Work(c.Name, c.Args, false); does != "" {
 			starting += " (" + does + ")"
 		}
 	}
-	end := showStarting(starting, a.screen.Transient)
+	end := showStarting(starting, a.Screen.Transient)
 	defer end()
 	return dial(ctx, t.Transport, o)
 }
@@ -150,16 +150,16 @@ func showStarting(name string, show func(line string)) (end func()) {
 }
 
 // askedOptions are those of a client of the target that can be asked by it.
-func askedOptions(a *app, t launch.Target) (mcp.ClientOptions, error) {
-	if err := a.desk.Check(); err != nil {
-		return mcp.ClientOptions{}, &usageError{Err: err}
+func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
+	if err := a.Desk.Check(); err != nil {
+		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
 	}
 	o := options(a, t)
-	a.desk.Serve(&o, t.Title())
-	switch level := mcp.LogLevel(a.flags.logLevel); {
+	a.Desk.Serve(&o, t.Title())
+	switch level := mcp.LogLevel(a.Flags.LogLevel); {
 	case level == "" || level == "none":
 	case level.Severity() == 0:
-		return o, usagef("--log-level: expected debug, info, notice, warning, error, critical, alert, emergency or none")
+		return o, cli.Usagef("--log-level: expected debug, info, notice, warning, error, critical, alert, emergency or none")
 	default:
 		o.LogLevel = level
 		o.OnLog = func(m mcp.LogMessage) { showLog(a, m) }
@@ -169,10 +169,10 @@ func askedOptions(a *app, t launch.Target) (mcp.ClientOptions, error) {
 
 // remedied adds to the error of a server that the command line names by its URL what to try, where it wants a key, or
 // nobody is there. What a configuration says of a server is mended there.
-func remedied(a *app, t launch.Target, err error) error {
+func remedied(a *cli.App, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
-		return &connectError{fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
+		return &cli.ConnectError{Cause: fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
 	}
 	if err == nil || t.Server != nil || launch.At(address) == nil {
 		return err
@@ -180,18 +180,18 @@ func remedied(a *app, t launch.Target, err error) error {
 	switch at, _ := url.Parse(address); {
 	case errors.Is(err, oauth.ErrLogin): // which says how
 		return err
-	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.launch.Header, isAuthorization):
+	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, isAuthorization):
 		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
 	case statusOf(err) == http.StatusUnauthorized:
 		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
-	case notListening(err) && (at.Host == "" || outside.IsHere(at.Hostname())):
+	case cli.NotListening(err) && (at.Host == "" || outside.IsHere(at.Hostname())):
 		err = fmt.Errorf("%w; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why", err)
-	case notListening(err):
+	case cli.NotListening(err):
 		err = fmt.Errorf("%w; %s", err, nobodyThere)
 	default:
 		return err
 	}
-	return &connectError{err}
+	return &cli.ConnectError{Cause: err}
 }
 
 // isAuthorization reports whether a value of --header is one of that header.
@@ -204,15 +204,12 @@ func isAuthorization(header string) bool {
 func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
 	client, err := mcp.DialWith(ctx, t, o)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, &cli.ConnectError{Cause: err}
 	}
 	return client, nil
 }
 
-// maxLog is how much of a log message is shown, in runes.
-const maxLog = 2_000
-
-func showLog(a *app, m mcp.LogMessage) {
+func showLog(a *cli.App, m mcp.LogMessage) {
 	text, ok := jsonrpc.Unquote(m.Data)
 	if !ok {
 		text = string(m.Data)
@@ -221,18 +218,5 @@ func showLog(a *app, m mcp.LogMessage) {
 	if m.Logger != "" {
 		from = " " + plaintext.Line(m.Logger, 80)
 	}
-	a.screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, maxLog))
-}
-
-// readFile reads a file that an argument names; "-" is standard input.
-func (a *app) readFile(name string) ([]byte, error) {
-	if name == "-" {
-		return readLimited(a.stdin, "standard input")
-	}
-	f, err := os.Open(a.Path(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return readLimited(f, name)
+	a.Screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, cli.MaxLog))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -29,7 +30,7 @@ type testFlags struct {
 	o                     cases.Options
 }
 
-func testCommand(a *app) *cobra.Command {
+func testCommand(a *cli.App) *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test PATH… [-- COMMAND…]",
@@ -69,14 +70,14 @@ Exit codes:
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
 	configFlags(a, flags)
-	flags.DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
-	flags.StringArrayVar(&a.launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
-	flags.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	flags.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	flags.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 	return cmd
 }
 
 // test runs the cases that a command line names.
-func test(a *app, cmd *cobra.Command, args []string, f *testFlags) error {
+func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	files, err := testFiles(a, cmd, args, f)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func test(a *app, cmd *cobra.Command, args []string, f *testFlags) error {
 		return context.Cause(cmd.Context())
 	}
 	if f.tap {
-		if err := cases.WriteTAP(a.stdout, reports); err != nil {
+		if err := cases.WriteTAP(a.Stdout, reports); err != nil {
 			return err
 		}
 	}
@@ -108,36 +109,36 @@ func test(a *app, cmd *cobra.Command, args []string, f *testFlags) error {
 	started := true
 	for _, r := range reports {
 		started = started && r.Err == nil
-		if errors.As(r.Err, new(*usageError)) {
+		if errors.As(r.Err, new(*cli.UsageError)) {
 			return r.Err
 		}
 	}
 	if n.Passed+n.Failed == 0 && started {
 		if f.names != "" {
-			return usagef("no case was run whose name matches %q", f.names)
+			return cli.Usagef("no case was run whose name matches %q", f.names)
 		}
-		return usagef("no case was run")
+		return cli.Usagef("no case was run")
 	}
 	if !f.tap {
-		a.out.Printf("%s, %d failed, %d skipped; %v\n", plaintext.Count(n.Passed, "case")+" passed", n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
+		a.Out.Printf("%s, %d failed, %d skipped; %v\n", plaintext.Count(n.Passed, "case")+" passed", n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
 	}
 	switch {
 	case !started:
-		return errReported
+		return cli.ErrReported
 	case n.Failed > 0:
-		return errToolFailed
+		return cli.ErrToolFailed
 	}
 	return nil
 }
 
 // testFiles reads the files of a command line, and which server is tested in place of theirs.
-func testFiles(a *app, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
+func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
 	if err := checkFlags(a); err != nil {
 		return nil, err
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if f.server != "" || dash == len(args) {
-			return nil, usagef("give a server either by --server, or as a command behind \"--\"")
+			return nil, cli.Usagef("give a server either by --server, or as a command behind \"--\"")
 		}
 		f.o.Server = &cases.Server{Command: args[dash:]}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
@@ -150,25 +151,25 @@ func testFiles(a *app, cmd *cobra.Command, args []string, f *testFlags) ([]*case
 	var err error
 	if f.names != "" {
 		if f.o.Names, err = regexp.Compile(f.names); err != nil {
-			return nil, usagef("--run: %w", err)
+			return nil, cli.Usagef("--run: %w", err)
 		}
 	}
 	if err := cases.CheckRevisions(f.revisions); err != nil {
-		return nil, usagef("--revisions: %w", err)
+		return nil, cli.Usagef("--revisions: %w", err)
 	}
 	if err := cases.CheckTransports(f.transports); err != nil {
-		return nil, usagef("--transports: %w", err)
+		return nil, cli.Usagef("--transports: %w", err)
 	}
 	f.o.Revisions, f.o.Transports = f.revisions, f.transports
 	switch {
 	case len(args) == 0:
-		return nil, usagef("%s: expected files of cases, or folders with such files", cmd.CommandPath())
+		return nil, cli.Usagef("%s: expected files of cases, or folders with such files", cmd.CommandPath())
 	case f.o.Parallel < 1:
-		return nil, usagef("--parallel: expected a number from 1 on")
+		return nil, cli.Usagef("--parallel: expected a number from 1 on")
 	}
 	paths, err := cases.Find(a.Paths(args))
 	if err != nil {
-		return nil, &usageError{Err: err}
+		return nil, &cli.UsageError{Err: err}
 	}
 	var files []*cases.File
 	var wrong []error
@@ -181,21 +182,21 @@ func testFiles(a *app, cmd *cobra.Command, args []string, f *testFlags) ([]*case
 		files = append(files, file)
 	}
 	if len(wrong) > 0 {
-		return nil, &usageError{Err: errors.Join(wrong...)}
+		return nil, &cli.UsageError{Err: errors.Join(wrong...)}
 	}
 	return files, nil
 }
 
 // showTested prints what became of a file; of all its cases, or of those that failed.
-func showTested(a *app, r *cases.FileReport, all bool) {
+func showTested(a *cli.App, r *cases.FileReport, all bool) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)
-		if a.out.Terminal() && colour != "" {
-			fmt.Fprint(a.stdout, colour+text+plain+"\n") // the text is clean
+		if a.Out.Terminal() && colour != "" {
+			fmt.Fprint(a.Stdout, colour+text+plain+"\n") // the text is clean
 			return
 		}
-		a.out.Printf("%s\n", text)
+		a.Out.Printf("%s\n", text)
 	}
 	for i := range r.Cells {
 		cell := &r.Cells[i]
@@ -203,7 +204,7 @@ func showTested(a *app, r *cases.FileReport, all bool) {
 		name := plaintext.Line(r.Path, 500) + " [" + cell.String() + "]"
 		switch {
 		case cell.Skipped != "":
-			a.out.Printf("skip  %s: %s\n", name, cell.Skipped)
+			a.Out.Printf("skip  %s: %s\n", name, cell.Skipped)
 		case n.Failed > 0:
 			paint(red, fmt.Sprintf("FAIL  %s: %d of %d cases failed", name, n.Failed, len(cell.Cases)))
 		case len(cell.Cases) > 0:
@@ -225,21 +226,21 @@ func showTested(a *app, r *cases.FileReport, all bool) {
 					paint(map[string]string{"-": red, "+": green}[line[:min(len(line), 1)]], "        "+line)
 				}
 			case all && c.Skipped != "":
-				a.out.Printf("  skip  %s: %s\n", title, c.Skipped)
+				a.Out.Printf("  skip  %s: %s\n", title, c.Skipped)
 			case all:
-				a.out.Printf("  ok    %s (%v)\n", title, c.Took.Round(time.Millisecond))
+				a.Out.Printf("  ok    %s (%v)\n", title, c.Took.Round(time.Millisecond))
 			}
 		}
 	}
 	for _, path := range r.Wrote {
-		a.out.Printf("wrote %s\n", path)
+		a.Out.Printf("wrote %s\n", path)
 	}
 	for _, path := range r.Removed {
-		a.out.Printf("removed %s: its case is gone\n", path)
+		a.Out.Printf("removed %s: its case is gone\n", path)
 	}
-	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
+	if r.Err != nil && !errors.As(r.Err, new(*cli.UsageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
-		a.screen.Printf("junction: %s: %s\n", r.Path, why.Once(why.Text(r.Err)))
+		a.Screen.Printf("junction: %s: %s\n", r.Path, why.Once(why.Text(r.Err)))
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 
 	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/recording"
 )
 
 // draft writes the first draft of a file of cases from a recording.
-func draft(a *app, from, server string, args []string) error {
+func draft(a *cli.App, from, server string, args []string) error {
 	if len(args) > 1 {
-		return usagef("--from: expected one FILE to write to, or none")
+		return cli.Usagef("--from: expected one FILE to write to, or none")
 	}
 	in, err := os.Open(a.Path(from))
 	if err != nil {
@@ -27,9 +28,9 @@ func draft(a *app, from, server string, args []string) error {
 	if len(args) == 0 {
 		text, err := cases.Draft(r, from, server)
 		if err != nil {
-			return usagef("%s: %w", from, err)
+			return cli.Usagef("%s: %w", from, err)
 		}
-		_, err = a.stdout.Write(text)
+		_, err = a.Stdout.Write(text)
 		return err
 	}
 	source := from
@@ -42,11 +43,11 @@ func draft(a *app, from, server string, args []string) error {
 	}
 	text, err := cases.Draft(r, filepath.ToSlash(source), server)
 	if err != nil {
-		return usagef("%s: %w", from, err)
+		return cli.Usagef("%s: %w", from, err)
 	}
 	out, err := os.OpenFile(a.Path(args[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
-		return usagef("--from: %s is there already; a draft replaces nothing", args[0])
+		return cli.Usagef("--from: %s is there already; a draft replaces nothing", args[0])
 	}
 	if err != nil {
 		return err

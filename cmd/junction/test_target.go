@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -17,7 +18,7 @@ import (
 
 // testTargets finds the servers that files of cases test. What is said of an entry of a configuration is said once,
 // and the configuration is read by one goroutine at a time.
-func testTargets(a *app) func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
+func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 	var turn sync.Mutex
 	configured := map[string]launch.Target{}
 	return func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
@@ -46,7 +47,7 @@ func testTargets(a *app) func(ctx context.Context, s cases.Server, dir string) (
 	}
 }
 
-func testServer(ctx context.Context, a *app, s cases.Server) (launch.Target, error) {
+func testServer(ctx context.Context, a *cli.App, s cases.Server) (launch.Target, error) {
 	switch {
 	case s.Recording != "":
 		r, err := serveReplay(a, s.Recording, recording.ReplayOptions{Server: s.Recorded})
@@ -54,9 +55,9 @@ func testServer(ctx context.Context, a *app, s cases.Server) (launch.Target, err
 			return launch.Target{}, fmt.Errorf("%s: %w", s.Recording, err)
 		}
 		h := tasks.Wait(tasks.WaitOptions{})(r)
-		return launch.Target{Name: "recording", Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return launch.Target{Name: "recording", Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.Logger()})}, nil
 	case len(s.Command) > 0:
-		t, err := a.launch.Command(s.Command[0], s.Command[1:])
+		t, err := a.Launch.Command(s.Command[0], s.Command[1:])
 		if c, isCommand := t.Transport.(*command.Command); isCommand {
 			for name, value := range s.Env {
 				c.Env = append(slices.Clone(c.Env), name+"="+value)

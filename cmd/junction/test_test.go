@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -43,18 +44,18 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 		"broken/add.yaml":  strings.Replace(addCase, "everything", "{command: [./nothing-here]}", 1),
 		"nowhere/add.yaml": strings.Replace(addCase, "everything", "nobody", 1),
 	})
-	runs(t, "", "test", "good").expect(t, exitOK, "ok    good/add.yaml [2026-07-28, stdio]: 1 case passed\n1 case passed, 0 failed, 0 skipped; ", "")
-	runs(t, "", "test", "good", "--all").expect(t, exitOK, "  ok    adds (", "")
-	runs(t, "", "test", "bad").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\n0 cases passed, 1 failed, 0 skipped; ", "")
+	runs(t, "", "test", "good").expect(t, cli.ExitOK, "ok    good/add.yaml [2026-07-28, stdio]: 1 case passed\n1 case passed, 0 failed, 0 skipped; ", "")
+	runs(t, "", "test", "good", "--all").expect(t, cli.ExitOK, "  ok    adds (", "")
+	runs(t, "", "test", "bad").expect(t, cli.ExitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\n0 cases passed, 1 failed, 0 skipped; ", "")
 	got := runs(t, "", "test", "wrong")
-	got.expect(t, exitUsage, "", `wrong/add.yaml: line 3: the case has no member "args"`)
-	got.expect(t, exitUsage, "", "wrong/b.yaml: cases: expected a list")
-	runs(t, "", "test", "broken", "good").expect(t, exitConnection, "FAIL  broken/add.yaml\nok    good/add.yaml", "nothing-here")
-	runs(t, "", "test", "nowhere").expect(t, exitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
-	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, exitOK, "1 case passed", "")
-	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, exitOK, "1 case passed", "")
-	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", `no case was run whose name matches "nothing"`)
-	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
+	got.expect(t, cli.ExitUsage, "", `wrong/add.yaml: line 3: the case has no member "args"`)
+	got.expect(t, cli.ExitUsage, "", "wrong/b.yaml: cases: expected a list")
+	runs(t, "", "test", "broken", "good").expect(t, cli.ExitConnection, "FAIL  broken/add.yaml\nok    good/add.yaml", "nothing-here")
+	runs(t, "", "test", "nowhere").expect(t, cli.ExitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
+	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, cli.ExitOK, "1 case passed", "")
+	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, cli.ExitOK, "1 case passed", "")
+	runs(t, "", "test", "good", "--run", "nothing").expect(t, cli.ExitUsage, "", `no case was run whose name matches "nothing"`)
+	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, cli.ExitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
 }
 
 func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
@@ -74,7 +75,7 @@ func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
 		{"--env is for servers that are started", []string{"good", "--server", "http://127.0.0.1:1/mcp", "--env", "A=b"}},
 	} {
 		got := runs(t, "", append([]string{"test"}, test.args...)...)
-		if !strings.Contains(got.stderr, test.want) || got.code != exitUsage {
+		if !strings.Contains(got.stderr, test.want) || got.code != cli.ExitUsage {
 			t.Errorf("%q: %+v, want %s", test.args, got, test.want)
 		}
 	}
@@ -85,9 +86,9 @@ func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
 	program := strings.Join(self(t, "serve", "filesystem", "--root", "{{dir}}"), "', '")
 	writeCases(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
 	got := runs(t, "", "test", "files.txtar", "--revisions", "all", "--transports", "all", "--tap", "--junit", "out.xml")
-	got.expect(t, exitOK, "TAP version 14\n1..15\nok 1 - files.txtar [2026-07-28, stdio] a note\n", "")
-	got.expect(t, exitOK, "ok 3 - files.txtar [2026-07-28, sse] # SKIP 2026-07-28 has no HTTP+SSE\n", "")
-	got.expect(t, exitOK, "ok 15 - files.txtar [2024-11-05, sse] a note\n", "")
+	got.expect(t, cli.ExitOK, "TAP version 14\n1..15\nok 1 - files.txtar [2026-07-28, stdio] a note\n", "")
+	got.expect(t, cli.ExitOK, "ok 3 - files.txtar [2026-07-28, sse] # SKIP 2026-07-28 has no HTTP+SSE\n", "")
+	got.expect(t, cli.ExitOK, "ok 15 - files.txtar [2024-11-05, sse] a note\n", "")
 	text, err := os.ReadFile(in(t, "out.xml"))
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
 	}
 	writeCases(t, files)
 	got := runs(t, "", "test", "tests", "--config", "junction.json", "--parallel", "4", "--transports", "all")
-	got.expect(t, exitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
+	got.expect(t, cli.ExitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
 	if n := strings.Count(got.stderr, "unknownMember"); n > 1 {
 		t.Errorf("the same is said %d times:\n%s", n, got.stderr)
 	}
@@ -136,13 +137,13 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 		"tests/add.yaml": text,
 		"junction.json":  `{"mcpServers": {"newer": {"url": "` + newer.URL + `"}, "older": {"type": "sse", "url": "` + older.URL + `"}}}`,
 	})
-	runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "all").expect(t, exitOK, "ok    tests/add.yaml [2026-07-28, http]: 1 case passed\n1 case passed", "")
-	runs(t, "", "test", "tests", "--", newer.URL).expect(t, exitOK, "[2026-07-28, http]: 1 case passed", "")
-	if got := runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "stdio"); got.code != exitUsage || got.stdout != "skip  tests/add.yaml [stdio]: the server is reached by http\n" || !strings.Contains(got.stderr, "no case was run") {
+	runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "all").expect(t, cli.ExitOK, "ok    tests/add.yaml [2026-07-28, http]: 1 case passed\n1 case passed", "")
+	runs(t, "", "test", "tests", "--", newer.URL).expect(t, cli.ExitOK, "[2026-07-28, http]: 1 case passed", "")
+	if got := runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "stdio"); got.code != cli.ExitUsage || got.stdout != "skip  tests/add.yaml [stdio]: the server is reached by http\n" || !strings.Contains(got.stderr, "no case was run") {
 		t.Errorf("%+v", got)
 	}
-	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "newer", "--revisions", "2025-06-18").expect(t, exitOK, "[2025-06-18, http]: 1 case passed", "")
-	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "older").expect(t, exitOK, ", sse]: 1 case passed", "")
+	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "newer", "--revisions", "2025-06-18").expect(t, cli.ExitOK, "[2025-06-18, http]: 1 case passed", "")
+	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "older").expect(t, cli.ExitOK, ", sse]: 1 case passed", "")
 	recorded := strings.Replace(text, "everything", "{recording: ../two.jsonl, recorded: b}", 1)
 	writeCases(t, map[string]string{
 		"tests/add.yaml": recorded,
@@ -155,10 +156,10 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 {"ms":5,"event":"result","call":3,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}
 `,
 	})
-	runs(t, "", "test", "tests", "--transports", "all").expect(t, exitOK, "3 cases passed, 0 failed, 0 skipped", "")
-	runs(t, "", "test", "none.yaml").expect(t, exitConnection, "FAIL  none.yaml\n", "two.jsonl")
-	runs(t, "", "test", "--from", "two.jsonl").expect(t, exitUsage, "", `name one of ["a" "b"] by --server`)
-	if out, _ := exits(t, exitOK, "test", "--from", "two.jsonl", "--server", "b"); !strings.Contains(out, "  recording: two.jsonl\n  recorded: b\n") {
+	runs(t, "", "test", "tests", "--transports", "all").expect(t, cli.ExitOK, "3 cases passed, 0 failed, 0 skipped", "")
+	runs(t, "", "test", "none.yaml").expect(t, cli.ExitConnection, "FAIL  none.yaml\n", "two.jsonl")
+	runs(t, "", "test", "--from", "two.jsonl").expect(t, cli.ExitUsage, "", `name one of ["a" "b"] by --server`)
+	if out, _ := exits(t, cli.ExitOK, "test", "--from", "two.jsonl", "--server", "b"); !strings.Contains(out, "  recording: two.jsonl\n  recorded: b\n") {
 		t.Errorf("the draft is\n%s", out)
 	}
 }
@@ -191,9 +192,9 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeCases(t, map[string]string{"session.jsonl": b.String()})
-	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, exitOK, "", "")
-	runs(t, "", "test", "draft.yaml", "--update").expect(t, exitOK, "1 case passed", "")
-	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, exitOK, "1 case passed, 0 failed", "")
+	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, cli.ExitOK, "", "")
+	runs(t, "", "test", "draft.yaml", "--update").expect(t, cli.ExitOK, "1 case passed", "")
+	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, cli.ExitOK, "1 case passed, 0 failed", "")
 	text, err := os.ReadFile(in(t, "draft.yaml"))
 	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
@@ -202,20 +203,20 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 
 func TestADraftIsMadeOfARecording(t *testing.T) {
 	alone(t)
-	exits(t, exitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
+	exits(t, cli.ExitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
 	if err := os.Mkdir(in(t, "tests"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := exits(t, exitOK, "test", "--from", "session.jsonl")
+	out, _ := exits(t, cli.ExitOK, "test", "--from", "session.jsonl")
 	if !strings.Contains(out, "    expect:\n      structured:\n        equals:\n          sum: 42\n") {
 		t.Errorf("the draft is\n%s", out)
 	}
-	exits(t, exitOK, "test", "--from", "session.jsonl", "tests/add.yaml")
-	runs(t, "", "test", "tests").expect(t, exitToolFailed, "snapshot: there is no ", "")
-	runs(t, "", "test", "tests", "--update").expect(t, exitOK, "wrote "+filepath.Join("tests", "add.snapshots", "list-tools.yaml"), "")
-	runs(t, "", "test", "tests").expect(t, exitOK, "2 cases passed", "")
-	runs(t, "", "test", "tests", "--server", "everything").expect(t, exitOK, "2 cases passed", "")
-	runs(t, "", "test", "--from", "session.jsonl", "tests/add.yaml").expect(t, exitUsage, "", "is there already; a draft replaces nothing")
-	runs(t, "", "test", "--from", "nothing.jsonl").expect(t, exitConnection, "", "nothing.jsonl")
-	runs(t, "", "test", "--from", "session.jsonl", "--server", "other").expect(t, exitUsage, "", `no server "other"`)
+	exits(t, cli.ExitOK, "test", "--from", "session.jsonl", "tests/add.yaml")
+	runs(t, "", "test", "tests").expect(t, cli.ExitToolFailed, "snapshot: there is no ", "")
+	runs(t, "", "test", "tests", "--update").expect(t, cli.ExitOK, "wrote "+filepath.Join("tests", "add.snapshots", "list-tools.yaml"), "")
+	runs(t, "", "test", "tests").expect(t, cli.ExitOK, "2 cases passed", "")
+	runs(t, "", "test", "tests", "--server", "everything").expect(t, cli.ExitOK, "2 cases passed", "")
+	runs(t, "", "test", "--from", "session.jsonl", "tests/add.yaml").expect(t, cli.ExitUsage, "", "is there already; a draft replaces nothing")
+	runs(t, "", "test", "--from", "nothing.jsonl").expect(t, cli.ExitConnection, "", "nothing.jsonl")
+	runs(t, "", "test", "--from", "session.jsonl", "--server", "other").expect(t, cli.ExitUsage, "", `no server "other"`)
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -64,12 +65,12 @@ func TestTimeoutBoundsTheCommand(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &app{Place: placeOf(t)}
-				a.launch.Timeout = 3 * time.Second
-				ctx, within, stop := a.bounded(t.Context())
+				a := &cli.App{Place: placeOf(t)}
+				a.Launch.Timeout = 3 * time.Second
+				ctx, within, stop := a.Bounded(t.Context())
 				defer stop()
 				began := time.Now()
-				h := within.around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				h := within.Around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 					test.does(ctx, req.Peer)
 					return mcp.Result{}, context.Cause(ctx)
 				}))
@@ -113,12 +114,12 @@ func TestTimeoutIsNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"call", stalled(""), "wait"}, exitTimeout, `tools/call "wait": no response within 2s; --timeout gives it longer`},
-		{[]string{"tools", lists}, exitTimeout, `tools/list: no message for 2s; --timeout gives it longer`},
-		{[]string{"tools", stalled("server/discover")}, exitTimeout, `--timeout gives it longer`},
-		{[]string{"lint", lists}, exitConnection, `tools/list: no message for 2s; --timeout gives it longer`},
-		{[]string{"lint", stalled("")}, exitOK, `its result was not checked; --call wait waits as long as --timeout says`},
-		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, exitConnection, `its result was not checked; --timeout gives it longer`},
+		{[]string{"call", stalled(""), "wait"}, cli.ExitTimeout, `tools/call "wait": no response within 2s; --timeout gives it longer`},
+		{[]string{"tools", lists}, cli.ExitTimeout, `tools/list: no message for 2s; --timeout gives it longer`},
+		{[]string{"tools", stalled("server/discover")}, cli.ExitTimeout, `--timeout gives it longer`},
+		{[]string{"lint", lists}, cli.ExitConnection, `tools/list: no message for 2s; --timeout gives it longer`},
+		{[]string{"lint", stalled("")}, cli.ExitOK, `its result was not checked; --call wait waits as long as --timeout says`},
+		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, cli.ExitConnection, `its result was not checked; --timeout gives it longer`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := runs(t, "", append(test.args, "--timeout", "2s")...)
@@ -128,13 +129,13 @@ func TestTimeoutIsNamed(t *testing.T) {
 		})
 	}
 	for _, limit := range []time.Duration{0, time.Second} {
-		a := &app{Place: placeOf(t)}
-		a.launch.Timeout = limit
-		typed, err := a.launch.Command("sh", nil)
+		a := &cli.App{Place: placeOf(t)}
+		a.Launch.Timeout = limit
+		typed, err := a.Launch.Command("sh", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		written, err := a.launch.Connect(&config.Server{Kind: config.Stdio, Command: "sh"}, nil, nil)
+		written, err := a.Launch.Connect(&config.Server{Kind: config.Stdio, Command: "sh"}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // sleeps starts, and says nothing.
@@ -17,12 +19,12 @@ func TestTimeoutBoundsAStartInUp(t *testing.T) {
 	config := configuration(t, map[string]any{"slow": sleeps, "slower": map[string]any{"command": "sh", "args": sleeps["args"], "startTimeout": "2m"}})
 	r := serving(t, "up", "--tools", "all", "--config", config)
 	began := time.Now()
-	runs(t, "", "call", r.url, "slower__x", "{}", "--timeout", "1500ms").expect(t, exitTimeout, "", `no response within 1.5s; the server was still starting, which may take as long as "startTimeout" in its entry says`)
+	runs(t, "", "call", r.url, "slower__x", "{}", "--timeout", "1500ms").expect(t, cli.ExitTimeout, "", `no response within 1.5s; the server was still starting, which may take as long as "startTimeout" in its entry says`)
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, exitTimeout, "", `"startTimeout" in its entry gives it longer`)
-	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, exitTimeout, "", `"startTimeout" in its entry, or --timeout, gives it longer`)
+	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry gives it longer`)
+	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, cli.ExitTimeout, "", `"startTimeout" in its entry, or --timeout, gives it longer`)
 }
 
 // A proxy at an address listens while its server starts: its clients learn what becomes of that.
@@ -38,16 +40,16 @@ func TestProxyListensWhileItsServerStarts(t *testing.T) {
 		code         int
 		stdout, says string
 	}{
-		{"slow", "x", exitTimeout, "", "startTimeout"},
-		{"ends", "x", exitConnection, "", "broken"},
-		{"late", "echo", exitOK, "hi", ""},
+		{"slow", "x", cli.ExitTimeout, "", "startTimeout"},
+		{"ends", "x", cli.ExitConnection, "", "broken"},
+		{"late", "echo", cli.ExitOK, "hi", ""},
 	} {
 		r := serving(t, "proxy", test.server, "--config", config)
 		got := runs(t, "", "call", r.url, test.tool, `{"message":"hi"}`)
 		if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.says) || strings.Contains(got.stderr, "junction up") {
 			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", test.server, got.code, test.code, got.stdout, got.stderr)
 		}
-		if test.code == exitOK {
+		if test.code == cli.ExitOK {
 			continue
 		}
 		code := <-r.exitCode

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/pflag"
@@ -43,9 +44,9 @@ func (s *security) flags(flags *pflag.FlagSet) {
 func (s *security) check() error {
 	switch {
 	case (s.cert == "") != (s.key == ""):
-		return usagef("--tls-cert and --tls-key go together")
+		return cli.Usagef("--tls-cert and --tls-key go together")
 	case s.clientCA != "" && s.cert == "":
-		return usagef("--tls-client-ca goes with --tls-cert and --tls-key")
+		return cli.Usagef("--tls-client-ca goes with --tls-cert and --tls-key")
 	}
 	return nil
 }

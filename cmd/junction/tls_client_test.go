@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -81,7 +82,7 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := runs(t, "", "call", "s", "who", "--config", "tls.json")
-				if got.stdout != "it worked\n" && test.want == "" || !strings.Contains(got.stderr, test.want) || test.want != "" && got.code == exitOK {
+				if got.stdout != "it worked\n" && test.want == "" || !strings.Contains(got.stderr, test.want) || test.want != "" && got.code == cli.ExitOK {
 					t.Errorf("%s, TLS %s, %v: %+v", test.name, version, headers, got)
 				}
 			}
@@ -109,7 +110,7 @@ func TestFaultsOfNamedFilesHaveTheirPlace(t *testing.T) {
 				continue
 			}
 			got := runs(t, "", command, server, "--config", "files.json")
-			if want := fmt.Sprintf("junction: files.json: server %q: %s: file ", server, field); got.code != exitConnection || strings.Count(got.stderr, want) != 1 {
+			if want := fmt.Sprintf("junction: files.json: server %q: %s: file ", server, field); got.code != cli.ExitConnection || strings.Count(got.stderr, want) != 1 {
 				t.Errorf("%s %s: %+v", command, server, got)
 			}
 		}
@@ -140,7 +141,7 @@ func TestDoctorSaysThatAClientCertificateIsWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "tls.json")
-	got.expect(t, exitToolFailed, "ok      TLS: the server asks for a client certificate, and the entry names none", "")
-	got.expect(t, exitToolFailed, "BROKEN  start: ", "")
-	got.expect(t, exitToolFailed, "the server wants a client certificate", "")
+	got.expect(t, cli.ExitToolFailed, "ok      TLS: the server asks for a client certificate, and the entry names none", "")
+	got.expect(t, cli.ExitToolFailed, "BROKEN  start: ", "")
+	got.expect(t, cli.ExitToolFailed, "the server wants a client certificate", "")
 }

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -149,7 +150,7 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 		"--tls-cert " + cert + " --tls-key " + cert:                            "--tls-cert " + cert + ", --tls-key " + cert + ": ",
 		"--tls-cert " + cert + " --tls-key " + key + " --tls-client-ca " + key: "holds no certificate",
 	} {
-		if got := runs(t, "", append([]string{"up", "--http", "127.0.0.1:0", "everything"}, strings.Fields(args)...)...); got.code == exitOK || !strings.Contains(got.stderr, want) {
+		if got := runs(t, "", append([]string{"up", "--http", "127.0.0.1:0", "everything"}, strings.Fields(args)...)...); got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -40,7 +41,7 @@ type trafficFilter struct {
 
 var trafficFilters = fields.ParamsOf[trafficFilter]()
 
-func trafficCommand(a *app) *cobra.Command {
+func trafficCommand(a *cli.App) *cobra.Command {
 	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
 		Use:     "traffic [PID…]",
@@ -58,27 +59,27 @@ down what was called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pid := range args {
 				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
-					return usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
+					return cli.Usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
 			var f trafficFilter
 			if err := chosen(&f); err != nil {
-				return &usageError{Err: err}
+				return &cli.UsageError{Err: err}
 			}
 			watch := func(ctx context.Context, pids []string, f trafficFilter) error {
 				return watchTraffic(ctx, a, pids, 0, f)
 			}
-			if !a.flags.json && !f.Full && f.Count == 0 && a.showsLive() {
+			if !a.Flags.JSON && !f.Full && f.Count == 0 && a.ShowsLive() {
 				watch = func(ctx context.Context, pids []string, f trafficFilter) error { return watchCalls(ctx, a, pids, f) }
 			}
 			if err := watch(cmd.Context(), args, f); err != nil {
-				return orderly(cmd.Context(), err)
+				return cli.Orderly(cmd.Context(), err)
 			}
 			return nil
 		},
 	}
 	chosen = trafficFilters.Flags(cmd.Flags())
-	a.jsonFlag(cmd, &shownEvent{})
+	a.JSONFlag(cmd, &shownEvent{})
 	return cmd
 }
 
@@ -93,7 +94,7 @@ type shownEvent struct {
 
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
 // through junction from now on; else it is 0.
-func watchTraffic(ctx context.Context, a *app, pids []string, tapped int, f trafficFilter) error {
+func watchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f trafficFilter) error {
 	shown := 0
 	err := followTraffic(ctx, a.Place, pids, trafficFollower{
 		notes: f.Notes,
@@ -119,9 +120,9 @@ func watchTraffic(ctx context.Context, a *app, pids []string, tapped int, f traf
 }
 
 // watchCalls shows the calls of processes until the user quits, or ctx is done.
-func watchCalls(ctx context.Context, a *app, pids []string, f trafficFilter) error {
-	ui := live.New(live.Options{Place: a.Place, In: a.stdin, Out: a.stdout})
-	undo := a.screen.Divert(ui.Print)
+func watchCalls(ctx context.Context, a *cli.App, pids []string, f trafficFilter) error {
+	ui := live.New(live.Options{Place: a.Place, In: a.Stdin, Out: a.Stdout})
+	undo := a.Screen.Divert(ui.Print)
 	following, end := context.WithCancelCause(ctx)
 	shown := make(chan error, 1)
 	go func() {
@@ -144,27 +145,27 @@ func watchCalls(ctx context.Context, a *app, pids []string, f trafficFilter) err
 	if err != errEnough && ctx.Err() == nil {
 		return err
 	}
-	a.screen.Printf("%s.\n", ui.Summary())
+	a.Screen.Printf("%s.\n", ui.Summary())
 	return cmp.Or(fault, ctx.Err())
 }
 
 // beganToWatch says how many processes are watched.
-func beganToWatch(a *app, pids []string, tapped, processes int) error {
+func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 	switch {
 	case tapped > 0:
-		a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
+		a.Screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
 	case processes < len(pids):
 		return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
 	case processes == 0:
-		a.screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
+		a.Screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
 	default:
-		a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
+		a.Screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
 	}
 	return nil
 }
 
-func sayBusy(a *app, pid int) {
-	a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
+func sayBusy(a *cli.App, pid int) {
+	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
 }
 
 // errEnough ends watchTraffic.
@@ -182,9 +183,9 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 }
 
 // showEvent prints one message.
-func showEvent(a *app, e *shownEvent, several, full bool) error {
-	if a.flags.json {
-		return a.printIndented(e, "")
+func showEvent(a *cli.App, e *shownEvent, several, full bool) error {
+	if a.Flags.JSON {
+		return a.PrintIndented(e, "")
 	}
 	var b strings.Builder
 	b.WriteString(e.Time.Local().Format("15:04:05.000") + "  ")
@@ -193,7 +194,7 @@ func showEvent(a *app, e *shownEvent, several, full bool) error {
 	}
 	if e.Kind == traffic.Dropped {
 		fmt.Fprintf(&b, "%s missed: they came faster than they could be shown\n", plaintext.Count(e.Count, "message"))
-		_, err := a.out.Write([]byte(b.String()))
+		_, err := a.Out.Write([]byte(b.String()))
 		return err
 	}
 	number := ""
@@ -203,8 +204,8 @@ func showEvent(a *app, e *shownEvent, several, full bool) error {
 	fmt.Fprintf(&b, "%-5s %s  ", number, live.Lane(&e.Event))
 	b.WriteString(plaintext.Line(strings.TrimRight(gist(&e.Event), " "), maxExcerpt))
 	text := b.String()
-	if a.out.Terminal() && terminal.Width(text) > a.out.Width() && !full {
-		text = plaintext.Line(text, a.out.Width())
+	if a.Out.Terminal() && terminal.Width(text) > a.Out.Width() && !full {
+		text = plaintext.Line(text, a.Out.Width())
 	}
 	text += "\n"
 	if full && len(e.Message) > 0 {
@@ -213,7 +214,7 @@ func showEvent(a *app, e *shownEvent, several, full bool) error {
 			text += "    " + pretty.String() + "\n"
 		}
 	}
-	_, err := a.out.Write([]byte(text))
+	_, err := a.Out.Write([]byte(text))
 	return err
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -31,7 +32,7 @@ type trafficFollower struct {
 // followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
 // done, and returns why.
 func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficFollower) error {
-	dir, err := statusFolder(p)
+	dir, err := cli.StatusFolder(p)
 	if err != nil {
 		return err
 	}
@@ -144,12 +145,12 @@ func (w *watched) join(a reached) {
 
 // dial connects to a process that shows its messages from then on. The first line that it said is scanned.
 func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
-	conn, err := dialMine(w.ctx, path)
+	conn, err := cli.DialMine(w.ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
-	_ = conn.SetDeadline(time.Now().Add(statusTime))
+	_ = conn.SetDeadline(time.Now().Add(cli.StatusTime))
 	_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not answer either
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -37,14 +38,14 @@ const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 // markWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
 // whose process was killed refuses. The function that it returns ends that.
 func markWatching(p place.Place) (unmark func()) {
-	l, path, err := listenForMe(p, watchingEnd)
+	l, path, err := cli.ListenForMe(p, watchingEnd)
 	if err != nil {
 		return func() {} // the first messages may be missed
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		acceptEach(l, func(conn net.Conn) { conn.Close() })
+		cli.AcceptEach(l, func(conn net.Conn) { conn.Close() })
 	}()
 	return func() {
 		os.Remove(path)
@@ -57,7 +58,7 @@ func markWatching(p place.Place) (unmark func()) {
 func isWatching(dir string) bool {
 	marks, _ := filepath.Glob(filepath.Join(dir, "*"+watchingEnd)) // of a pattern that is well formed
 	for _, path := range marks {
-		if conn, err := dialMine(context.Background(), path); err == nil {
+		if conn, err := cli.DialMine(context.Background(), path); err == nil {
 			conn.Close()
 			return true
 		}
@@ -68,21 +69,21 @@ func isWatching(dir string) bool {
 // shareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where
 // there can be none, it does without. serves is the server that is all this process serves; empty: any number. The function that
 // it returns ends that.
-func shareTraffic(ctx context.Context, a *app, serves string) (end func()) {
-	l, path, err := listenForMe(a.Place, trafficEnd)
+func shareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
+	l, path, err := cli.ListenForMe(a.Place, trafficEnd)
 	if err != nil {
-		a.logger().Debug("junction traffic cannot see this process", "error", err)
+		a.Logger().Debug("junction traffic cannot see this process", "error", err)
 		return func() {}
 	}
-	removeLeft(ctx, filepath.Dir(path))
+	cli.RemoveLeft(ctx, filepath.Dir(path))
 	log := &traffic.Log{}
-	a.traffic = log
+	a.Traffic = log
 	ctx, cancel := context.WithCancel(ctx)
 	came := make(chan struct{}, maxWatchers)
 	var watchers sync.WaitGroup
 	watchers.Go(func() {
 		places := make(chan struct{}, maxWatchers)
-		acceptEach(l, func(conn net.Conn) {
+		cli.AcceptEach(l, func(conn net.Conn) {
 			select {
 			case places <- struct{}{}:
 				watchers.Go(func() {
@@ -90,7 +91,7 @@ func shareTraffic(ctx context.Context, a *app, serves string) (end func()) {
 					showTraffic(ctx, log, serves, conn, came)
 				})
 			default:
-				_ = conn.SetDeadline(time.Now().Add(acceptPause))
+				_ = conn.SetDeadline(time.Now().Add(cli.AcceptPause))
 				_, _ = conn.Read(make([]byte, 1)) // what is left unread resets the connection, and what is written is lost
 				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
@@ -114,12 +115,12 @@ func shareTraffic(ctx context.Context, a *app, serves string) (end func()) {
 }
 
 // within makes a server that ships with junction as a part of this process. What is asked of it is shown as of any other.
-func within(ctx context.Context, a *app, name string, o shipping) (mcp.Handler, error) {
+func within(ctx context.Context, a *cli.App, name string, o shipping) (mcp.Handler, error) {
 	h, err := shipped(ctx, a, name, o)
-	if err != nil || a.traffic == nil {
+	if err != nil || a.Traffic == nil {
 		return h, err
 	}
-	return a.traffic.Handler(name, h), nil
+	return a.Traffic.Handler(name, h), nil
 }
 
 // showTraffic writes messages to one who watches, a line each, until they go away or ctx is done. The first line is what the
@@ -146,7 +147,7 @@ func showTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 	case came <- struct{}{}:
 	default:
 	}
-	lines := []byte(plaintext.Line(serves, maxSaid) + "\n")
+	lines := []byte(plaintext.Line(serves, cli.MaxSaid) + "\n")
 	write := func() error {
 		within := trafficTime
 		if ctx.Err() != nil {

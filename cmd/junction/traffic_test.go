@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -39,7 +40,7 @@ func watching(t *testing.T, args ...string) (seen *safeBuffer, ended <-chan int)
 		code <- run(ctx, placeOf(t), append([]string{"traffic"}, args...), strings.NewReader(""), seen, stderr)
 	}()
 	t.Cleanup(func() {
-		interrupt(errInterrupted)
+		interrupt(cli.ErrInterrupted)
 		<-over
 	})
 	<-began
@@ -52,8 +53,8 @@ func TestTrafficShowsACallOnBothSides(t *testing.T) {
 	alone(t)
 	r := serving(t, "proxy", "everything")
 	seen, ended := watching(t, "--method", "tools/call", "--count", "4")
-	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
-	if code := <-ended; code != exitOK {
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("it ends with %d", code)
 	}
 	took := regexp.MustCompile(`after [0-9.]+[µm]?s`)
@@ -76,8 +77,8 @@ func TestTrafficShowsTheHeadersWhereNotesAreWanted(t *testing.T) {
 	alone(t)
 	r := serving(t, "proxy", "everything")
 	seen, ended := watching(t, "--method", "tools/call", "--count", "5", "--notes")
-	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
-	if code := <-ended; code != exitOK {
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("it ends with %d", code)
 	}
 	want := regexp.MustCompile(`(?m)^#\d+    junction/0\.1\.0 -- junction  tools/call add http: \{"method":"POST","url":"http://127\.0\.0\.1:\d+/mcp","requestHeaders":\{"Accept".*\},"status":200,"responseHeaders":\{"`)
@@ -90,12 +91,12 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 	alone(t)
 	seen, ended := watching(t, "--json", "--errors", "--count", "2")
 	r := serving(t, "up", "everything")
-	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
 	for failed := true; failed; { // until it watches, which it looks for once a second
 		runs(t, "", "call", r.url, "everything__fail")
 		select {
 		case code := <-ended:
-			if failed = false; code != exitOK {
+			if failed = false; code != cli.ExitOK {
 				t.Errorf("it ends with %d", code)
 			}
 		default:
@@ -117,7 +118,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 
 func TestTrafficSaysWhatItWants(t *testing.T) {
 	alone(t)
-	runs(t, "", "traffic", "up").expect(t, exitUsage, "", `expected the number of a process, got "up"; without one, all of them are watched`)
+	runs(t, "", "traffic", "up").expect(t, cli.ExitUsage, "", `expected the number of a process, got "up"; without one, all of them are watched`)
 }
 
 func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
@@ -185,8 +186,8 @@ func TestAProxySaysWhichServerItIsFor(t *testing.T) {
 	alone(t)
 	r := serving(t, "proxy", "--name", "mine", "everything")
 	seen, ended := watching(t, "--server", "mine", "--method", "tools/call", "--count", "4")
-	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
-	if code := <-ended; code != exitOK || strings.Count(seen.String(), "junction -> mine") != 1 || strings.Count(seen.String(), "-> junction") != 1 {
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
+	if code := <-ended; code != cli.ExitOK || strings.Count(seen.String(), "junction -> mine") != 1 || strings.Count(seen.String(), "-> junction") != 1 {
 		t.Errorf("%d: %s", code, seen.String())
 	}
 }
@@ -197,8 +198,8 @@ func TestTheFirstMessagesOfAProcessThatBeginsAreSeen(t *testing.T) {
 	for range 5 {
 		seen, ended := watching(t, "--json", "--method", "initialize", "--count", "2")
 		said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"eager","version":"1"}}}` + "\n"
-		runs(t, said, "up", "--stdio", "everything").expect(t, exitOK, `"protocolVersion":"2025-11-25"`, "")
-		if code := <-ended; code != exitOK || strings.Count(seen.String(), `"client":"eager/1"`) != 2 {
+		runs(t, said, "up", "--stdio", "everything").expect(t, cli.ExitOK, `"protocolVersion":"2025-11-25"`, "")
+		if code := <-ended; code != cli.ExitOK || strings.Count(seen.String(), `"client":"eager/1"`) != 2 {
 			t.Errorf("%d: seen is %s", code, seen.String())
 		}
 	}
@@ -242,8 +243,8 @@ func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
 		watching(t)
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	stderr := &watchedBuffer{word: "is not watched", seen: func() { interrupt(errInterrupted) }}
-	if code := run(ctx, placeOf(t), []string{"traffic"}, strings.NewReader(""), io.Discard, stderr); code != exitOK || !strings.Contains(stderr.String(), "is not watched: 8 others watch it already.") {
+	stderr := &watchedBuffer{word: "is not watched", seen: func() { interrupt(cli.ErrInterrupted) }}
+	if code := run(ctx, placeOf(t), []string{"traffic"}, strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK || !strings.Contains(stderr.String(), "is not watched: 8 others watch it already.") {
 		t.Errorf("%d: %s", code, stderr.String())
 	}
 }
@@ -252,10 +253,10 @@ func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
 func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 	alone(t)
 	seen, ended := watching(t, "--json", "--notes", "--method", "tools/call", "--count", "5")
-	if got := runs(t, "", "chat", "everything", "-p", "add 2 and 40"); got.code != exitOK || got.stdout != "42\n" {
+	if got := runs(t, "", "chat", "everything", "-p", "add 2 and 40"); got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Fatalf("%+v", got)
 	}
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("it ends with %d", code)
 	}
 	var got []string
@@ -281,13 +282,13 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 
 func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
 	alone(t)
-	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", "not all of 2147483646 are a junction up, proxy or chat that runs")
+	runs(t, "", "traffic", "2147483646").expect(t, cli.ExitConnection, "", "not all of 2147483646 are a junction up, proxy or chat that runs")
 }
 
 // A process that is stopped, as by Ctrl-Z, takes connections and says nothing.
 func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	alone(t)
-	dir, err := statusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

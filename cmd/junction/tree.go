@@ -1,10 +1,10 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -16,7 +16,7 @@ type branch struct {
 	short string // Short of a command that only holds others
 	group string // the heading of junction --help that lists it; empty for the parts of others and what no help lists
 	old   string // its earlier name at the top, which still works
-	make  func(*app) *cobra.Command
+	make  func(*cli.App) *cobra.Command
 }
 
 // The headings of junction --help.
@@ -34,7 +34,7 @@ const (
 func tree() []branch {
 	all := []branch{{path: "list", group: groupUse, make: listCommand}}
 	for _, l := range allLists() {
-		all = append(all, branch{path: "list " + l.command, old: l.command, make: func(a *app) *cobra.Command { return newListCommand(a, l) }})
+		all = append(all, branch{path: "list " + l.command, old: l.command, make: func(a *cli.App) *cobra.Command { return newListCommand(a, l) }})
 	}
 	return append(all, []branch{
 		{path: "call", group: groupUse, make: callCommand},
@@ -68,7 +68,7 @@ func tree() []branch {
 
 		{path: "up", group: groupGateway, make: upCommand},
 		{path: "up service", old: "service", make: serviceCommand},
-		{path: "status", group: groupGateway, make: (*app).statusCommand},
+		{path: "status", group: groupGateway, make: (*cli.App).StatusCommand},
 		{path: "policy", group: groupGateway, make: policyCommand},
 		{path: "audit", group: groupGateway, make: auditCommand},
 		{path: "key", group: groupGateway, make: keyCommand},
@@ -89,14 +89,14 @@ func tree() []branch {
 		{path: "serve", group: groupDevelop, make: serveCommand},
 		{path: "proxy", group: groupDevelop, make: proxyCommand},
 		{path: "replay", make: replayCommand},
-		{path: "version", make: func(*app) *cobra.Command { return versionCommand() }},
+		{path: "version", make: func(*cli.App) *cobra.Command { return versionCommand() }},
 		{path: launch.RenewCommand, make: renewLoginCommand},
 	}...)
 }
 
 // grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists: all of them, or
 // only those below the first word where that is one of the tree, as making a command takes longer than finding it.
-func grow(a *app, root *cobra.Command, words []string) {
+func grow(a *cli.App, root *cobra.Command, words []string) {
 	all, first := tree(), ""
 	if len(words) > 0 && slices.ContainsFunc(all, func(b branch) bool { return b.path == words[0] || b.old == words[0] }) {
 		first = words[0]
@@ -115,12 +115,12 @@ func grow(a *app, root *cobra.Command, words []string) {
 		if top, _, _ := strings.Cut(b.path, " "); strings.HasPrefix(word, "--") || first != "" && first != top {
 			continue // the command above has it, or another one was typed
 		}
-		c := group(word, b.short, b.short+".")
+		c := cli.Group(word, b.short, b.short+".")
 		if b.make != nil {
 			c = b.make(a)
 		}
 		c.Use = word + strings.TrimPrefix(c.Use, c.Name())
-		setPlace(c, place)
+		cli.SetPlace(c, place)
 		c.GroupID, c.Hidden = b.group, above == "" && b.group == ""
 		if b.group != "" && !root.ContainsGroup(b.group) {
 			root.AddGroup(&cobra.Group{ID: b.group, Title: b.group})
@@ -140,21 +140,9 @@ func spellings(path string) []string {
 	return []string{path}
 }
 
-// setPlace sets the place of a command among those that help lists with it, as cobra sorts them by their names.
-func setPlace(c *cobra.Command, place int) {
-	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
-}
-
-// listedBelow returns the commands below one that help lists, each in its place.
-func listedBelow(cmd *cobra.Command) []*cobra.Command {
-	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
-	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
-	return listed
-}
-
 // uncover takes a part of a command that takes servers, such as tools of list, out of the tree where a server has its name: such a
 // command line was about the server before there was the part.
-func uncover(a *app, root *cobra.Command, args []string) {
+func uncover(a *cli.App, root *cobra.Command, args []string) {
 	part, _, err := root.Find(args)
 	for err == nil && part.HasParent() && part.Parent().ValidArgsFunction == nil {
 		part = part.Parent()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -151,7 +152,7 @@ func apart(t *testing.T, line string) (o struct {
 // A word that the tree has makes only the commands below it; any other line makes all of them.
 func TestOnlyCommandsThatWordsReachAreMade(t *testing.T) {
 	t.Parallel()
-	made := func(words ...string) int { return len(root(new(app), words).Commands()) }
+	made := func(words ...string) int { return len(root(new(cli.App), words).Commands()) }
 	all := made()
 	for _, words := range [][]string{{"--help"}, {"help", "list"}, {"__complete", "list", ""}, {"completion", "bash"}, {"--config", "list", "list"}, {"nothing"}} {
 		if n := made(words...); n != all {
@@ -184,7 +185,7 @@ func TestServerNamedLikeSubcommandComesFirst(t *testing.T) {
 	if got := runs(t, "", "up", "--http", "127.0.0.1:0", "service", "--config", config); !strings.Contains(got.stderr, `server "service" is disabled in `) {
 		t.Errorf("up service: %+v", got)
 	}
-	if got := runs(t, "", "list", "prompts", "--config", config); got.code != exitOK || got.stdout != "" {
+	if got := runs(t, "", "list", "prompts", "--config", config); got.code != cli.ExitOK || got.stdout != "" {
 		t.Errorf("list prompts: %+v", got)
 	}
 }
@@ -192,7 +193,7 @@ func TestServerNamedLikeSubcommandComesFirst(t *testing.T) {
 func TestUpgradeCheckChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"--check --vulnerable", "--all", "--json", "--vulnerable --all", "--check --yes", "--vulnerable --scripts"} {
-		runs(t, "", append([]string{"server", "upgrade"}, strings.Fields(line)...)...).expect(t, exitUsage, strings.Repeat("{", strings.Count(line, "json")), "--check")
+		runs(t, "", append([]string{"server", "upgrade"}, strings.Fields(line)...)...).expect(t, cli.ExitUsage, strings.Repeat("{", strings.Count(line, "json")), "--check")
 	}
 }
 
@@ -223,7 +224,7 @@ func TestValuesAreCompletedUnderEachName(t *testing.T) {
 func TestThePageOfTheCommandLineHasTheTree(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
-	root := root((&app{Place: placeOf(t)}), nil)
+	root := root((&cli.App{Place: placeOf(t)}), nil)
 	for _, b := range tree() {
 		c, _, err := root.Find(strings.Fields(b.path))
 		if err != nil || b.path == launch.RenewCommand {

@@ -8,32 +8,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/place"
-	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 )
-
-// command is the command line of the server, or its URL, as the host and rules know it;
-// nil for one that ships with junction. A project's server differs from those that
-// other projects start by the same words, which may run another program; and so does one with
-// other secrets, defaults or values in its environment, of which only a hash is known.
-func (e entry) command() []string {
-	if e.definition == nil {
-		return nil
-	}
-	return e.commandOf(e.definition.Hash())
-}
-
-// run is what is started or called for people, without what may be secret; empty for one that ships with junction.
-func (e entry) run() string {
-	if e.definition == nil {
-		return ""
-	}
-	named := e.definition.Name + " (" + e.definition.Kind.String() + "): "
-	return strings.Join(append([]string{strings.TrimPrefix(e.definition.String(), named)}, e.definition.Around()...), " ")
-}
-
-// commandOf is command where this is the definition's hash.
-func (e entry) commandOf(hash string) []string { return launch.Origin(e.definition, hash) }
 
 // commandLine is what was typed, with quotes where words could be taken for others in one text.
 // Where one of them is a file of this folder, so is the folder: in another one the same words start

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -52,9 +53,9 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
-	a := ready(&app{Place: placeOf(t), screen: screen, out: screen, desk: answer.Desk{Screen: screen}})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: screen, Out: screen, Desk: answer.Desk{Screen: screen}})
 	if configuration != "" {
-		a.flags.config = []string{configuration}
+		a.Flags.Config = []string{configuration}
 	}
 	f.unsaved = true
 	setup, err := setUpChat(t.Context(), a, &cobra.Command{}, args, f)
@@ -117,7 +118,7 @@ func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (entry{name: "files", definition: f.Servers[0]}).command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
+	if got := (cli.Entry{Name: "files", Definition: f.Servers[0]}).Command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
 		t.Errorf("the command is %q", got)
 	}
 	of := func(url string) host.Server {
@@ -138,7 +139,7 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return entry{name: "files", definition: f.Servers[0]}.command()
+		return cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()
 	}
 	one := command(`{"PATH":"/usr/bin","TOKEN":"sesame"}`)
 	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(hash ") {
@@ -175,7 +176,7 @@ func TestServersThatLookAlikeAreNotOne(t *testing.T) {
 		if err != nil || len(f.Servers) != 1 {
 			t.Fatalf("%s: %v, %v", server, err, f.Problems)
 		}
-		return entry{name: "files", definition: f.Servers[0]}.command()
+		return cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()
 	}
 	const input = `{"command":"npx","args":["-y","${input:pkg}"]}`
 	for _, test := range []struct{ name, one, other, oneMore, otherMore string }{
@@ -274,7 +275,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := policy.NameOf("files", policy.OriginOf(entry{name: "files", definition: f.Servers[0]}.command()))
+	name := policy.NameOf("files", policy.OriginOf(cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()))
 	_, origin, _ := strings.Cut(name, "@")
 	rule := `{"name":"this one","effect":"allow","server":"files","origin":"` + origin + `"}`
 	write(t, map[string]string{"policy.json": `{"trusted":["files"],"rules":[` + rule + `,{"name":"shipped","effect":"allow","server":"everything","origin":"built-in"}]}`})
@@ -369,9 +370,9 @@ func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"shipped": entry{name: "everything"}.run()}
+	got := map[string]string{"shipped": cli.Entry{Name: "everything"}.Run()}
 	for _, d := range f.Servers {
-		got[d.Name] = entry{name: d.Name, definition: d}.run()
+		got[d.Name] = cli.Entry{Name: d.Name, Definition: d}.Run()
 	}
 	want := map[string]string{"shipped": "", "files": `npx -y "a b" --token *** API_KEY=*** (cwd /srv)`, "far": "https://***@example.com/mcp?key=***"}
 	if !maps.Equal(got, want) {

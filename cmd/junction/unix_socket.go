@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 )
 
@@ -38,31 +39,11 @@ func listenUnix(path string) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists those that run)", path)
 		}
 	}
-	l, err := bindUnix(path)
+	l, err := cli.BindUnix(path)
 	if err != nil {
 		return nil, err
 	}
 	return &unixSocket{UnixListener: l, path: path}, nil
-}
-
-// bindUnix listens at a file that only this user can open. It gets its name when it listens and nobody else can open it any
-// more: one that refuses is taken for what a dead process left. Who listens removes it.
-func bindUnix(path string) (*net.UnixListener, error) {
-	temp := path + ".new"
-	_ = os.Remove(temp) // of a process that was killed
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
-	if err != nil {
-		return nil, err
-	}
-	l.SetUnlinkOnClose(false)
-	if err = os.Chmod(temp, 0o600); err == nil {
-		err = os.Rename(temp, path)
-	}
-	if err != nil {
-		_ = os.Remove(temp)
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
 }
 
 // Addr implements [net.Listener].

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -49,16 +50,16 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 		t.Errorf("%v %v", result, err)
 	}
 	c.Close()
-	runs(t, "", "call", "http+unix:"+path, "everything__echo", "message=hi").expect(t, exitOK, "hi\n", "")
-	runs(t, "", "tools", "http+unix://"+filename.Absolute(path), "--header", "X-Some: thing").expect(t, exitOK, "everything__add", "")
-	runs(t, "", "tools", "http+unix:no.sock").expect(t, exitConnection, "", "http+unix:no.sock")
-	runs(t, "", "tools", "http+unix:").expect(t, exitUsage, "", "expected a file")
-	runs(t, "", "tools", "http+unix:"+path, "--env", "A=b").expect(t, exitUsage, "", "--env is for servers that are started")
-	runs(t, "", "status").expect(t, exitOK, "http+unix:"+filename.Absolute(path)+" (process ", "")
-	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "echo message=hi").expect(t, exitOK, "hi\n", "")
-	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "is in use")
-	interrupt(errInterrupted)
-	if got := <-code; got != exitOK {
+	runs(t, "", "call", "http+unix:"+path, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
+	runs(t, "", "tools", "http+unix://"+filename.Absolute(path), "--header", "X-Some: thing").expect(t, cli.ExitOK, "everything__add", "")
+	runs(t, "", "tools", "http+unix:no.sock").expect(t, cli.ExitConnection, "", "http+unix:no.sock")
+	runs(t, "", "tools", "http+unix:").expect(t, cli.ExitUsage, "", "expected a file")
+	runs(t, "", "tools", "http+unix:"+path, "--env", "A=b").expect(t, cli.ExitUsage, "", "--env is for servers that are started")
+	runs(t, "", "status").expect(t, cli.ExitOK, "http+unix:"+filename.Absolute(path)+" (process ", "")
+	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "echo message=hi").expect(t, cli.ExitOK, "hi\n", "")
+	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "is in use")
+	interrupt(cli.ErrInterrupted)
+	if got := <-code; got != cli.ExitOK {
 		t.Errorf("exit code %d: %s", got, stderr)
 	}
 	if _, err := os.Lstat(in(t, path)); err == nil {
@@ -67,6 +68,6 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	if err := os.WriteFile(in(t, path), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "and no socket")
-	runs(t, "", "up", "--http", "unix:", "everything").expect(t, exitUsage, "", "expected HOST:PORT")
+	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "and no socket")
+	runs(t, "", "up", "--http", "unix:", "everything").expect(t, cli.ExitUsage, "", "expected HOST:PORT")
 }

@@ -6,39 +6,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
-	"github.com/spf13/cobra"
 )
-
-// otherWords are what other programs call a command.
-var otherWords = map[string]string{
-	"servers": "list", "show": "list", "tool": "tools",
-	"run": "call", "exec": "call", "invoke": "call",
-	"cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
-	"start": "up", "gateway": "up", "daemon": "up", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
-	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
-}
-
-// unknownCommand says which command was meant.
-func unknownCommand(root *cobra.Command, word string) error {
-	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
-		return usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())
-	}
-	meant := otherWords[word]
-	if meant == "" {
-		var names []string
-		for _, c := range root.Commands() {
-			names = append(names, c.Name())
-		}
-		meant = nearest.Name(word, names)
-	}
-	if meant == "" && slices.Contains(shippedNames(), word) {
-		meant = "tools " + word
-	}
-	if meant == "" {
-		return usagef("unknown command %q; %s --help lists them", word, root.Name())
-	}
-	return usagef("unknown command %q; did you mean %q? %s --help lists all commands", word, meant, root.Name())
-}
 
 // An unlistedError is an error about a name that a server, or the stored conversations, do not list.
 type unlistedError struct {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
@@ -45,7 +46,7 @@ type upOptions struct {
 // keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
 const garbagePercent = 200
 
-func upCommand(a *app) *cobra.Command {
+func upCommand(a *cli.App) *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up [SERVER…]",
@@ -65,19 +66,19 @@ only if you agree, on the terminal or by naming the file with --config.`,
 		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				return usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
+				return cli.Usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
 			if err := o.front.check(); err != nil {
 				return err
 			}
-			if err := a.startLog(); err != nil {
+			if err := a.StartLog(); err != nil {
 				return err
 			}
 			if o.profile != "" && !o.stdio {
-				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", launch.EndpointPath)
+				return cli.Usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", launch.EndpointPath)
 			}
 			if o.bareAdmin && o.admin == "" {
-				return usagef("--admin-insecure goes with --admin")
+				return cli.Usagef("--admin-insecure goes with --admin")
 			}
 			if o.http == "" && !o.stdio {
 				o.http = defaultAddress
@@ -102,12 +103,12 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	configFlags(a, cmd.Flags())
 	frozenFlag(a, cmd.Flags())
 	recordFlag(a, cmd.Flags())
-	a.logFlags(cmd.Flags())
+	a.LogFlags(cmd.Flags())
 	return cmd
 }
 
-func serveUp(ctx context.Context, a *app, o upOptions) (err error) {
-	a.launch.SeveralUsers = o.front.knowsCallers()
+func serveUp(ctx context.Context, a *cli.App, o upOptions) (err error) {
+	a.Launch.SeveralUsers = o.front.knowsCallers()
 	stamped := stamp(a, nil)
 	set, entries, err := configuredServers(a)
 	if err != nil {
@@ -139,54 +140,54 @@ func serveUp(ctx context.Context, a *app, o upOptions) (err error) {
 	if entries, err = enterChain(ctx, a, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
-	a.resource = newResource(a.Getenv)
+	a.Resource = newResource(a.Getenv)
 	y, err := openLayers(a, s, o.otlp)
 	if err != nil {
 		return err
 	}
-	defer func() { err = closed(err, y.close()) }()
-	y.authorizes, a.around = o.auth != authNone, y.edge()
+	defer func() { err = cli.Closed(err, y.close()) }()
+	y.authorizes, a.Around = o.auth != authNone, y.edge()
 	defer shareTraffic(ctx, a, "")()
-	board := newBoard(a.screen, o.stdio && !a.launch.Verbose, a.launch.Verbose, v.endpoint())
-	board.log = a.log
-	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.launch.Logger(""), OnChange: board.changed, PublicErrors: o.knowsCallers(),
+	board := newBoard(a.Screen, o.stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
+	board.log = a.Log
+	g := gateway.New(gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.stdio, Logger: a.Launch.Logger(""), OnChange: board.changed, PublicErrors: o.knowsCallers(),
 		NoPrefix: s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
 	v.setGateway(g, y, board, stamped)
 	v.unmatched.configured(configured, from)
-	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
-	if !o.stdio && a.log == nil && a.showsLive() {
+	board.also, board.more = v.reportUnmatched, func() string { return v.shown().Remark() }
+	if !o.stdio && a.Log == nil && a.ShowsLive() {
 		v.live = v.newLive()
 	}
 	v.entries = v.admitted(ctx, entries, len(o.names) > 0)
 	if ctx.Err() != nil {
-		return orderly(ctx, nil)
+		return cli.Orderly(ctx, nil)
 	}
 	if !o.stdio {
 		v.join(ctx, "")
 	}
-	v.found(set, a.unread)
+	v.found(set, a.Unread)
 	defer v.live.collect()()
 	defer v.share(ctx)()
 	introduceUp(a, v, set)
-	return orderly(ctx, v.serve(ctx, board))
+	return cli.Orderly(ctx, v.serve(ctx, board))
 }
 
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
-func listenUp(ctx context.Context, a *app, o upOptions) (v *served, err error) {
-	a.recordsFront = true
+func listenUp(ctx context.Context, a *cli.App, o upOptions) (v *served, err error) {
+	a.RecordsFront = true
 	if err := startRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
-	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]print{}}
+	v = &served{app: a, options: o, store: a.Store(), again: make(chan chan<- error), prints: map[string]print{}}
 	defer func() {
 		if err != nil {
 			v.closeListeners()
 		}
 	}()
-	if v.admin, v.reach, err = o.listenAdmin(a.Place, a.logger()); err != nil || o.stdio {
+	if v.admin, v.reach, err = o.listenAdmin(a.Place, a.Logger()); err != nil || o.stdio {
 		return v, err
 	}
 	if v.listener, err = listen(ctx, a, o.front); err == nil {
@@ -215,11 +216,11 @@ func (v *served) endpoint() string {
 }
 
 // introduceUp says what is served, and how a client gets to it.
-func introduceUp(a *app, v *served, set *config.Set) {
+func introduceUp(a *cli.App, v *served, set *config.Set) {
 	switch o := v.options; {
-	case a.log != nil && v.listener != nil:
-		a.log.Info("junction serves", "url", v.endpoint())
-	case a.log == nil && (!o.stdio || a.launch.Verbose):
+	case a.Log != nil && v.listener != nil:
+		a.Log.Info("junction serves", "url", v.endpoint())
+	case a.Log == nil && (!o.stdio || a.Launch.Verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
 		if v.layers.log == nil && len(o.ways()) == 0 {
 			args = stdioArgs(a, set, v.entries, o)
@@ -227,12 +228,12 @@ func introduceUp(a *app, v *served, set *config.Set) {
 		var names []string
 		files := map[string]string{}
 		for _, e := range v.entries {
-			if e.definition != nil && !e.definition.Disabled {
-				names, files[e.name] = append(names, e.name), e.definition.Source
+			if e.Definition != nil && !e.Definition.Disabled {
+				names, files[e.Name] = append(names, e.Name), e.Definition.Source
 			}
 		}
 		// In one piece: what servers say meanwhile does not come between.
-		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(a.Place, names, files, lineWidth(a.screen)), v.layers.introduction(a.Place))
+		a.Screen.Printf("%s%s%s", introduction(v.listener, o.front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.layers.introduction(a.Place))
 	}
 	sayUnnamed(a, v.access)
 }
@@ -268,26 +269,26 @@ func (v *served) serve(ctx context.Context, board *board) error {
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
-func reportNothing(a *app, set *config.Set, entries []entry) error {
+func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
 	why := nothing("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
 		return nil
-	case a.faulty && len(entries) == 0:
+	case a.Faulty && len(entries) == 0:
 		return why
 	}
-	a.screen.Printf("junction: %v\n", why)
+	a.Screen.Printf("junction: %v\n", why)
 	return nil
 }
 
 // nothing says that there is no server, and why, if there is none.
-func nothing(why string, set *config.Set, entries []entry) error {
+func nothing(why string, set *config.Set, entries []cli.Entry) error {
 	var files []string
 	for _, f := range set.Files {
 		files = append(files, f.Path)
 	}
 	switch in := strings.Join(files, ", "); {
-	case slices.ContainsFunc(entries, func(e entry) bool { return e.definition == nil || !e.definition.Disabled }):
+	case slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
 		return nil
 	case len(entries) > 0:
 		return fmt.Errorf("%s: all of %s are disabled", why, in)
@@ -303,17 +304,17 @@ func nothing(why string, set *config.Set, entries []entry) error {
 func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	var first sync.Once
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		first.Do(func() { join(declared(req.Meta.Capabilities)) })
+		first.Do(func() { join(cli.Declared(req.Meta.Capabilities)) })
 		return h.Handle(ctx, req)
 	})
 }
 
 // chosen returns the servers with these names, or all where there are none.
-func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
+func chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
 	}
-	var some []entry
+	var some []cli.Entry
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			continue
@@ -329,20 +330,20 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 
 // admitted returns the servers that are not switched off and may be started. What
 // must be asked for that is asked now; named says that the person asks for these by their names.
-func (v *served) admitted(ctx context.Context, entries []entry, named bool) []entry {
-	var some []entry
-	entries = slices.DeleteFunc(slices.Clone(entries), entry.isDisabled)
+func (v *served) admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
+	var some []cli.Entry
+	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
 	faults := consents(ctx, v.app, entries, named)
 	lines := notStarted(faults)
 	v.refused.Store(&lines)
 	for _, line := range lines {
-		v.app.screen.Printf("junction: %s\n", line)
+		v.app.Screen.Printf("junction: %s\n", line)
 	}
 	for i, e := range entries {
 		if faults[i] != nil {
 			continue
 		}
-		if e.definition != nil {
+		if e.Definition != nil {
 			askInputs(ctx, v.app, e)
 		}
 		some = append(some, e)
@@ -352,19 +353,19 @@ func (v *served) admitted(ctx context.Context, entries []entry, named bool) []en
 
 // upstreamOf is how the gateway reaches a configured server. Its variables are
 // resolved again for each connection. x, if not nil, gets tokens for its callers.
-func upstreamOf(ctx context.Context, a *app, e entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
-	u := gateway.Upstream{Eager: e.definition.Eager}
+func upstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
+	u := gateway.Upstream{Eager: e.Definition.Eager}
 	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return resolve(ctx, a, e) }
 	if x != nil {
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
 	}
-	if s, err := e.definition.Resolve(ctx); err == nil {
+	if s, err := e.Definition.Resolve(ctx); err == nil {
 		if x == nil { // else each caller has another
-			a.digests.expect(a.Place, e, s)
+			a.Digests.Expect(a.Place, e, s)
 		}
-		u.Program = launch.IsProgram(s.Kind) && (a.launch.IsLocked(e.definition) || startable(a.Place, s))
+		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || startable(a.Place, s))
 		if store != nil {
-			u.Memory = memoryOf(store, s, client)
+			u.Memory = cli.MemoryOf(store, s, client)
 		}
 	}
 	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
@@ -375,9 +376,9 @@ func upstreamOf(ctx context.Context, a *app, e entry, store *definitions.Store, 
 		o := options(a, t)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		c, err := dialWatched(ctx, a.stderrOf(e.name).of(t.Transport, e.isAPI()), o, start, e.definition.StartTimeout, known)
+		c, err := dialWatched(ctx, a.StderrOf(e.Name).Of(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
 		if err == nil && x == nil {
-			a.digests.set(a.Place, e, t.Server)
+			a.Digests.Set(a.Place, e, t.Server)
 		}
 		return c, err
 	}
@@ -394,17 +395,11 @@ func startable(p place.Place, s *config.Server) bool {
 	return true // starting it says
 }
 
-// memoryKey is what the definitions that are remembered of a server depend on. client
-// is what the one client declared; empty where there may be several.
-func memoryKey(s *config.Server, client string) definitions.Origin {
-	return definitions.Origin{Command: s.Command, Args: s.Args, Dir: s.Dir, Env: s.Env, Unset: s.Unset, URL: s.URL, Headers: s.Headers, Client: client}
-}
-
 // askInputs asks for the inputs that a server needs, before anything else is on
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
-func askInputs(ctx context.Context, a *app, e entry) {
-	if a.asks() && needsInput(e.definition) {
-		_, _ = e.definition.Resolve(ctx)
+func askInputs(ctx context.Context, a *cli.App, e cli.Entry) {
+	if a.Asks() && cli.NeedsInput(e.Definition) {
+		_, _ = e.Definition.Resolve(ctx)
 	}
 }

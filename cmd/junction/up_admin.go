@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
@@ -54,11 +55,11 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	at := v.options.origin(l)
 	switch seenBy {
 	case thisMachine:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, v.app.Short(from))
+		v.app.Screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, v.app.Short(from))
 	case encryptedNetwork:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, v.app.Short(from))
+		v.app.Screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, v.app.Short(from))
 	case bareNetwork:
-		v.app.screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
+		v.app.Screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
 	}
 	return func() { server.Close(); <-ended }, nil
 }
@@ -98,7 +99,7 @@ func (o *upOptions) adminReach() (audience, error) {
 	case o.bareAdmin:
 		return bareNetwork, nil
 	}
-	return 0, usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.admin)
+	return 0, cli.Usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.admin)
 }
 
 // listenAdmin listens for those who watch; nil if that is not wanted.
@@ -166,7 +167,7 @@ func guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 func (v *served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 	all, err := from.Gather()
 	if err != nil { // what could be gathered is
-		v.app.logger().Warn("junction: metrics are not complete", "error", err)
+		v.app.Logger().Warn("junction: metrics are not complete", "error", err)
 	}
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
 	w.Header().Set("Content-Type", string(format))

@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -49,14 +50,14 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 		}
 	}
 	alone(t)
-	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, exitUsage, "", "is not on a loopback address")
-	runs(t, "", "up", "everything", "--admin-insecure").expect(t, exitUsage, "", "--admin-insecure goes with --admin")
+	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, cli.ExitUsage, "", "is not on a loopback address")
+	runs(t, "", "up", "everything", "--admin-insecure").expect(t, cli.ExitUsage, "", "--admin-insecure goes with --admin")
 }
 
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &served{app: &app{Place: placeOf(t)}, gateway: g, layers: new(layers)}
+	v := &served{app: &cli.App{Place: placeOf(t)}, gateway: g, layers: new(layers)}
 	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
 	v.entries = nil
 	for _, test := range []struct {
@@ -91,7 +92,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: &app{Place: placeOf(t)}, gateway: g, layers: new(layers)}
+		v := &served{app: &cli.App{Place: placeOf(t)}, gateway: g, layers: new(layers)}
 		add := func(name string) {
 			t.Helper()
 			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -212,13 +213,13 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	if got := runs(t, "", "call", r.url, "one__add", "a=1", "b=2"); got.code == exitOK {
+	if got := runs(t, "", "call", r.url, "one__add", "a=1", "b=2"); got.code == cli.ExitOK {
 		t.Errorf("what nobody approved was called: %+v", got)
 	}
 	if code, body := ask("POST", "/api/servers/one/approve?hash="+one.Hash); code != http.StatusNoContent {
 		t.Errorf("approving: %d %s", code, body)
 	}
-	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == exitOK })
+	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == cli.ExitOK })
 
 	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
@@ -237,15 +238,15 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &served{app: &app{Place: placeOf(t)}, layers: new(layers)}
+	v := &served{app: &cli.App{Place: placeOf(t)}, layers: new(layers)}
 	alone(t)
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, exitOK, "one__add", "") // so that it is remembered
-	v.app.flags.config = []string{"servers.json"}
+	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, cli.ExitOK, "one__add", "") // so that it is remembered
+	v.app.Flags.Config = []string{"servers.json"}
 	_, entries, err := readServers(v.app)
 	if err != nil {
 		t.Fatal(err)

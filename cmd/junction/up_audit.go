@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
@@ -27,12 +28,12 @@ const exportTime = 5 * time.Second
 
 // exporters send the lines of the audit log. What a collector wants to know who sends stands where other
 // programs of OpenTelemetry look for it, too.
-func exporters(a *app, targets []string) (all []*export.Exporter, err error) {
+func exporters(a *cli.App, targets []string) (all []*export.Exporter, err error) {
 	for _, target := range targets {
-		e, err := export.New(target, export.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes, Logger: a.logger()})
+		e, err := export.New(target, export.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.Resource.Service, Resource: a.Resource.Attributes, Logger: a.Logger()})
 		if err != nil {
-			(&layers{exporters: all, logger: a.logger()}).closeExporters()
-			return nil, usagef("--audit-export: %v", err)
+			(&layers{exporters: all, logger: a.Logger()}).closeExporters()
+			return nil, cli.Usagef("--audit-export: %v", err)
 		}
 		all = append(all, e)
 	}
@@ -59,10 +60,10 @@ func auditFolder(p place.Place, named string) (string, error) {
 }
 
 // auditKey is the key of this installation.
-func auditKey(p place.Place) (*audit.Key, error) { return kept(p, "audit.key", audit.ReadKey) }
+func auditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }
 
 // arrangeLog reads what of calls is written down.
-func arrangeLog(_ *layers, _ *app, now *arrangement) error {
+func arrangeLog(_ *layers, _ *cli.App, now *arrangement) error {
 	if now.audit = now.settings.Audit; now.audit != nil {
 		now.unlogged = mustPaths(now.audit.Redact)
 	}
@@ -77,7 +78,7 @@ func keepLog(now, before *arrangement) {
 }
 
 // openAudit opens the log that command line and settings ask for.
-func (y *layers) openAudit(a *app) (err error) {
+func (y *layers) openAudit(a *cli.App) (err error) {
 	s := y.opened.Audit
 	if s == nil {
 		return nil
@@ -97,7 +98,7 @@ func (y *layers) openAudit(a *app) (err error) {
 			e.Add(lines)
 		}
 	}
-	options := audit.Options{Key: key, GoOn: s.Optional, NoSync: s.Sync != "call", KeepFor: s.KeepFor, MaxAge: s.MaxAge, Written: written, Logger: a.logger()}
+	options := audit.Options{Key: key, GoOn: s.Optional, NoSync: s.Sync != "call", KeepFor: s.KeepFor, MaxAge: s.MaxAge, Written: written, Logger: a.Logger()}
 	options.Keep, _ = settings.Size(s.Keep)
 	options.MaxFile, _ = settings.Size(s.MaxFile)
 	y.log, err = audit.Open(y.folder, options)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -25,9 +26,9 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--audit-keep", "4KB", "everything")
 	for i := range 20 {
-		runs(t, "", "call", r.url, "everything__echo", fmt.Sprintf("message=%d", i)).expect(t, exitOK, fmt.Sprint(i), "")
+		runs(t, "", "call", r.url, "everything__echo", fmt.Sprintf("message=%d", i)).expect(t, cli.ExitOK, fmt.Sprint(i), "")
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
@@ -42,7 +43,7 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	if len(files) < 2 || total > 7_000 {
 		t.Errorf("%d bytes are in %v", total, files)
 	}
-	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
 }
 
 // Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
@@ -63,7 +64,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return fmt.Sprint(response.StatusCode, " ", string(body))
 	}
-	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 1\n") || !strings.Contains(got, "junction_audit_export_waiting ") {
 		t.Errorf("metrics: %s", got)
 	}
@@ -82,20 +83,20 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 			t.Fatalf("it is ready: %s", got)
 		}
 	}
-	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitRefused, "", "was not handled")
-	runs(t, "", "status").expect(t, exitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitRefused, "", "was not handled")
+	runs(t, "", "status").expect(t, cli.ExitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
 	}
 	if err := os.Rename(in(t, "elsewhere"), in(t, "log")); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	if got := get("/readyz"); got != "200 ok\n" {
 		t.Errorf("it is ready again: %s", got)
 	}
-	runs(t, "", "status").expect(t, exitOK, "\nNot exported to http://127.0.0.1:9/v1/logs: ", "")
-	if code := r.stop(); code != exitOK || !strings.Contains(r.stderr.String(), "lines were not exported to http://127.0.0.1:9/v1/logs") {
+	runs(t, "", "status").expect(t, cli.ExitOK, "\nNot exported to http://127.0.0.1:9/v1/logs: ", "")
+	if code := r.stop(); code != cli.ExitOK || !strings.Contains(r.stderr.String(), "lines were not exported to http://127.0.0.1:9/v1/logs") {
 		t.Errorf("it ends with %d: %s", code, r.stderr)
 	}
 }
@@ -112,8 +113,8 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
-	runs(t, "", "call", r.url, "e__echo", "message=my own words").expect(t, exitOK, "***", "")
-	runs(t, "", "call", r.url, "e__add", "a=1", "b=2").expect(t, exitOK, "3", "")
+	runs(t, "", "call", r.url, "e__echo", "message=my own words").expect(t, cli.ExitOK, "***", "")
+	runs(t, "", "call", r.url, "e__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "")
 	c, err := mcp.Dial(t.Context(), streamable.Client(r.url))
 	if err != nil {
 		t.Fatal(err)
@@ -137,10 +138,10 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	if got := runs(t, "", "audit", "query", "log", "--json").stdout; strings.Contains(got, "my own words") || !strings.Contains(got, `"arguments":{"message":"***"}`) || !strings.Contains(got, `"arguments":{"a":1,"b":2}`) {
 		t.Errorf("the log has %s", got)
 	}
-	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, exitOK, "", "No line is like that.")
-	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, exitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
-	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, exitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
-	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, exitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
+	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, cli.ExitOK, "", "No line is like that.")
+	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
+	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, cli.ExitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
+	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
 }
 
 func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {
@@ -176,13 +177,13 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
-	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitOK, "42", "")
-	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitRefused, "", "too many calls: 1 in an hour are allowed")
-	if code := r.stop(); code != exitOK {
+	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, cli.ExitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, cli.ExitRefused, "", "too many calls: 1 in an hour are allowed")
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 	denied := runs(t, "", "audit", "query", "log", "--decision", "deny", "--json")
-	denied.expect(t, exitOK, `"decision":"deny","rule":"the limit of tool add of server everything","reason":"too many calls: 1 in an hour are allowed for tool add of server everything; try again in`, "")
+	denied.expect(t, cli.ExitOK, `"decision":"deny","rule":"the limit of tool add of server everything","reason":"too many calls: 1 in an hour are allowed for tool add of server everything; try again in`, "")
 	if n := strings.Count(denied.stdout, "\n"); n != 1 {
 		t.Errorf("%d decisions: %s", n, denied.stdout)
 	}
@@ -191,10 +192,10 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 func TestTailEndsQuietly(t *testing.T) {
 	alone(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	interrupt(errInterrupted)
+	interrupt(cli.ErrInterrupted)
 	var stdout, stderr safeBuffer
-	if code := run(ctx, placeOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != exitInterrupted || stdout.String()+stderr.String() != "" {
+	if code := run(ctx, placeOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != cli.ExitInterrupted || stdout.String()+stderr.String() != "" {
 		t.Errorf("exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
-	runs(t, "", "audit", "query", t.TempDir()).expect(t, exitOK, "", "No line is like that.")
+	runs(t, "", "audit", "query", t.TempDir()).expect(t, cli.ExitOK, "", "No line is like that.")
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -59,7 +60,7 @@ func (b *board) start(g *gateway.Gateway) {
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
 	case !b.quiet && !b.live:
-		b.screen.Printf("%s", statusTable(all, b.verbose, lineWidth(b.screen)))
+		b.screen.Printf("%s", statusTable(all, b.verbose, cli.LineWidth(b.screen)))
 		if !b.screen.Terminal() { // where it has a line of its own
 			b.screen.Printf("%s\n", summary(all))
 			if b.summed = !slices.ContainsFunc(all, isUntried); b.summed {
@@ -119,7 +120,7 @@ func (b *board) say(level slog.Level, server, state, text string) {
 		b.log.Log(context.Background(), level, "server", "server", server, "state", state, "detail", text)
 		return
 	}
-	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, lineWidth(b.screen)))
+	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, cli.LineWidth(b.screen)))
 }
 
 // sayStanding shows what a server is doing.
@@ -134,7 +135,7 @@ func (b *board) sayStanding(s gateway.Status) {
 // sayEnded says why the last connection to a server ended that is started again already.
 func (b *board) sayEnded(s gateway.Status) {
 	if !b.quiet {
-		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), maxReason)+"; it starts again")
+		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), cli.MaxReason)+"; it starts again")
 	}
 }
 
@@ -200,19 +201,14 @@ func (b *board) showRenamed(all []gateway.Status) {
 			continue
 		}
 		some := s.Renamed[before:]
-		for _, line := range some[:min(len(some), maxRenamed)] {
-			b.screen.Printf("  %s: %s\n", s.Name, plaintext.Line(line, maxReason))
+		for _, line := range some[:min(len(some), cli.MaxRenamed)] {
+			b.screen.Printf("  %s: %s\n", s.Name, plaintext.Line(line, cli.MaxReason))
 		}
-		if len(some) > maxRenamed {
-			b.screen.Printf("  %s: and %d more; junction status --json shows all\n", s.Name, len(some)-maxRenamed)
+		if len(some) > cli.MaxRenamed {
+			b.screen.Printf("  %s: and %d more; junction status --json shows all\n", s.Name, len(some)-cli.MaxRenamed)
 		}
 	}
 }
-
-const (
-	maxRenamed = 2   // changed names of a server that are shown at a time
-	maxReason  = 300 // letters of why a server failed
-)
 
 func (b *board) showSummary(all []gateway.Status) {
 	if !b.quiet && !b.live {
@@ -235,22 +231,11 @@ func (b *board) lastLine(all []gateway.Status, width int) string {
 	return brief(all)
 }
 
-// notWrapped is the width of lines that a program reads, or a file keeps.
-const notWrapped = 1 << 16
-
-// lineWidth is how wide a line may be: on a terminal that of the screen.
-func lineWidth(s *terminal.Screen) int {
-	if s.Terminal() {
-		return s.Width()
-	}
-	return notWrapped
-}
-
 // standing says in one line what a server is doing, or in full.
 func standing(s gateway.Status, full bool) string {
 	fault := ""
 	if s.Err != nil {
-		if fault = ": " + plaintext.Line(why.Of(s.Err, s.Name), maxReason); full {
+		if fault = ": " + plaintext.Line(why.Of(s.Err, s.Name), cli.MaxReason); full {
 			fault = fmt.Sprintf(": %v", s.Err)
 		}
 	}
@@ -300,7 +285,7 @@ func offers(s gateway.Status) string {
 func statusTable(all []gateway.Status, full bool, width int) string {
 	var rows [][]string
 	for _, s := range all {
-		rows = append(rows, []string{s.Name, standing(s, full) + asOf(rememberedAt(s))})
+		rows = append(rows, []string{s.Name, standing(s, full) + cli.AsOf(rememberedAt(s))})
 	}
 	return terminal.Table(rows, 2, width)
 }

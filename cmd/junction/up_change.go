@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -15,52 +16,52 @@ import (
 )
 
 // add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
-func (v *served) add(ctx context.Context, e entry, replace bool) bool {
+func (v *served) add(ctx context.Context, e cli.Entry, replace bool) bool {
 	var u gateway.Upstream
 	var err error
 	var x *exchanging
-	if e.definition != nil {
+	if e.Definition != nil {
 		if x, err = v.exchange(e); err == nil {
 			u = upstreamOf(ctx, v.app, e, v.store, v.client, x)
 		}
 	} else {
-		u.Handler, err = within(ctx, v.app, e.name, shipping{})
+		u.Handler, err = within(ctx, v.app, e.Name, shipping{})
 	}
 	if err == nil {
 		v.surround(e, &u)
 		v.exchanges.add(x)
 		u.OnEnd = func() { v.exchanges.remove(x) } // what goes on being used is kept
 		if replace {
-			err = v.gateway.Replace(e.name, u)
+			err = v.gateway.Replace(e.Name, u)
 		} else {
-			err = v.gateway.Add(e.name, u)
+			err = v.gateway.Add(e.Name, u)
 		}
 		if err != nil {
 			v.exchanges.remove(x)
 		}
 	}
 	if err != nil {
-		v.app.screen.Printf("junction: %v\n", err)
+		v.app.Screen.Printf("junction: %v\n", err)
 	}
 	return err == nil
 }
 
 // surround has u say what stands around a server, by the settings.
-func (v *served) surround(e entry, u *gateway.Upstream) {
+func (v *served) surround(e cli.Entry, u *gateway.Upstream) {
 	now := v.layers.now.Load()
-	apply(u, now.settings.Servers[e.name])
+	apply(u, now.settings.Servers[e.Name])
 	u.Middleware = now.around(v.layers, v.app, e, u)
 }
 
 // rearrange has what stands around a server be as the settings say now. Why it cannot be is shown.
-func (v *served) rearrange(e entry) bool {
+func (v *served) rearrange(e cli.Entry) bool {
 	var u gateway.Upstream
-	if e.definition != nil && e.definition.Grant() == config.GrantExchange {
+	if e.Definition != nil && e.Definition.Grant() == config.GrantExchange {
 		u.Isolation = gateway.PerUser
 	}
 	v.surround(e, &u)
-	if err := v.gateway.Rearrange(e.name, u); err != nil {
-		v.app.screen.Printf("junction: %v\n", err)
+	if err := v.gateway.Rearrange(e.Name, u); err != nil {
+		v.app.Screen.Printf("junction: %v\n", err)
 		return false
 	}
 	return true
@@ -72,9 +73,9 @@ type print struct {
 	around string // changes when what stands around it does
 }
 
-func (v *served) printOf(e entry) (p print) {
+func (v *served) printOf(e cli.Entry) (p print) {
 	now := v.layers.now.Load()
-	own := now.settings.Of(e.name)
+	own := now.settings.Of(e.Name)
 	around := []any{own}
 	for _, l := range chain {
 		if l.from != nil {
@@ -83,7 +84,7 @@ func (v *served) printOf(e entry) (p print) {
 	}
 	text, _ := json.Marshal(around) // texts and numbers always encode
 	p.around = string(text)
-	if d := e.definition; d != nil {
+	if d := e.Definition; d != nil {
 		// The members that are secret are in the hash.
 		text, _ = json.Marshal([]any{settings.RestartServer.Members(own), settings.RestartServer.Members(*now.settings), d.Entry})
 		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, lockPrint(v.app, d))
@@ -93,7 +94,7 @@ func (v *served) printOf(e entry) (p print) {
 
 // change adds, replaces and removes servers until they are those of the entries, and says what it did. Those that are removed are
 // offered no longer; left, which must be called, waits until they have ended what they run.
-func (v *served) change(ctx context.Context, entries []entry) (what []string, left func()) {
+func (v *served) change(ctx context.Context, entries []cli.Entry) (what []string, left func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.entries = entries
@@ -104,22 +105,22 @@ func (v *served) change(ctx context.Context, entries []entry) (what []string, le
 	prints := map[string]print{}
 	for _, e := range entries {
 		now := v.printOf(e)
-		before, there := v.prints[e.name]
+		before, there := v.prints[e.Name]
 		switch {
 		case there && before == now:
 		case there && before.server == now.server:
 			if !v.rearrange(e) {
 				continue
 			}
-			replaced = append(replaced, e.name)
+			replaced = append(replaced, e.Name)
 		case !v.add(ctx, e, there):
 			continue
 		case there:
-			replaced = append(replaced, e.name)
+			replaced = append(replaced, e.Name)
 		default:
-			added = append(added, e.name)
+			added = append(added, e.Name)
 		}
-		prints[e.name] = now
+		prints[e.Name] = now
 	}
 	var leaving sync.WaitGroup
 	for name := range v.prints {
@@ -135,7 +136,7 @@ func (v *served) change(ctx context.Context, entries []entry) (what []string, le
 		what  string
 	}{{added, "added"}, {replaced, "changed"}, {removed, "removed"}} {
 		if len(some.names) > 0 {
-			what = append(what, plaintext.Line(strings.Join(some.names, ", "), maxReason)+" "+some.what)
+			what = append(what, plaintext.Line(strings.Join(some.names, ", "), cli.MaxReason)+" "+some.what)
 		}
 	}
 	return what, leaving.Wait

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -24,7 +25,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &app{Place: placeOf(t)}
+				a := &cli.App{Place: placeOf(t)}
 				arranged := func(s settings.Server) *arrangement {
 					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}})
 					if err != nil {
@@ -42,7 +43,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 				after := arranged(s)
 				after.goOn(before)
 				call := func(now *arrangement) { // its own error is nil, or the response that it is too many
-					_, _ = mcp.Chain(lasts, now.around(new(layers), a, entry{name: "a"}, new(gateway.Upstream))...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+					_, _ = mcp.Chain(lasts, now.around(new(layers), a, cli.Entry{Name: "a"}, new(gateway.Upstream))...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
 				}
 				go call(before)
 				synctest.Wait()

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // What a changed configuration changes around a server ends nothing of it; what starts it anew lets it end what it runs first.
@@ -41,7 +43,7 @@ func TestAChangedConfigurationEndsNoCall(t *testing.T) {
 	configure(t, config, server("1"), ``)
 	r := serving(t, "up", "--config", config)
 	waitFor(t, "it is offered", func() bool { return strings.Contains(toolsAt(t, r.url), "a__hold") })
-	runs(t, "", "call", r.url, "a__go").expect(t, exitOK, "went", "")
+	runs(t, "", "call", r.url, "a__go").expect(t, cli.ExitOK, "went", "")
 	before := starts()
 	held := make(chan outcome, 1)
 	go func() { held <- runs(t, "", "call", r.url, "a__hold") }()
@@ -49,7 +51,7 @@ func TestAChangedConfigurationEndsNoCall(t *testing.T) {
 
 	configure(t, config, server("1"), `"servers":{"a":{"limits":{"rate":"1000/m"},"tools":{"go":{"description":"Goes there."}}}}`)
 	waitFor(t, "the description is there", func() bool { return strings.Contains(toolsAt(t, r.url), "Goes there.") })
-	runs(t, "", "call", r.url, "a__go").expect(t, exitOK, "went", "")
+	runs(t, "", "call", r.url, "a__go").expect(t, cli.ExitOK, "went", "")
 	if n := starts(); n != before {
 		t.Errorf("a description started it %d times more", n-before)
 	}
@@ -73,13 +75,13 @@ func TestAChangedConfigurationEndsNoCall(t *testing.T) {
 	}
 	close(release)
 	got := <-held
-	got.expect(t, exitOK, "went", "")
+	got.expect(t, cli.ExitOK, "went", "")
 	got = <-next
-	got.expect(t, exitOK, "went", "")
+	got.expect(t, cli.ExitOK, "went", "")
 	if n := starts(); n != before+1 {
 		t.Errorf("it was started %d times more", n-before)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
@@ -119,7 +120,7 @@ func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 // unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
 // not asked for.
 func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
-	if approved, err = pins(v.app.Place); err != nil {
+	if approved, err = cli.Pins(v.app.Place); err != nil {
 		return nil, nil, nil, err
 	}
 	mode := v.layers.now.Load().settings.Review

@@ -3,24 +3,17 @@ package main
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"hash/fnv"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
-	"github.com/junction-mcp/junction/internal/plaintext"
 )
-
-// maxRemark is how much of one remark status shows, in letters.
-const maxRemark = 500
-
-// maxOmittedShown is how many operations of one server that are no tools status shows.
-const maxOmittedShown = 5
 
 // A condition is what is wrong with the configuration as it was last read.
 type condition struct {
@@ -36,23 +29,23 @@ func (v *served) found(set *config.Set, err error) {
 			c.problems = append(c.problems, unusable(p, set).Error())
 		}
 	}
-	c.problems = append(c.problems, v.app.unheld...)
+	c.problems = append(c.problems, v.app.Unheld...)
 	v.condition.Store(c)
 }
 
 // describe is what junction status shows of this process.
-func (v *served) describe() instance {
+func (v *served) describe() cli.Instance {
 	all := v.gateway.Status()
-	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Shares: v.sharesServers(), Servers: []serverStatus{}}
+	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
 	i.Folder, _ = v.app.Getwd()
 	now := v.layers.now.Load().settings
-	entries := map[string]entry{}
+	entries := map[string]cli.Entry{}
 	for _, e := range v.serverEntries() {
-		entries[e.name] = e
+		entries[e.Name] = e
 	}
 	for _, s := range all {
 		e := entries[s.Name]
-		one := serverStatus{Name: s.Name, Source: e.source(), Origin: e.run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+		one := cli.ServerStatus{Name: s.Name, Source: e.Source(), Origin: e.Run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Leaving: s.Leaving, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if one.Read, one.Failing = rememberedAt(s), isFailing(s); one.Failing {
@@ -61,13 +54,13 @@ func (v *served) describe() instance {
 		if s.Err != nil {
 			one.Error, one.Remedy = s.Err.Error(), remedy(s)
 		}
-		if stray := v.app.stderrOf(s.Name).strayed(); stray != "" {
+		if stray := v.app.StderrOf(s.Name).Strayed(); stray != "" {
 			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, onlyMessages)
-		} else if refused := v.app.stderrOf(s.Name).wasRefused(); refused != "" {
+		} else if refused := v.app.StderrOf(s.Name).WasRefused(); refused != "" {
 			one.Careful = refused
 		}
-		one.Omitted = v.app.stderrOf(s.Name).omits()
-		one.Tolerated = v.app.launch.Tolerated.Of(s.Name)
+		one.Omitted = v.app.StderrOf(s.Name).Omits()
+		one.Tolerated = v.app.Launch.Tolerated.Of(s.Name)
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
@@ -85,7 +78,7 @@ func (v *served) describe() instance {
 			i.ConfigError = c.err.Error()
 		}
 	}
-	if awaited := v.app.awaited.Load(); awaited != nil {
+	if awaited := v.app.Awaited.Load(); awaited != nil {
 		i.Awaited = *awaited
 	}
 	if refused := v.refused.Load(); refused != nil {
@@ -114,36 +107,11 @@ func (v *served) definitionsMark(server string) string {
 }
 
 // shown says how many tools clients see.
-func (v *served) shown() (t toolsShown) {
+func (v *served) shown() (t cli.ToolsShown) {
 	now := v.layers.now.Load().settings
 	t.Mode = now.Tools
 	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.gateway.ToolList())
 	return t
-}
-
-// remark says it for people; empty where they see all.
-func (t toolsShown) remark() string {
-	if !t.Searched {
-		return ""
-	}
-	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
-}
-
-// busy says how many requests run, and how many instances of whom; empty where there is nothing to say.
-func (s *serverStatus) busy() (text string) {
-	if s.Most > 0 {
-		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
-		if len(s.Users) > 0 {
-			text += " for " + someNames(s.Users)
-		}
-	}
-	if s.Running > 0 {
-		text += "; " + plaintext.Count(s.Running, "request") + " running"
-	}
-	if s.Leaving > 0 {
-		text += "; " + plaintext.Count(s.Leaving, "request") + " still running on it as it was configured before"
-	}
-	return text
 }
 
 // withheld are the tools and prompts of a server that clients do not get until somebody approves them.
@@ -159,45 +127,4 @@ func (v *served) withheld(server string, mode review.Mode) (names []string) {
 		}
 	}
 	return names
-}
-
-// remarks are lines about what is not as a person would expect it.
-func (i *instance) remarks() (lines []string) {
-	if i.ConfigError != "" {
-		lines = append(lines, "The configuration cannot be used as it is now, so the servers from before keep running: "+i.ConfigError)
-	}
-	if i.Awaited != "" {
-		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; the servers from before keep running until it is answered")
-	}
-	for _, problem := range i.Problems {
-		lines = append(lines, "Not used: "+problem)
-	}
-	lines = append(lines, i.Audit...)
-	for _, s := range i.Servers {
-		if s.Careful != "" {
-			lines = append(lines, fmt.Sprintf("Careful, %s: %s", s.Name, s.Careful))
-		}
-		if len(s.Tolerated) > 0 {
-			lines = append(lines, fmt.Sprintf("Read although the specification has it otherwise, %s:", s.Name))
-		}
-		for _, line := range s.Tolerated {
-			lines = append(lines, "  "+plaintext.Line(line, maxRemark))
-		}
-		if n := len(s.Omitted); n > 0 {
-			lines = append(lines, fmt.Sprintf("No tools of %s, as they cannot be: %s", s.Name, plaintext.Count(n, "operation")))
-			for _, line := range s.Omitted[:min(n, maxOmittedShown)] {
-				lines = append(lines, "  "+line)
-			}
-			if n > maxOmittedShown {
-				lines = append(lines, fmt.Sprintf("  and %d more (--json shows all)", n-maxOmittedShown))
-			}
-		}
-		if n := len(s.Withheld); n > 0 {
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", someNames(s.Withheld), s.Name, s.Approval))
-		}
-	}
-	if line := i.Tools.remark(); line != "" {
-		lines = append(lines, line)
-	}
-	return lines
 }

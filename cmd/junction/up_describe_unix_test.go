@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
@@ -33,7 +35,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 			t.Errorf("all is well, and status says: %s", plain)
 		}
 	}
-	if got := shownStatus(t)[0]; got.Tools != (toolsShown{Mode: "auto", Listed: 25, Of: 25}) || got.ConfigError != "" || got.Problems != nil {
+	if got := shownStatus(t)[0]; got.Tools != (cli.ToolsShown{Mode: "auto", Listed: 25, Of: 25}) || got.ConfigError != "" || got.Problems != nil {
 		t.Errorf("got %+v", got)
 	}
 	r.stop()
@@ -63,12 +65,12 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
-	runs(t, "", "status").expect(t, exitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
 	r.stop()
 
 	if err := os.Rename(in(t, "s.json"), in(t, ".mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	serving(t, "up")
-	runs(t, "", "status").expect(t, exitOK, `Not used: server "good" of the project's file `, "")
+	runs(t, "", "status").expect(t, cli.ExitOK, `Not used: server "good" of the project's file `, "")
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -75,23 +76,23 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
 // line contradicts it.
-func (v *served) exchange(e entry) (*exchanging, error) {
-	if e.definition.Grant() != config.GrantExchange {
+func (v *served) exchange(e cli.Entry) (*exchanging, error) {
+	if e.Definition.Grant() != config.GrantExchange {
 		return nil, nil
 	}
 	fault := func(text string, args ...any) (*exchanging, error) {
-		return nil, fmt.Errorf("server %q: oauth.grant token-exchange %s", e.name, fmt.Sprintf(text, args...))
+		return nil, fmt.Errorf("server %q: oauth.grant token-exchange %s", e.Name, fmt.Sprintf(text, args...))
 	}
-	isolation := v.layers.now.Load().settings.Servers[e.name].Isolation
+	isolation := v.layers.now.Load().settings.Servers[e.Name].Isolation
 	switch {
-	case !launch.Of(e.definition.Kind).IsWeb:
+	case !launch.Of(e.Definition.Kind).IsWeb:
 		return fault("is for a server with a url")
 	case v.options.stdio:
 		return fault("needs the tokens with which users come, and on standard input nobody comes with one; serve over HTTP, with --auth URL")
 	case !v.options.takesTokens():
 		return fault("needs the tokens with which users come; start junction up with --auth URL, their authorization server")
 	case isolation != "" && isolation != "user":
-		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.name, isolation)
+		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.Name, isolation)
 	}
 	return &exchanging{app: v.app, entry: e}, nil
 }
@@ -99,8 +100,8 @@ func (v *served) exchange(e entry) (*exchanging, error) {
 // exchanging gets tokens for one server in exchange for those of the callers. What the server offers to everybody is read
 // with a token of the gateway's own.
 type exchanging struct {
-	app   *app
-	entry entry
+	app   *cli.App
+	entry cli.Entry
 	made  atomic.Pointer[oauth.Exchange] // nil before the first caller
 }
 
@@ -109,7 +110,7 @@ func (x *exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	if made := x.made.Load(); made != nil {
 		return made, nil
 	}
-	s, err := x.entry.definition.Resolve(ctx)
+	s, err := x.entry.Definition.Resolve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +119,7 @@ func (x *exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 		return nil, s.Located(err)
 	}
 	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.CallerOf, Base: base}
-	if o.Client, err = x.app.launch.TokenOptions(*s.OAuth, nil); err != nil {
+	if o.Client, err = x.app.Launch.TokenOptions(*s.OAuth, nil); err != nil {
 		return nil, s.Located(err)
 	}
 	made, err := oauth.NewExchange(s.URL, o)
@@ -149,13 +150,13 @@ func (x *exchanging) whose(ctx context.Context, req *mcp.Request) (any, error) {
 	refused, isRefused := errors.AsType[*oauth.Error](err)
 	switch {
 	case errors.Is(err, oauth.ErrIssuer):
-		err = fmt.Errorf("%w; if it may have them, name it as oauth.issuer in the entry of %s", err, x.entry.name)
+		err = fmt.Errorf("%w; if it may have them, name it as oauth.issuer in the entry of %s", err, x.entry.Name)
 	case errors.Is(err, oauth.ErrCallerEnded):
 		err = fmt.Errorf("%w; log in again", err)
 	case isRefused && refused.Code == "invalid_client":
-		err = fmt.Errorf("%w; see to oauth.clientId and its secret in the entry of %s", err, x.entry.name)
+		err = fmt.Errorf("%w; see to oauth.clientId and its secret in the entry of %s", err, x.entry.Name)
 	case isRefused:
-		err = fmt.Errorf("%w; the authorization server has to let oauth.clientId of %s exchange this user's tokens (RFC 8693), and they have to be for that client, too", err, x.entry.name)
+		err = fmt.Errorf("%w; the authorization server has to let oauth.clientId of %s exchange this user's tokens (RFC 8693), and they have to be for that client, too", err, x.entry.Name)
 	}
 	if err != nil {
 		return nil, err
@@ -172,7 +173,7 @@ func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.
 		if caller, is := start.Whose().(*oauth.Exchanged); is {
 			return &http.Client{Transport: caller}, nil
 		}
-		client, err := x.app.launch.AuthorizedAs(s, header)
+		client, err := x.app.Launch.AuthorizedAs(s, header)
 		if err == nil {
 			client.Transport = asGateway{launch.Passing{RoundTripper: client.Transport}, s.Name}
 		}

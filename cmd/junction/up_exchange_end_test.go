@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -116,8 +117,8 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
-	a.flags.config = []string{"s.json"}
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a.Flags.Config = []string{"s.json"}
 	_, entries, err := readServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)

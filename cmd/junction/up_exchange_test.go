@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -163,7 +164,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		for _, server := range []string{"modern", "legacy"} {
 			for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 				for range 3 {
-					calls.Go(func() { call(who, token, server, "--revision", revision).expect(t, exitOK, who, "") })
+					calls.Go(func() { call(who, token, server, "--revision", revision).expect(t, cli.ExitOK, who, "") })
 				}
 			}
 		}
@@ -182,10 +183,10 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		secrets = append(secrets, token)
 	}
 	s.mu.Unlock()
-	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, exitConnection, "", "access_denied; the authorization server has to let oauth.clientId of modern exchange this user's tokens")
-	call("robot", key, "modern").expect(t, exitConnection, "", "the caller did not come with an access token: log in at the gateway, in place of a key")
+	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, cli.ExitConnection, "", "access_denied; the authorization server has to let oauth.clientId of modern exchange this user's tokens")
+	call("robot", key, "modern").expect(t, cli.ExitConnection, "", "the caller did not come with an access token: log in at the gateway, in place of a key")
 
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 	seen := map[string]string{"standard error": r.stderr.String(), "traces": traces.String()}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"golang.org/x/sys/unix"
@@ -129,7 +130,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			if len(answered) > 0 {
 				t.Errorf("%d calls were answered and are not in the log", len(answered))
 			}
-			runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+			runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -34,7 +35,7 @@ func (v *served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })
 	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
 		if e, is := v.named(w, r.PathValue("name")); is {
-			reply.JSON(w, http.StatusOK, map[string][]string{"lines": v.app.stderrOf(e.name).lines()})
+			reply.JSON(w, http.StatusOK, map[string][]string{"lines": v.app.StderrOf(e.Name).Lines()})
 		}
 	})
 	handle("GET /api/servers/{name}/definitions", v.listDefinitions)
@@ -151,9 +152,9 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 	approved := v.layers.pins.Load()
 	catalogue := new(guard.Catalogue)
 	for _, e := range v.serverEntries() {
-		known, _, _ := v.gateway.Definitions(e.name)
+		known, _, _ := v.gateway.Definitions(e.Name)
 		if known != nil {
-			catalogue.Set(e.name, namesOf(known.Tools)...)
+			catalogue.Set(e.Name, namesOf(known.Tools)...)
 		}
 	}
 	all := map[string]shownDefinition{}
@@ -176,9 +177,9 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 }
 
 // named is the server of this name; where there is none, it says so.
-func (v *served) named(w http.ResponseWriter, server string) (e entry, is bool) {
+func (v *served) named(w http.ResponseWriter, server string) (e cli.Entry, is bool) {
 	entries := v.serverEntries()
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == server })
+	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == server })
 	if i < 0 {
 		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
 		return e, false
@@ -187,7 +188,7 @@ func (v *served) named(w http.ResponseWriter, server string) (e entry, is bool) 
 }
 
 // serverEntries are the servers as they are now.
-func (v *served) serverEntries() []entry {
+func (v *served) serverEntries() []cli.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.entries)
@@ -219,13 +220,13 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 	if !is {
 		return
 	}
-	in := policy.Input{Server: e.name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
+	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
-		Origin: policy.OriginOf(e.command()), Trusted: vouches(book.trusted, e.name, e.command(), !e.ofProject())}
+		Origin: policy.OriginOf(e.Command()), Trusted: vouches(book.trusted, e.Name, e.Command(), !e.OfProject())}
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}
-	if known, _, _ := v.gateway.Definitions(e.name); known != nil {
+	if known, _, _ := v.gateway.Definitions(e.Name); known != nil {
 		for _, raw := range known.Tools {
 			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == asked.Tool {
 				in.Annotations = rules.Annotations(raw)

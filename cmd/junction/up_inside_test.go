@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console"
 )
 
@@ -212,11 +213,11 @@ func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 // Whatever listens at the socket of a process, it has no page, script or cookie at the console's address.
 func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	alone(t)
-	folder, err := statusFolder(placeOf(t))
+	folder, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", filepath.Join(folder, "7"+controlEnd))
+	l, err := net.Listen("unix", filepath.Join(folder, "7"+cli.ControlEnd))
 	if err != nil {
 		t.Skip(err)
 	}

@@ -8,10 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/pflag"
 )
@@ -65,22 +64,22 @@ func program() string {
 // stdioArgs are the arguments that serve the same on standard input and output; nil if none do.
 // A client starts the program in another folder: it must name the files of a
 // project. As a file that is named is agreed to, so are then the servers that the person agreed to.
-func stdioArgs(a *app, set *config.Set, served []entry, o upOptions) []string {
-	files, names := a.flags.config, o.names
+func stdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o upOptions) []string {
+	files, names := a.Flags.Config, o.names
 	switch {
 	case len(files) > 0:
 	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):
 		return nil
-	case slices.ContainsFunc(served, entry.ofProject):
+	case slices.ContainsFunc(served, cli.Entry.OfProject):
 		for _, f := range set.Files {
 			files = append(files, f.Path)
 		}
 		names = nil
 		for _, e := range served {
-			if strings.HasPrefix(e.name, "-") { // whoever wrote the file would add a flag
+			if strings.HasPrefix(e.Name, "-") { // whoever wrote the file would add a flag
 				return nil
 			}
-			names = append(names, e.name)
+			names = append(names, e.Name)
 		}
 	}
 	args := []string{"up", "--stdio"}
@@ -107,33 +106,4 @@ func stdioArgs(a *app, set *config.Set, served []entry, o upOptions) []string {
 		}
 	})
 	return append(args, names...)
-}
-
-// sourceTable has a row for each file: which of these servers come from it.
-func sourceTable(p place.Place, names []string, files map[string]string, width int) string {
-	var order []string
-	servers := map[string][]string{}
-	for _, name := range names {
-		file := files[name]
-		if file == "" {
-			continue // it ships with junction
-		}
-		if servers[file] == nil {
-			order = append(order, file)
-		}
-		servers[file] = append(servers[file], name)
-	}
-	var rows [][]string
-	for _, file := range order {
-		rows = append(rows, []string{p.Short(file) + ":", strings.Join(servers[file], ", ")})
-	}
-	return terminal.Table(rows, 2, width)
-}
-
-// sourcesText names the files that the servers came from.
-func sourcesText(p place.Place, names []string, files map[string]string, width int) string {
-	if table := sourceTable(p, names, files, width); table != "" {
-		return fmt.Sprintf("Servers come from\n%s\n", table)
-	}
-	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -51,10 +52,10 @@ func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 func upUntil(t *testing.T, word string, args ...string) string {
 	t.Helper()
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	stderr := &watchedBuffer{word: word, seen: func() { interrupt(errInterrupted) }}
-	timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
+	stderr := &watchedBuffer{word: word, seen: func() { interrupt(cli.ErrInterrupted) }}
+	timer := time.AfterFunc(20*time.Second, func() { interrupt(cli.ErrInterrupted) })
 	defer timer.Stop()
-	if code := run(ctx, placeOf(t), append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+	if code := run(ctx, placeOf(t), append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	return stderr.String()
@@ -132,7 +133,7 @@ func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
 		"--http 127.0.0.1:0 --auth local --public-url http://a.io": "passwords and tokens go over https",
 	} {
 		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
-		if got.code == exitOK || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "serves at") {
+		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "serves at") {
 			t.Errorf("up %s: %+v", args, got)
 		}
 	}

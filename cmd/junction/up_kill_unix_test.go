@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -90,5 +91,5 @@ func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 	for message := range answered {
 		t.Errorf("the call %s was answered and is not in the log", message)
 	}
-	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
@@ -75,11 +76,11 @@ type arrangement struct {
 type layer struct {
 	name string
 	// arrange reads the settings of the layer, each time that the file is read, and returns an error if they are not valid.
-	arrange func(y *layers, a *app, now *arrangement) error
+	arrange func(y *layers, a *cli.App, now *arrangement) error
 	// keep takes over state of the arrangement before, such as counters.
 	keep func(now, before *arrangement)
 	// open and close begin and end what lasts as long as junction up.
-	open  func(y *layers, a *app) error
+	open  func(y *layers, a *cli.App) error
 	close func(y *layers) error
 
 	edge   func(y *layers) mcp.Middleware                                    // around what clients send, also what no Handler gets
@@ -98,8 +99,8 @@ type part struct {
 
 // A layeredServer is the server that a layer is made for.
 type layeredServer struct {
-	entry
-	app      *app
+	cli.Entry
+	app      *cli.App
 	own      settings.Server
 	picks    *settings.Selection
 	upstream *gateway.Upstream
@@ -160,9 +161,9 @@ var chain = []layer{
 }
 
 // openLayers makes the layers that settings and a collector of traces ask for. Close them when done.
-func openLayers(a *app, s *settings.Settings, collector string) (*layers, error) {
+func openLayers(a *cli.App, s *settings.Settings, collector string) (*layers, error) {
 	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
-	y := &layers{opened: s, recorder: a.launch.Recorder, collector: collector, withheld: withheld, results: results.NewStore(0), logger: a.logger()}
+	y := &layers{opened: s, recorder: a.Launch.Recorder, collector: collector, withheld: withheld, results: results.NewStore(0), logger: a.Logger()}
 	now, err := y.arrange(a, s)
 	if err != nil {
 		return nil, err
@@ -190,7 +191,7 @@ func (y *layers) close() (err error) {
 }
 
 // arrange makes what settings say.
-func (y *layers) arrange(a *app, s *settings.Settings) (*arrangement, error) {
+func (y *layers) arrange(a *cli.App, s *settings.Settings) (*arrangement, error) {
 	now := &arrangement{settings: s}
 	for _, l := range chain {
 		if l.arrange == nil {
@@ -240,8 +241,8 @@ func (y *layers) front(p part) mcp.Handler {
 }
 
 // around returns the layers around one server, and sets in u what is asked once the server was started for a request.
-func (now *arrangement) around(y *layers, a *app, e entry, u *gateway.Upstream) (around []mcp.Middleware) {
-	s := layeredServer{entry: e, app: a, own: now.settings.Of(e.name), picks: now.settings.Select(e.name), upstream: u}
+func (now *arrangement) around(y *layers, a *cli.App, e cli.Entry, u *gateway.Upstream) (around []mcp.Middleware) {
+	s := layeredServer{Entry: e, app: a, own: now.settings.Of(e.Name), picks: now.settings.Select(e.Name), upstream: u}
 	for _, l := range chain {
 		if l.server != nil {
 			if m := l.server(y, now, s); m != nil {
@@ -282,7 +283,7 @@ func entered(_ *layers, _ *arrangement, p part) mcp.Middleware {
 }
 
 // pick reads what each server offers.
-func pick(_ *layers, _ *app, now *arrangement) error {
+func pick(_ *layers, _ *cli.App, now *arrangement) error {
 	now.picks = map[string]*settings.Selection{}
 	for name := range now.settings.Servers {
 		now.picks[name] = now.settings.Select(name)
@@ -318,7 +319,7 @@ func longResults(y *layers, _ *arrangement, s layeredServer) mcp.Middleware {
 	if s.own.MaxResult == 0 {
 		return nil
 	}
-	return results.Middleware(results.Options{Server: s.name, Max: s.own.MaxResult, Store: y.results})
+	return results.Middleware(results.Options{Server: s.Name, Max: s.own.MaxResult, Store: y.results})
 }
 
 func guardedSecrets(_ *layers, _ *arrangement, s layeredServer) mcp.Middleware {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -55,19 +56,19 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if !strings.Contains(found.stdout, "everything__add") || strings.Contains(found.stdout, "everything__fail") {
 		t.Errorf("found: %s%s", found.stdout, found.stderr)
 	}
-	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":2,"b":40}`).expect(t, exitOK, "42", "")
-	runs(t, "", "call", r.url, "everything__add", "a=11", "b=31").expect(t, exitOK, "42", "")
-	runs(t, "", "call", r.url, "everything__ad", "a=1").expect(t, exitUsage, "", `junction: there is no tool "everything__ad"; did you mean "everything__add"?`)
-	runs(t, "", "tools", r.url, "everything__add").expect(t, exitUsage, "", "call describe_tool for one that search_tools found")
-	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, exitRefused, "", "refused by junction: not allowed: too large")
-	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, exitRefused, "", "refused by junction: not allowed: ")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":2,"b":40}`).expect(t, cli.ExitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__add", "a=11", "b=31").expect(t, cli.ExitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__ad", "a=1").expect(t, cli.ExitUsage, "", `junction: there is no tool "everything__ad"; did you mean "everything__add"?`)
+	runs(t, "", "tools", r.url, "everything__add").expect(t, cli.ExitUsage, "", "call describe_tool for one that search_tools found")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, cli.ExitRefused, "", "refused by junction: not allowed: too large")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, cli.ExitRefused, "", "refused by junction: not allowed: ")
 
-	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, exitConnection, "", "another process writes this audit log")
-	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
-	if code := r.stop(); code != exitOK {
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, cli.ExitConnection, "", "another process writes this audit log")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitOK, "it is as it was written", "")
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, exitOK, "(rules.json:3)  reason too large", "")
+	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, cli.ExitOK, "(rules.json:3)  reason too large", "")
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
 	if n := strings.Count(calls.stdout, "\n"); n != 4 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
@@ -76,13 +77,13 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := runs(t, "", "policy", "test", "log", "--policy", "stricter.json")
-	tried.expect(t, exitOK, "0 allowed, 1 asked about, 3 denied", "")
+	tried.expect(t, cli.ExitOK, "0 allowed, 1 asked about, 3 denied", "")
 	if !strings.Contains(tried.stdout, "deny") || !strings.Contains(tried.stdout, "everything/add") {
 		t.Errorf("tried: %s", tried.stdout)
 	}
-	runs(t, "", "policy", "test", "elsewhere").expect(t, exitConnection, "", "junction up --audit writes a log")
+	runs(t, "", "policy", "test", "elsewhere").expect(t, cli.ExitConnection, "", "junction up --audit writes a log")
 	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
-	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, exitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, cli.ExitOK, "it is as it was written", "")
 
 	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
 	data, err := os.ReadFile(files[0])
@@ -92,9 +93,9 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if err := os.WriteFile(files[0], bytes.Replace(data, []byte("too large"), []byte("too LARGE"), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runs(t, "", "audit", "verify", "log").expect(t, exitToolFailed, "IT WAS CHANGED", "")
-	runs(t, "", "audit", "verify", "log", "--json").expect(t, exitToolFailed, `"faultCount":1`, "")
-	runs(t, "", "audit", "verify", "elsewhere").expect(t, exitConnection, "", "junction up --audit writes one")
+	runs(t, "", "audit", "verify", "log").expect(t, cli.ExitToolFailed, "IT WAS CHANGED", "")
+	runs(t, "", "audit", "verify", "log", "--json").expect(t, cli.ExitToolFailed, `"faultCount":1`, "")
+	runs(t, "", "audit", "verify", "elsewhere").expect(t, cli.ExitConnection, "", "junction up --audit writes one")
 }
 
 func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
@@ -114,7 +115,7 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 		"--audit=log --policy none":     "none",
 	} {
 		got := runs(t, "", append([]string{"up", "everything", "--http", "127.0.0.1:0"}, strings.Fields(args)...)...)
-		if got.code == exitOK || !strings.Contains(got.stderr, want) {
+		if got.code == cli.ExitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
@@ -139,7 +140,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 		}
 	}
 	adds := func() bool {
-		return runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").code == exitOK
+		return runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").code == cli.ExitOK
 	}
 	if !adds() {
 		t.Fatal("a call that is allowed fails")
@@ -181,7 +182,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
-	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "") // it was tried then
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "") // it was tried then
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, body := get(path); code != http.StatusOK || body != "ok\n" {
 			t.Errorf("%s: %d %s", path, code, body)
@@ -229,7 +230,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 			t.Errorf("%s %s: %d %s", test.method, test.path, code, body)
 		}
 	}
-	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "") // it waits for the new connection
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "") // it waits for the new connection
 	printedLast(t, r, "everything", "restarted through --admin, from 127.0.0.1:", "connected, ")
 	rebound, err := http.NewRequestWithContext(t.Context(), "GET", at, nil)
 	if err != nil {
@@ -265,13 +266,13 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(exported, r.Body) }))
 	defer collector.Close()
 	r := serving(t, "up", "--config", "mcp.json", "--audit-export", collector.URL)
-	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, exitOK, "***", "")
-	runs(t, "", "call", r.url, "everything__echo", "message=forbidden").expect(t, exitRefused, "", "not allowed")
+	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, cli.ExitOK, "***", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=forbidden").expect(t, cli.ExitRefused, "", "not allowed")
 	added := runs(t, "", "call", r.url, "everything__add", "a=2", "b=40")
 	if strings.Contains(added.stdout, "42") || !strings.Contains(added.stdout, "***") {
 		t.Errorf("the result of add is %s%s", added.stdout, added.stderr)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json").stdout
@@ -289,7 +290,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, exitConnection, "", want)
+		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, cli.ExitConnection, "", want)
 	}
 }
 
@@ -315,7 +316,7 @@ func TestUpSendsTraces(t *testing.T) {
 	}
 	span.End()
 	c.Close()
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 	text := collected.String()
@@ -323,7 +324,7 @@ func TestUpSendsTraces(t *testing.T) {
 	if !regexp.MustCompile(of+`everything__echo"`).MatchString(text) || !regexp.MustCompile(of+`echo"`).MatchString(text) {
 		t.Errorf("the collector got %s", text)
 	}
-	runs(t, "", "up", "--http", "127.0.0.1:0", "--otlp", "nowhere", "everything").expect(t, exitUsage, "", "--otlp: traces cannot be sent to")
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--otlp", "nowhere", "everything").expect(t, cli.ExitUsage, "", "--otlp: traces cannot be sent to")
 }
 
 func TestTracesGoWhereOpenTelemetrySays(t *testing.T) {

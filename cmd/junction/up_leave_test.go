@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -20,8 +21,8 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settle(t)
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
-		a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
-		a.flags.config = []string{"s.json"}
+		a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+		a.Flags.Config = []string{"s.json"}
 		y, err := openLayers(a, &settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/ratelimit"
@@ -18,7 +19,7 @@ type countedLimits struct {
 }
 
 // limitAll makes the limits of users, servers and tools.
-func limitAll(_ *layers, _ *app, now *arrangement) error {
+func limitAll(_ *layers, _ *cli.App, now *arrangement) error {
 	now.limits = map[limitOf]countedLimits{}
 	add := func(of limitOf, l settings.Limits, o ratelimit.Options) {
 		if l != (settings.Limits{}) {
@@ -53,7 +54,7 @@ func userLimit(_ *layers, now *arrangement, _ part) mcp.Middleware {
 }
 
 func serverLimit(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
-	if l, there := now.limits[limitOf{s.name, ""}]; there {
+	if l, there := now.limits[limitOf{s.Name, ""}]; there {
 		return l.Around
 	}
 	return nil
@@ -62,7 +63,7 @@ func serverLimit(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
 func toolLimits(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
 	var all []mcp.Middleware
 	for tool := range s.own.Tools {
-		if l, there := now.limits[limitOf{s.name, tool}]; there {
+		if l, there := now.limits[limitOf{s.Name, tool}]; there {
 			all = append(all, l.Around)
 		}
 	}

@@ -8,17 +8,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/traffic"
 )
-
-// showsLive reports whether a command has the whole terminal, in place of lines.
-func (a *app) showsLive() bool {
-	return a.asks() && a.out.Terminal() && !a.launch.Verbose && a.Getenv("TERM") != "dumb"
-}
 
 // A liveUp is the screen of junction up.
 type liveUp struct {
@@ -30,8 +26,8 @@ type liveUp struct {
 // newLive returns a screen for what is served, before any of the servers is started.
 func (v *served) newLive() *liveUp {
 	l := &liveUp{served: v}
-	l.ui = live.New(live.Options{Place: v.app.Place, In: v.app.stdin, Out: v.app.stdout, Gateway: l})
-	v.app.tails.changed = l.ui.Changed
+	l.ui = live.New(live.Options{Place: v.app.Place, In: v.app.Stdin, Out: v.app.Stdout, Gateway: l})
+	v.app.Tails.Changed = l.ui.Changed
 	v.board.live = true
 	also := v.board.also
 	v.board.also = func() {
@@ -46,7 +42,7 @@ func (l *liveUp) collect() (end func()) {
 	if l == nil {
 		return func() {}
 	}
-	return l.app.screen.Divert(func(text string) { l.connect.WriteString(text) })
+	return l.app.Screen.Divert(func(text string) { l.connect.WriteString(text) })
 }
 
 // run shows the screen while serve serves, and ends that when the user quits. A nil screen is none.
@@ -54,15 +50,15 @@ func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error)
 	if l == nil {
 		return serve(ctx)
 	}
-	undo := l.app.screen.Divert(l.ui.Print)
-	defer l.app.person.Lends(l.ui.Lend)()
+	undo := l.app.Screen.Divert(l.ui.Print)
+	defer l.app.Person.Lends(l.ui.Lend)()
 	shown, end := context.WithCancel(ctx)
 	serving, quit := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	var watching sync.WaitGroup
-	if l.app.traffic != nil {
+	if l.app.Traffic != nil {
 		watching.Go(func() {
-			_ = l.app.traffic.Watch(shown, func(e *traffic.Event) error { // its error is why shown is done
+			_ = l.app.Traffic.Watch(shown, func(e *traffic.Event) error { // its error is why shown is done
 				l.ui.Event(live.Event{Shown: true, Event: *e})
 				return nil
 			})
@@ -72,8 +68,8 @@ func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error)
 		defer close(over)
 		err := l.ui.Run(shown)
 		undo()
-		l.app.screen.Printf("junction served %s at %s\n", l.ui.Summary(), l.endpoint())
-		quit(cmp.Or(context.Cause(ctx), err, errInterrupted))
+		l.app.Screen.Printf("junction served %s at %s\n", l.ui.Summary(), l.endpoint())
+		quit(cmp.Or(context.Cause(ctx), err, cli.ErrInterrupted))
 	}()
 	err := serve(serving)
 	end()
@@ -85,7 +81,7 @@ func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error)
 // Status implements [live.Gateway].
 func (l *liveUp) Status() live.Status {
 	i := l.describe()
-	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.remarks()}
+	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.Remarks()}
 	for n, g := range l.gateway.Status() {
 		if n >= len(i.Servers) || i.Servers[n].Name != g.Name {
 			break // servers changed in between; the screen is drawn again
@@ -105,7 +101,7 @@ func (l *liveUp) Status() live.Status {
 }
 
 // Log implements [live.Gateway].
-func (l *liveUp) Log(server string) []string { return l.app.stderrOf(server).lines() }
+func (l *liveUp) Log(server string) []string { return l.app.StderrOf(server).Lines() }
 
 // Restart implements [live.Gateway].
 func (l *liveUp) Restart(server string) error { return l.served.restart(server, "on the terminal") }

@@ -6,16 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestALineOfStandardErrorIsAChange(t *testing.T) {
 	changes := 0
-	a := &app{tails: stderrTails{changed: func() { changes++ }}}
-	a.stderrOf("a").add("one")
-	a.stderrOf("a").add("two")
-	a.stderrOf("b").add("three")
+	a := &cli.App{Tails: cli.StderrTails{Changed: func() { changes++ }}}
+	a.StderrOf("a").Add("one")
+	a.StderrOf("a").Add("two")
+	a.StderrOf("b").Add("three")
 	if changes != 3 {
 		t.Errorf("there were %d changes, want 3", changes)
 	}
@@ -29,8 +30,8 @@ func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
 	if err := l.run(t.Context(), func(context.Context) error { served = true; return io.EOF }); err != io.EOF || !served {
 		t.Errorf("it served: %v, %v", served, err)
 	}
-	a := &app{out: terminal.NewScreen(io.Discard), screen: terminal.NewScreen(io.Discard)}
-	if a.person = terminal.NewPerson(strings.NewReader(""), a.screen); a.showsLive() {
+	a := &cli.App{Out: terminal.NewScreen(io.Discard), Screen: terminal.NewScreen(io.Discard)}
+	if a.Person = terminal.NewPerson(strings.NewReader(""), a.Screen); a.ShowsLive() {
 		t.Error("a screen is shown where there is no terminal")
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // Rules that a changed configuration names, and that cannot be used, hold as soon as their own file is mended.
@@ -23,7 +25,7 @@ func TestRulesThatAreNamedAndBrokenHoldOnceTheyAreMended(t *testing.T) {
 	})
 	write(t, map[string]string{rules: `{"rules":[{"effect":"deny","tool":"drop"}]}`})
 	waitFor(t, "the rules are read", func() bool { return strings.Contains(r.stderr.String(), "the rules changed") })
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 }

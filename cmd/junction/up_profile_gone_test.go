@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -18,7 +19,7 @@ import (
 func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
 	y, err := openLayers(a, &all, "")
 	if err != nil {
@@ -35,7 +36,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	defer g.Close()
 	v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}}
 	u := gateway.Upstream{Handler: s}
-	v.surround(entry{name: "s"}, &u)
+	v.surround(cli.Entry{Name: "s"}, &u)
 	if err := g.Add("s", u); err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,14 @@
 package main
 
 import (
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // hide reads what is hidden of the calls of each server.
-func hide(_ *layers, _ *app, now *arrangement) error {
+func hide(_ *layers, _ *cli.App, now *arrangement) error {
 	places := func(r settings.Redact) redact.Places {
 		return redact.Places{Arguments: mustPaths(r.Arguments), Results: mustPaths(r.Results)}
 	}
@@ -36,7 +37,7 @@ func mustPaths(texts []string) redact.Paths {
 }
 
 func redacted(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
-	if o, some := now.redacted[s.name]; some {
+	if o, some := now.redacted[s.Name]; some {
 		return redact.Middleware(o)
 	}
 	return nil

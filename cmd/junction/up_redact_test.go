@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -32,7 +33,7 @@ func TestUpHidesPlacesInJSONWithinStringsOfStructuredContent(t *testing.T) {
 			})
 			r := serving(t, "up", "--config", "mcp.json")
 			got := runs(t, "", "call", r.url, "files__read", "--json")
-			if got.code != exitOK || strings.Contains(got.stdout, "123456") || strings.Count(got.stdout, "***") != 2 || !strings.Contains(got.stdout, `"structuredContent":{"content":"{\"name\":\"ann\",`) {
+			if got.code != cli.ExitOK || strings.Contains(got.stdout, "123456") || strings.Count(got.stdout, "***") != 2 || !strings.Contains(got.stdout, `"structuredContent":{"content":"{\"name\":\"ann\",`) {
 				t.Errorf("the client got %s%s", got.stdout, got.stderr)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
@@ -29,7 +30,7 @@ import (
 // A served gateway is what up runs, with what it was made from, so that a change of that changes no more
 // than it must.
 type served struct {
-	app      *app
+	app      *cli.App
 	options  upOptions // as the command line has them
 	gateway  *gateway.Gateway
 	layers   *layers
@@ -58,7 +59,7 @@ type served struct {
 	mu      sync.Mutex
 	joined  bool             // servers were added; before, nothing needs to be changed
 	client  string           // what the one client declared; empty where there may be several
-	entries []entry          // of the servers
+	entries []cli.Entry      // of the servers
 	prints  map[string]print // what each was made from
 }
 
@@ -92,7 +93,7 @@ func (v *served) makeFronts() {
 	v.fronts.Store(&fronts)
 	owns := map[string]mcp.Handler{}
 	for _, e := range v.serverEntries() {
-		owns[e.name] = v.layers.front(part{gateway: v.gateway, server: e.name})
+		owns[e.Name] = v.layers.front(part{gateway: v.gateway, server: e.Name})
 	}
 	v.owns.Store(&owns)
 }
@@ -104,10 +105,10 @@ func (v *served) join(ctx context.Context, client string) {
 	v.joined, v.client = true, client
 	for _, e := range v.entries {
 		if v.add(ctx, e, false) {
-			v.prints[e.name] = v.printOf(e)
+			v.prints[e.Name] = v.printOf(e)
 		}
 	}
-	if !slices.ContainsFunc(v.entries, func(e entry) bool { return e.definition != nil }) {
+	if !slices.ContainsFunc(v.entries, func(e cli.Entry) bool { return e.Definition != nil }) {
 		_ = v.gateway.Settle(ctx) // those in this process are there at once; the error is ctx's
 	}
 }
@@ -169,7 +170,7 @@ func (v *served) stamp() map[string]string {
 }
 
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
-func stamp(a *app, rules []string) map[string]string {
+func stamp(a *cli.App, rules []string) map[string]string {
 	paths := append(rules, filepath.FromSlash(projectPolicy))
 	for _, path := range configFiles(a, configOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
@@ -225,8 +226,8 @@ func stampOfState(p place.Place, name, before string) (stamp string, changed boo
 // reread is what the files say now.
 type reread struct {
 	set        *config.Set
-	entries    []entry  // of which some may have been chosen
-	configured []string // names
+	entries    []cli.Entry // of which some may have been chosen
+	configured []string    // names
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *arrangement
@@ -265,7 +266,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.found(r.set, err)
 	was(err)
 	if err != nil {
-		v.app.screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
+		v.app.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
 	reportUnknown(v.app, r.settings, r.from, r.configured)
@@ -283,17 +284,17 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.makeFronts()
 	v.rereadAll()
 	left()
-	v.app.screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
+	v.app.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
-func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
+func (v *served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range v.entries {
-		there := slices.ContainsFunc(entries, func(other entry) bool { return other.name == e.name })
-		if !there && hasProblem(set, e.name) {
+		there := slices.ContainsFunc(entries, func(other cli.Entry) bool { return other.Name == e.Name })
+		if !there && hasProblem(set, e.Name) {
 			entries = append(entries, e)
 		}
 	}
@@ -307,7 +308,7 @@ func (v *served) reportWaiting(next *arrangement) {
 		waiting = append(waiting, v.layers.opened.Waiting(next.settings, settings.RestartTokens)...)
 	}
 	if len(waiting) > 0 {
-		v.app.screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
+		v.app.Screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
 	}
 }
 

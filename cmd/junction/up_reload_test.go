@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -48,7 +49,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &served{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
+			v := &served{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
 			v.options.auth = c.auth
 			next := before()
 			c.change(next)
@@ -66,7 +67,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 
 // A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
-	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
 		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}
 		before, err := y.arrange(a, y.opened)
@@ -92,8 +93,8 @@ func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
 			write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
 			ctx, interrupt := context.WithCancelCause(t.Context())
 			begun := &watchedBuffer{word: said, seen: sync.OnceFunc(func() { write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
-			again := &watchedBuffer{word: "Configuration reloaded", seen: func() { interrupt(errInterrupted) }}
-			timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
+			again := &watchedBuffer{word: "Configuration reloaded", seen: func() { interrupt(cli.ErrInterrupted) }}
+			timer := time.AfterFunc(20*time.Second, func() { interrupt(cli.ErrInterrupted) })
 			defer timer.Stop()
 			run(ctx, placeOf(t), []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
 			if !strings.Contains(again.String(), again.word) {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // What is read again says what changed of it, and has no warnings about a server that goes on while its entry is wrong.
@@ -28,7 +30,7 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 	}
 	configure(t, config, `"a":{"command":3}`, settings)
 	said("nothing changed that is served")
-	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	for _, wrong := range []string{"there is no server", "is configured here", "matches no name"} {
 		if strings.Contains(r.stderr.String(), wrong) {
 			t.Errorf("%q in %s", wrong, r.stderr)

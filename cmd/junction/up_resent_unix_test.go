@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -22,7 +23,7 @@ func TestTheAuditLogSaysThatACallWasSentAgain(t *testing.T) {
 	dir := t.TempDir()
 	configure(t, "mcp.json", written(t, "a", dir), `"tools": "all"`)
 	r := serving(t, "up", "--config", "mcp.json", "--audit=log")
-	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	begun, done := make(chan struct{}), make(chan error, 1)
 	var once sync.Once
 	c, err := mcp.DialWith(t.Context(), streamable.Client(r.url), mcp.ClientOptions{OnProgress: func(mcp.ProgressUpdate) { once.Do(func() { close(begun) }) }})
@@ -46,11 +47,11 @@ func TestTheAuditLogSaysThatACallWasSentAgain(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("the call: %v", err)
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	runs(t, "", "audit", "query", "log", "--tool", "count-slowly").expect(t, exitOK, "sent again 1×", "")
-	runs(t, "", "audit", "query", "log", "--tool", "count-slowly", "--json").expect(t, exitOK, `"resent":1`, "")
+	runs(t, "", "audit", "query", "log", "--tool", "count-slowly").expect(t, cli.ExitOK, "sent again 1×", "")
+	runs(t, "", "audit", "query", "log", "--tool", "count-slowly", "--json").expect(t, cli.ExitOK, `"resent":1`, "")
 	if got := runs(t, "", "audit", "query", "log", "--tool", "echo"); strings.Contains(got.stdout, "sent again") {
 		t.Errorf("the other call: %s", got.stdout)
 	}

@@ -1,12 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/place"
@@ -15,7 +14,7 @@ import (
 )
 
 // needPins reads which definitions are approved, if that is asked for and was not.
-func (y *layers) needPins(a *app, now *arrangement) error {
+func (y *layers) needPins(a *cli.App, now *arrangement) error {
 	if now.settings.Review == reviewNone || y.pins.Load() != nil {
 		return nil
 	}
@@ -24,7 +23,7 @@ func (y *layers) needPins(a *app, now *arrangement) error {
 
 // readPins reads which definitions are approved.
 func (y *layers) readPins(p place.Place) error {
-	approved, err := pins(p)
+	approved, err := cli.Pins(p)
 	if err == nil {
 		y.pins.Store(approved)
 	}
@@ -35,17 +34,17 @@ func (y *layers) readPins(p place.Place) error {
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {
 	a, u := e.app, e.upstream
-	if now.settings.Review == reviewNone || e.definition == nil { // junction approve knows its own definitions
+	if now.settings.Review == reviewNone || e.Definition == nil { // junction approve knows its own definitions
 		return nil
 	}
-	o := review.Options{Server: e.name, Mode: review.Mode(now.settings.Review), Pins: y.pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(e.name) + ", as junction status shows it"}
+	o := review.Options{Server: e.Name, Mode: review.Mode(now.settings.Review), Pins: y.pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(e.Name) + ", as junction status shows it"}
 	// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
-	if locked, err := a.launch.Locked(e.definition); err == nil && locked != nil && agreedLock(a, e.entry, locked) == nil { // else nothing is started, nor listed
+	if locked, err := a.Launch.Locked(e.Definition); err == nil && locked != nil && agreedLock(a, e.Entry, locked) == nil { // else nothing is started, nor listed
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
-	o.Noter = reviewedServer{a, y, e.entry, false}
+	o.Noter = reviewedServer{a, y, e.Entry, false}
 	own := o
-	own.Noter = reviewedServer{a, y, e.entry, true}
+	own.Noter = reviewedServer{a, y, e.Entry, true}
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
 	r := review.New(o)
 	u.Check = r.Check
@@ -58,9 +57,9 @@ func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {
 
 // A reviewedServer gets the notes about the lists of a server.
 type reviewedServer struct {
-	*app
+	*cli.App
 	layers *layers
-	entry  entry
+	entry  cli.Entry
 	// added: of what is withheld nothing is reported, as each user's connection would repeat it.
 	added bool
 }
@@ -73,21 +72,21 @@ func (r reviewedServer) Note(_ string, value any) {
 		for _, d := range change.Added {
 			names = append(names, d.Name)
 		}
-		r.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", r.entry.name, someNames(names))
+		r.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", r.entry.Name, cli.SomeNames(names))
 	}
 	if r.added {
 		return
 	}
 	names := map[string][]string{} // by why they are withheld
 	for _, w := range change.Withheld {
-		why := plaintext.Line(w.Why(), maxReason)
+		why := plaintext.Line(w.Why(), cli.MaxReason)
 		names[why] = append(names[why], w.Definition.Name)
 		if count := r.layers.withheld; count != nil {
-			count.WithLabelValues(r.entry.name).Inc()
+			count.WithLabelValues(r.entry.Name).Inc()
 		}
 		if log := r.layers.log; log != nil {
-			name := plaintext.Line(w.Definition.Name, maxReason)
-			_ = log.Withhold(&audit.Record{Server: r.entry.name, Name: name, Tool: name, Rule: "review", Reason: why}) // calls say whether lines can be written
+			name := plaintext.Line(w.Definition.Name, cli.MaxReason)
+			_ = log.Withhold(&audit.Record{Server: r.entry.Name, Name: name, Tool: name, Rule: "review", Reason: why}) // calls say whether lines can be written
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(names)) {
@@ -95,18 +94,6 @@ func (r reviewedServer) Note(_ string, value any) {
 		if len(names[why]) > 1 {
 			is = "are"
 		}
-		r.screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", r.entry.name, someNames(names[why]), is, why, approval(r.entry.name, "", r.entry.definition.Source))
+		r.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", r.entry.Name, cli.SomeNames(names[why]), is, why, approval(r.entry.Name, "", r.entry.Definition.Source))
 	}
-}
-
-// someNames are the first of some names, and how many more there are.
-func someNames(names []string) string {
-	some := make([]string, 0, maxRenamed+1)
-	for _, name := range names[:min(len(names), maxRenamed)] {
-		some = append(some, plaintext.Line(name, 100))
-	}
-	if more := len(names) - len(some); more > 0 {
-		some = append(some, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(some, ", ")
 }

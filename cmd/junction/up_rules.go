@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -12,7 +13,7 @@ import (
 )
 
 // readRules reads the rules of the whole gateway and of the profiles.
-func readRules(_ *layers, a *app, now *arrangement) error {
+func readRules(_ *layers, a *cli.App, now *arrangement) error {
 	s := now.settings
 	now.books = map[string]*rulebook{}
 	if s.Policy != "" {
@@ -38,7 +39,7 @@ func readRules(_ *layers, a *app, now *arrangement) error {
 }
 
 // denyRemoved makes the rules of profiles that there are not any more.
-func (y *layers) denyRemoved(*app) (err error) {
+func (y *layers) denyRemoved(*cli.App) (err error) {
 	y.removed = new(rulebook)
 	y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
 	return err
@@ -59,7 +60,7 @@ func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
 	if len(now.books) == 0 {
 		return nil
 	}
-	command := e.command()
+	command := e.Command()
 	return rules.Middleware(rules.Options{
 		Policy: func(ctx context.Context) *policy.Policy {
 			if book := y.book(ctx); book != nil {
@@ -68,10 +69,10 @@ func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
 			return nil
 		},
 		Profile: profileOf,
-		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
+		Server:  e.Name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := y.book(ctx)
-			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
+			return book != nil && vouches(book.trusted, e.Name, command, !e.OfProject())
 		},
 	})
 }

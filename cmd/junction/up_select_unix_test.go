@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // What the settings say of prompts, resources, tags and names, each seen by a client, and again when they change.
@@ -38,13 +40,13 @@ func TestSettingsSayWhichPromptsAndResourcesThereAre(t *testing.T) {
 	}
 	contains("prompts", list("prompts", r.url), "ask_it", "Another text.", "b__"+prompt, "not a__"+prompt)
 	contains("resources", list("resources", r.url), "Renamed", "junction:b/"+uri)
-	runs(t, "", "read", r.url, "junction:b/"+uri).expect(t, exitOK, "This is the text of a resource.", "")
-	runs(t, "", "prompt", r.url, "a__"+prompt).expect(t, exitProtocol, "", "")
+	runs(t, "", "read", r.url, "junction:b/"+uri).expect(t, cli.ExitOK, "This is the text of a resource.", "")
+	runs(t, "", "prompt", r.url, "a__"+prompt).expect(t, cli.ExitProtocol, "", "")
 	contains("the tools of maths", list("tools", r.url+"/sums"), "plus", "not echo")
 	contains("the resources of maths", list("resources", r.url+"/sums"), uri, "not junction:b/")
 	contains("the tools of the rest", list("tools", r.url+"/rest"), "b__add", "not plus", "not a__")
 	contains("the resources of the rest", list("resources", r.url+"/rest"), "not "+uri)
-	runs(t, "", "read", r.url+"/rest", "junction:b/"+uri).expect(t, exitProtocol, "", "resource not found")
+	runs(t, "", "read", r.url+"/rest", "junction:b/"+uri).expect(t, cli.ExitProtocol, "", "resource not found")
 
 	configure(t, config, a+","+b, servers+`, "tools": "all", "names": "map"`)
 	waitFor(t, "only what has a name is offered", func() bool {
@@ -57,7 +59,7 @@ func TestSettingsSayWhichPromptsAndResourcesThereAre(t *testing.T) {
 		all := list("tools", r.url)
 		return strings.Contains(all, "echo") && !strings.Contains(all, "a__") && !strings.Contains(all, "b__")
 	})
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 }

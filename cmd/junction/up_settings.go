@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -18,22 +19,22 @@ import (
 
 // readSettings are what the configuration says of up, with the file that says it; never nil. Those of a project
 // count where the command line names its file. Only the first file that has some counts.
-func readSettings(a *app, set *config.Set) (*settings.Settings, string, error) {
+func readSettings(a *cli.App, set *config.Set) (*settings.Settings, string, error) {
 	var found *settings.Settings
 	var from string
-	a.unheld = nil
+	a.Unheld = nil
 	for _, f := range set.Files {
 		s, file, err := f.Settings()
 		switch {
 		case err != nil:
 			return nil, "", err
 		case s == nil:
-		case f.Project && len(a.flags.config) == 0:
-			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
+		case f.Project && len(a.Flags.Config) == 0:
+			a.Unheld = append(a.Unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
 				a.Short(file.Path), strings.Join(members(s), ", "), a.Short(f.Path)))
-			a.screen.Printf("junction: not used: %s\n", a.unheld[len(a.unheld)-1])
+			a.Screen.Printf("junction: not used: %s\n", a.Unheld[len(a.Unheld)-1])
 		case found != nil:
-			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", a.Short(file.Path), a.Short(from))
+			a.Screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", a.Short(file.Path), a.Short(from))
 		default:
 			found, from = s, file.Path
 		}
@@ -74,13 +75,13 @@ func members(s *settings.Settings) []string {
 }
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
-func reportUnknown(a *app, s *settings.Settings, from string, configured []string) {
-	known := append(slices.Clone(configured), shippedNames()...)
+func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
+	known := append(slices.Clone(configured), cli.ShippedNames()...)
 	report := func(at, name string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, orMeant(nearest.Name(name, known)))
+		a.Screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, cli.OrMeant(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)

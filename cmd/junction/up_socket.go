@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
@@ -25,19 +26,15 @@ import (
 // orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
 const orderTime = 2 * time.Minute
 
-// controlEnd ends the name of the socket at which junction status and this user's console ask a junction up, and consoles control it.
-// It is short, as names of sockets have a limit, and caches of people may lie deep.
-const controlEnd = ".up"
-
 // share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
 // that it returns ends that, but for the console.
 func (v *served) share(ctx context.Context) (end func()) {
 	end = v.takeOrders(ctx)
 	if v.options.console {
 		if link, err := consoleLink(ctx, v.app, false); err != nil {
-			v.app.screen.Printf("junction: the console is not served: %v\n", err)
+			v.app.Screen.Printf("junction: the console is not served: %v\n", err)
 		} else {
-			v.app.screen.Printf("The console is at %s\n", link)
+			v.app.Screen.Printf("The console is at %s\n", link)
 		}
 	}
 	return end
@@ -46,9 +43,9 @@ func (v *served) share(ctx context.Context) (end func()) {
 // takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
 // nobody else can reach; where there can be none, it does without. The function that it returns ends that.
 func (v *served) takeOrders(ctx context.Context) (end func()) {
-	l, path, err := listenForMe(v.app.Place, controlEnd)
+	l, path, err := cli.ListenForMe(v.app.Place, cli.ControlEnd)
 	if err != nil {
-		v.app.logger().Debug("junction status and junction console cannot ask this process", "error", err)
+		v.app.Logger().Debug("junction status and junction console cannot ask this process", "error", err)
 		return func() {}
 	}
 	mux := http.NewServeMux()
@@ -83,7 +80,7 @@ func (v *served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	}
 	d := &doors{options: replicaOptions(ctx, v.app), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
 	d.newNowhere()
-	mux.HandleFunc("GET "+entryPath+"{name}", v.tellProof)
+	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call takes as long as it takes; the endpoint limits how long its body may
 		d.ServeHTTP(w, r)
@@ -111,7 +108,7 @@ func passOrders(p place.Place) http.Handler {
 			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
 			return
 		}
-		dir, err := statusFolder(p)
+		dir, err := cli.StatusFolder(p)
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return
@@ -122,7 +119,7 @@ func passOrders(p place.Place) http.Handler {
 			reply.Error(w, http.StatusBadRequest, err)
 			return
 		}
-		resp, err := askProcess(filepath.Join(dir, pid+controlEnd), req, orderTime)
+		resp, err := cli.AskProcess(filepath.Join(dir, pid+cli.ControlEnd), req, orderTime)
 		if err == nil {
 			defer resp.Body.Close()
 		}
@@ -130,7 +127,7 @@ func passOrders(p place.Place) http.Handler {
 		case errors.Is(err, fs.ErrNotExist):
 			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
 			return
-		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+controlEnd)):
+		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+cli.ControlEnd)):
 			reply.Error(w, http.StatusGone, err)
 			return
 		case err != nil || resp.StatusCode < http.StatusOK:
@@ -151,16 +148,9 @@ func passOrders(p place.Place) http.Handler {
 
 // hasEnded reports whether the process of a socket has ended. One that is killed while it answers resets the connection.
 func hasEnded(ctx context.Context, path string) bool {
-	conn, err := dialMine(ctx, path)
+	conn, err := cli.DialMine(ctx, path)
 	if err == nil {
 		conn.Close()
 	}
-	return notListening(err) || errors.Is(err, fs.ErrNotExist)
-}
-
-// askProcess sends a request to the junction up that listens at a socket, which may take so long to begin its answer.
-func askProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
-	return (&http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: within, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dialMine(ctx, path)
-	}}).RoundTrip(req)
+	return cli.NotListening(err) || errors.Is(err, fs.ErrNotExist)
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/why"
@@ -26,8 +27,7 @@ const (
 	restTime = 15 * time.Second
 	// leastWork is the processor time within lookTime that counts as work.
 	leastWork = 20 * time.Millisecond
-	// maxSaid is how much of a line of standard error is shown, in letters.
-	maxSaid = 200
+
 	// linesKept is how many lines of it are looked at.
 	linesKept = 40
 )
@@ -108,7 +108,7 @@ func (w *startWatch) listen(next func(string)) func(string) {
 		w.mu.Lock()
 		w.lines++
 		if strings.TrimSpace(line) != "" {
-			w.said = append(w.said, plaintext.Line(line, maxSaid))
+			w.said = append(w.said, plaintext.Line(line, cli.MaxSaid))
 			w.said = w.said[max(0, len(w.said)-linesKept):]
 		}
 		w.mu.Unlock()
@@ -139,7 +139,7 @@ func (w *startWatch) seen() (used time.Duration, lines int, said string) {
 	case w.skipped != "":
 		said = "its standard output has what is no message: " + w.skipped
 	case said != "":
-		said = "its standard error ends with: " + plaintext.Line(said, maxSaid)
+		said = "its standard error ends with: " + plaintext.Line(said, cli.MaxSaid)
 	}
 	w.mu.Unlock()
 	if p != nil {

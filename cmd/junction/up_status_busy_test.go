@@ -4,20 +4,22 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
 	for _, test := range []struct {
-		status serverStatus
+		status cli.ServerStatus
 		want   string
 	}{
-		{serverStatus{}, ""},
-		{serverStatus{Running: 1}, "; 1 request running"},
-		{serverStatus{Running: 2, Instances: 3, Most: 16, Users: []string{"ann", "bob", "eve"}}, "; 3 of 16 instances for ann, bob, 1 more; 2 requests running"},
-		{serverStatus{Most: 1}, "; 0 of 1 instance"},
-		{serverStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running on it as it was configured before"},
+		{cli.ServerStatus{}, ""},
+		{cli.ServerStatus{Running: 1}, "; 1 request running"},
+		{cli.ServerStatus{Running: 2, Instances: 3, Most: 16, Users: []string{"ann", "bob", "eve"}}, "; 3 of 16 instances for ann, bob, 1 more; 2 requests running"},
+		{cli.ServerStatus{Most: 1}, "; 0 of 1 instance"},
+		{cli.ServerStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running on it as it was configured before"},
 	} {
-		if got := test.status.busy(); got != test.want {
+		if got := test.status.Busy(); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.status, got, test.want)
 		}
 	}
@@ -25,10 +27,10 @@ func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
 	for i := range 20 {
 		renamed = append(renamed, fmt.Sprint("name", i))
 	}
-	if got, want := someRenamed(renamed), "; name0; name1; and 18 more names (--json shows all)"; got != want {
+	if got, want := cli.SomeRenamed(renamed), "; name0; name1; and 18 more names (--json shows all)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := someRenamed(renamed[:2]); strings.Contains(got, "more") {
+	if got := cli.SomeRenamed(renamed[:2]); strings.Contains(got, "more") {
 		t.Errorf("of two: %q", got)
 	}
 }

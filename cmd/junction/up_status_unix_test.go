@@ -15,6 +15,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -49,7 +50,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	busy, ended := filepath.Join(dir, "1"+controlEnd), filepath.Join(dir, "2"+controlEnd)
+	busy, ended := filepath.Join(dir, "1"+cli.ControlEnd), filepath.Join(dir, "2"+cli.ControlEnd)
 	listenFull(t, busy)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ended, Net: "unix"})
 	if err != nil {
@@ -58,7 +59,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	for path, keep := range map[string]bool{busy: true, ended: false} {
-		if _, err := askInstance(t.Context(), path); err == nil {
+		if _, err := cli.AskInstance(t.Context(), path); err == nil {
 			t.Error("asked")
 		}
 		if _, err := os.Stat(in(t, path)); (err == nil) != keep {
@@ -70,37 +71,37 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 // A process that is killed removes no socket, and nobody may ever ask at it again.
 func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	const gone = "214748364" // no system has so many processes
-	reused := fmt.Sprint(os.Getppid(), controlEnd)
+	reused := fmt.Sprint(os.Getppid(), cli.ControlEnd)
 	alone(t)
-	dir, err := statusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + controlEnd, gone + "4" + trafficEnd, gone + "5" + watchingEnd, gone + "6" + controlEnd, reused} {
+	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + cli.ControlEnd, gone + "4" + trafficEnd, gone + "5" + watchingEnd, gone + "6" + cli.ControlEnd, reused} {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.SetUnlinkOnClose(false)
-		if name == gone+"6"+controlEnd { // which lives
+		if name == gone+"6"+cli.ControlEnd { // which lives
 			defer l.Close()
 			continue
 		}
 		l.Close()
 	}
-	notMade := filepath.Join(dir, gone+"7"+controlEnd+".new")
+	notMade := filepath.Join(dir, gone+"7"+cli.ControlEnd+".new")
 	if err := os.WriteFile(notMade, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := shareTraffic(t.Context(), ready(&app{Place: placeOf(t), out: screen, screen: screen}), "")
+	end := shareTraffic(t.Context(), cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen}), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
-	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), gone + "6" + controlEnd, filepath.Base(notMade), reused}
+	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), gone + "6" + cli.ControlEnd, filepath.Base(notMade), reused}
 	slices.Sort(want)
 	if err != nil || !slices.Equal(left, want) {
 		t.Errorf("%v: left are %q, want %q", err, left, want)
@@ -130,7 +131,7 @@ func (f *failing) Accept() (net.Conn, error) {
 // It has some places for those who watch, and one who begins is none of them.
 func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 	alone(t)
-	dir, err := statusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	removeLeft(t.Context(), dir)
+	cli.RemoveLeft(t.Context(), dir)
 	asks, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
 		accepted := make(chan net.Conn, 1)
 		accepted <- there
 		close(accepted)
-		go acceptEach(&failing{errs: []error{syscall.EMFILE}, conns: accepted}, func(conn net.Conn) { _, _ = conn.Write([]byte("fine")) })
+		go cli.AcceptEach(&failing{errs: []error{syscall.EMFILE}, conns: accepted}, func(conn net.Conn) { _, _ = conn.Write([]byte("fine")) })
 		got := make([]byte, 4)
 		if _, err := io.ReadFull(here, got); err != nil || string(got) != "fine" {
 			t.Errorf("got %s, %v", got, err)
@@ -191,8 +192,8 @@ func TestStatusIsShownAgainWhenItChanged(t *testing.T) {
 	for !strings.HasSuffix(stdout.String(), `{"instances":[]}`+"\n") || strings.Count(stdout.String(), "\n") < 3 {
 		<-lines
 	}
-	interrupt(errInterrupted)
-	if got := <-code; got != exitOK {
+	interrupt(cli.ErrInterrupted)
+	if got := <-code; got != cli.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
 	if text := stdout.String(); strings.Count(text, `{"instances":[]}`) != 2 {

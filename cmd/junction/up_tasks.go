@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/state"
@@ -15,11 +16,11 @@ const taskTime = 30 * time.Second
 
 // openTasks makes what keeps the tasks of a gateway's clients, in a file, so that a gateway that was started again knows
 // them.
-func (y *layers) openTasks(a *app) (err error) {
-	y.tasks, err = tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(),
+func (y *layers) openTasks(a *cli.App) (err error) {
+	y.tasks, err = tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.Logger(),
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) },
 		Open: func(ctx context.Context) (state.Store, error) {
-			return kept(a.Place, "tasks.db", func(path string) (state.Store, error) { return a.launch.OpenState(ctx, path) })
+			return cli.Kept(a.Place, "tasks.db", func(path string) (state.Store, error) { return a.Launch.OpenState(ctx, path) })
 		}})
 	return err
 }

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // manyServers is a configuration of n servers, each a process of its own, and one
@@ -30,10 +32,10 @@ func manyServers(t *testing.T, n int) string {
 }
 
 // shownStatus is what junction status --json prints.
-func shownStatus(t *testing.T) []instance {
+func shownStatus(t *testing.T) []cli.Instance {
 	t.Helper()
 	got := runs(t, "", "status", "--json")
-	var all struct{ Instances []instance }
+	var all struct{ Instances []cli.Instance }
 	if err := json.Unmarshal([]byte(got.stdout), &all); err != nil {
 		t.Fatalf("%v: %+v", err, got)
 	}
@@ -56,7 +58,7 @@ func learn(t *testing.T, config string, n int) {
 			t.Fatalf("%d of %d servers are connected:\n%s", connected, n, r.stderr)
 		}
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -184,14 +186,14 @@ func TestUpServesTheServersThatAreNamed(t *testing.T) {
 	if !strings.Contains(r.stderr.String(), `"every1","filesystem"]`) || strings.Contains(r.stderr.String(), "there is one of this name already") {
 		t.Errorf("the entry for clients names others:\n%s", r.stderr)
 	}
-	if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", config, "every7"); got.code != exitConnection || !strings.Contains(got.stderr, `no server is called "every7"; did you mean "every`) {
+	if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", config, "every7"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, `no server is called "every7"; did you mean "every`) {
 		t.Errorf("got %+v", got)
 	}
 }
 
 func TestStatusShowsWhatRuns(t *testing.T) {
 	alone(t)
-	if got := runs(t, "", "status"); got.code != exitOK || got.stdout != "No junction up is running; start one with: junction up\n" {
+	if got := runs(t, "", "status"); got.code != cli.ExitOK || got.stdout != "No junction up is running; start one with: junction up\n" {
 		t.Errorf("before: %+v", got)
 	}
 	r := serving(t, "up")
@@ -208,11 +210,11 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if all := shownStatus(t); len(all) != 0 {
 		t.Errorf("after its end: %+v", all)
 	}
-	dir, err := statusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	unreachable := filepath.Join(dir, "999999"+controlEnd)
+	unreachable := filepath.Join(dir, "999999"+cli.ControlEnd)
 	l, err := net.Listen("unix", unreachable)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +237,7 @@ func TestAnAddressInUseIsSaidToBe(t *testing.T) {
 	}
 	defer l.Close()
 	got := runs(t, "", "up", "--http", l.Addr().String())
-	if got.code != exitConnection || !strings.Contains(got.stderr, "this address is in use") || !strings.Contains(got.stderr, "--http 127.0.0.1:0") || !strings.Contains(got.stderr, "junction status") {
+	if got.code != cli.ExitConnection || !strings.Contains(got.stderr, "this address is in use") || !strings.Contains(got.stderr, "--http 127.0.0.1:0") || !strings.Contains(got.stderr, "junction status") {
 		t.Errorf("got %+v", got)
 	}
 }

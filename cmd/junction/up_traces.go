@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/otlp"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
@@ -19,34 +20,28 @@ import (
 
 // openTraces has the spans of requests sent to a collector, if one is named: by --otlp, or in the variables that
 // programs of OpenTelemetry look at.
-func (y *layers) openTraces(a *app) error {
+func (y *layers) openTraces(a *cli.App) error {
 	endpoint := tracesEndpoint(y.collector, a.Getenv)
 	if endpoint == "" {
 		return nil
 	}
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.logger().Warn("junction: traces", "error", err) }))
-	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes})
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.Logger().Warn("junction: traces", "error", err) }))
+	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.Resource.Service, Resource: a.Resource.Attributes})
 	if err != nil {
-		return usagef("--otlp: %v", err)
+		return cli.Usagef("--otlp: %v", err)
 	}
 	y.tracer = p
 	return nil
 }
 
-// A telemetryResource is what collectors get to know of this process.
-type telemetryResource struct {
-	service    string
-	attributes map[string]string
-}
-
 // newResource takes it from the variables that OpenTelemetry has for that; what they do not say is found out.
-func newResource(getenv func(string) string) telemetryResource {
-	r := telemetryResource{attributes: map[string]string{"service.version": version, "service.instance.id": uuid()}}
+func newResource(getenv func(string) string) cli.TelemetryResource {
+	r := cli.TelemetryResource{Attributes: map[string]string{"service.version": cli.Version, "service.instance.id": uuid()}}
 	if host, err := os.Hostname(); err == nil {
-		r.attributes["host.name"] = host
+		r.Attributes["host.name"] = host
 	}
-	maps.Copy(r.attributes, otlp.Attributes(getenv("OTEL_RESOURCE_ATTRIBUTES")))
-	r.service = cmp.Or(getenv("OTEL_SERVICE_NAME"), r.attributes[otlp.ServiceName])
+	maps.Copy(r.Attributes, otlp.Attributes(getenv("OTEL_RESOURCE_ATTRIBUTES")))
+	r.Service = cmp.Or(getenv("OTEL_SERVICE_NAME"), r.Attributes[otlp.ServiceName])
 	return r
 }
 

@@ -18,8 +18,8 @@ func (v *served) setGateway(g *gateway.Gateway, y *layers, b *board, stamped map
 	v.gateway, v.layers, v.board = g, y, b
 	v.stamped = v.stamp()
 	maps.Copy(v.stamped, stamped)
-	if v.app.traffic != nil {
-		v.app.traffic.Hide(v.shownOf)
+	if v.app.Traffic != nil {
+		v.app.Traffic.Hide(v.shownOf)
 	}
 }
 

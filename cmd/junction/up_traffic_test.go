@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/mcp"
@@ -34,9 +35,9 @@ func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
 			if tools == "search" {
 				tool, arguments = "call_tool", `{"name":"`+tool+`","arguments":`+arguments+`}`
 			}
-			runs(t, "", "call", r.url, tool, arguments).expect(t, exitOK, "***", "")
+			runs(t, "", "call", r.url, tool, arguments).expect(t, cli.ExitOK, "***", "")
 		}
-		if code := <-ended; code != exitOK {
+		if code := <-ended; code != cli.ExitOK {
 			t.Errorf("it ends with %d", code)
 		}
 		all := seen.String()

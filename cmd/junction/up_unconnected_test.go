@@ -3,6 +3,8 @@ package main
 import (
 	"os"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 // A gateway knows no tool of a server that never started, so what its error says is what matters.
@@ -14,12 +16,12 @@ func TestACallToAServerThatNeverStartedSaysWhy(t *testing.T) {
 	const want = `server "bad" is not connected: start "no-such-program-here": not found in PATH; is it installed?`
 	for _, mode := range []string{"all", "search"} {
 		r := serving(t, "up", "--tools", mode, "--review", "changes", "--config", "u.json")
-		runs(t, "", "call", r.url, "bad__do").expect(t, exitConnection, "", want)
-		runs(t, "", "call", r.url, "bad__do", "{}").expect(t, exitConnection, "", want)
+		runs(t, "", "call", r.url, "bad__do").expect(t, cli.ExitConnection, "", want)
+		runs(t, "", "call", r.url, "bad__do", "{}").expect(t, cli.ExitConnection, "", want)
 		if mode == "search" {
-			runs(t, "", "call", r.url, "describe_tool", "name=bad__do").expect(t, exitConnection, "", want)
+			runs(t, "", "call", r.url, "describe_tool", "name=bad__do").expect(t, cli.ExitConnection, "", want)
 		}
-		runs(t, "", "call", r.url, "none__do", "{}").expect(t, exitProtocol, "", `unknown tool "none__do"`)
+		runs(t, "", "call", r.url, "none__do", "{}").expect(t, cli.ExitProtocol, "", `unknown tool "none__do"`)
 		r.stop()
 	}
 }

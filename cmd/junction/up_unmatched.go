@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
@@ -17,9 +18,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/policy"
 )
-
-// maxMeant is how many names are suggested in place of one that nothing has.
-const maxMeant = 3
 
 // An offering are the names of what one server offers.
 type offering struct {
@@ -75,11 +73,11 @@ type vocabulary struct {
 
 // unknownServer says that a rule is for a server that there is not; empty if it is not.
 func (w *vocabulary) unknownServer(r *policy.Rule) string {
-	names := slices.Concat(w.servers, shippedNames(), []string{host.OwnServer})
+	names := slices.Concat(w.servers, cli.ShippedNames(), []string{host.OwnServer})
 	if r.Server == "" || slices.ContainsFunc(names, r.MatchesServer) {
 		return ""
 	}
-	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), orMeant(nearest.Name(r.Server, w.servers)))
+	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.OrMeant(nearest.Name(r.Server, w.servers)))
 }
 
 // unknownTool says that a rule names a tool that none of its servers has; empty if it does not, or the tools of one
@@ -113,24 +111,9 @@ func (w *vocabulary) unknownTool(r *policy.Rule) string {
 	}
 	said := fmt.Sprintf("no tool of %s is called %q", of, plaintext.Line(r.Tool, 80))
 	if len(own) > 0 {
-		return said + "; rules want the name that the server gives" + orMeant(own...)
+		return said + "; rules want the name that the server gives" + cli.OrMeant(own...)
 	}
-	return said + orMeant(nearest.Name(r.Tool, tools))
-}
-
-// orMeant asks whether one of some names was meant; empty names are none.
-func orMeant(names ...string) string {
-	names = slices.Compact(slices.Sorted(slices.Values(names)))
-	var quoted []string
-	for _, name := range names {
-		if name != "" && len(quoted) < maxMeant {
-			quoted = append(quoted, fmt.Sprintf("%q", plaintext.Line(name, 80)))
-		}
-	}
-	if len(quoted) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(quoted, " or ") + "?"
+	return said + cli.OrMeant(nearest.Name(r.Tool, tools))
 }
 
 // unmatchedRules say which rules can never match, each with its place.
@@ -160,7 +143,7 @@ func (w *vocabulary) unmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for _, prompt := range slices.Sorted(maps.Keys(own.Prompts)) {
 			if !slices.Contains(o.prompts, prompt) {
-				say(at+".prompts", "the server has no prompt %q%s", prompt, orMeant(nearest.Name(prompt, o.prompts)))
+				say(at+".prompts", "the server has no prompt %q%s", prompt, cli.OrMeant(nearest.Name(prompt, o.prompts)))
 			}
 		}
 		for list, patterns := range map[string][]string{"only": own.Only, "hide": own.Hide} {
@@ -189,7 +172,7 @@ func (w *vocabulary) unmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for list, patterns := range map[string][]string{"only": p.Only, "hide": p.Hide} {
 			for _, text := range settings.Unmatched(patterns, tools, prompts, tags) {
-				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, orMeant(nearest.Name(text, tools)))
+				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.OrMeant(nearest.Name(text, tools)))
 			}
 		}
 	}
@@ -200,9 +183,9 @@ func (w *vocabulary) unmatchedSettings(s *settings.Settings) (lines []string) {
 // likely asks whether a tool was meant that has the name for clients, or nearly.
 func (o *offering) likely(tool string) string {
 	if own := o.exposed[tool]; own != "" {
-		return "; the name that the server gives is wanted" + orMeant(own)
+		return "; the name that the server gives is wanted" + cli.OrMeant(own)
 	}
-	return orMeant(nearest.Name(tool, o.tools))
+	return cli.OrMeant(nearest.Name(tool, o.tools))
 }
 
 // unmatched is what was said of rules and settings that nothing matches.
@@ -250,7 +233,7 @@ func (v *served) reportUnmatched() {
 	said := map[string]bool{}
 	for _, line := range lines {
 		if !u.said[line] && !said[line] {
-			v.app.screen.Printf("junction: %s\n", line)
+			v.app.Screen.Printf("junction: %s\n", line)
 		}
 		said[line] = true
 	}

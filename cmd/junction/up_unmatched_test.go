@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
 func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
@@ -78,7 +80,7 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 			t.Errorf("%s is said to match nothing: %s", rule, text)
 		}
 	}
-	if code := r.stop(); code != exitOK {
+	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 	checked := runs(t, "", "policy", "list", "--config", "mcp.json", "--policy", "rules.json")

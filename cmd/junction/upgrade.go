@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -13,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func upgradeCommand(a *app) *cobra.Command {
+func upgradeCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
 	cmd := &cobra.Command{
@@ -31,17 +32,17 @@ With --check nothing is changed: locked servers that have a newer version are li
 whose version was pulled or deprecated. With --vulnerable, likewise, known vulnerabilities of
 them and of all packages that they need are listed, as commands such as npm audit find them.
 
-` + exitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", asksOnly, "one could not be upgraded; the others were"),
+` + cli.ExitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", cli.AsksOnly, "one could not be upgraded; the others were"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"yes", "sure", "scripts", "no-sandbox", "timeout"} {
 				if (check || vulnerable) && cmd.Flags().Changed(name) {
-					return usagef("%s: --%s is about upgrades, and with --check and --vulnerable there are none", cmd.CommandPath(), name)
+					return cli.Usagef("%s: --%s is about upgrades, and with --check and --vulnerable there are none", cmd.CommandPath(), name)
 				}
 			}
 			switch {
-			case check && vulnerable, all && !check, a.flags.json && !check && !vulnerable:
-				return usagef("%s: expected --check, with --all and --json as you like, or --vulnerable, with --json", cmd.CommandPath())
+			case check && vulnerable, all && !check, a.Flags.JSON && !check && !vulnerable:
+				return cli.Usagef("%s: expected --check, with --all and --json as you like, or --vulnerable, with --json", cmd.CommandPath())
 			case check:
 				return outdated(cmd.Context(), a, args, all)
 			case vulnerable:
@@ -53,17 +54,17 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
 	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
-	a.jsonFlag(cmd, serversShown[add.Outdated]{}, serversShown[add.Audited]{}) // with --check, with --vulnerable
+	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // with --check, with --vulnerable
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &o.Yes)
 	configFlags(a, cmd.Flags())
-	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
-func upgrade(ctx context.Context, a *app, names []string, o add.Options) error {
+func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) error {
 	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
@@ -84,77 +85,77 @@ func upgrade(ctx context.Context, a *app, names []string, o add.Options) error {
 	var loose []string // that a runner starts, and that were never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
-		c.Settings, err = quietSettings(set, len(a.flags.config) > 0)
+		c.Settings, err = quietSettings(set, len(a.Flags.Config) > 0)
 		return c, err
 	}
 	refused := refusedUpgrades(ctx, a, chosen, len(names) > 0)
 	for _, e := range chosen {
-		if e.definition == nil {
+		if e.Definition == nil {
 			if len(names) > 0 {
-				return fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)
+				return fmt.Errorf("server %q ships with junction, and is upgraded with it", e.Name)
 			}
 			continue
 		}
-		if err := refused[e.name]; err != nil {
+		if err := refused[e.Name]; err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+			a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 			continue
 		}
-		u, err := adder.Upgrade(ctx, e.definition, len(names) > 0, o)
+		u, err := adder.Upgrade(ctx, e.Definition, len(names) > 0, o)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		switch {
 		case err != nil || u.Outcome != add.NotLocked:
 			seen++
-		case runner.Fetches(e.definition.Words()) && !e.isDisabled():
-			loose = append(loose, plaintext.Line(e.name, 80))
+		case runner.Fetches(e.Definition.Words()) && !e.IsDisabled():
+			loose = append(loose, plaintext.Line(e.Name, 80))
 		}
-		if errors.As(err, new(*usageError)) {
+		if errors.As(err, new(*cli.UsageError)) {
 			return err
 		}
 		if err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+			a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		}
 		switch version := plaintext.Line(u.Version, 60); {
 		case u.Outcome == add.Newest:
-			a.out.Printf("%s %s is the newest.\n", e.name, version)
+			a.Out.Printf("%s %s is the newest.\n", e.Name, version)
 		case u.Outcome == add.Changed && version != "":
-			a.out.Printf("%s is %s now.\n", e.name, version)
+			a.Out.Printf("%s is %s now.\n", e.Name, version)
 		case u.Outcome == add.Changed:
-			a.out.Printf("%s is locked as it is now.\n", e.name)
+			a.Out.Printf("%s is locked as it is now.\n", e.Name)
 		}
 	}
 	reportLoose(a, loose, seen > 0 || failed)
 	if failed {
-		return errReported
+		return cli.ErrReported
 	}
 	return nil
 }
 
 // reportLoose says which servers were never locked, of those whose command line says what could be; others says that there are further ones.
-func reportLoose(a *app, loose []string, others bool) {
+func reportLoose(a *cli.App, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
-		a.out.Printf("Started by %s and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
+		a.Out.Printf("Started by %s and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
 	case !others:
-		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
+		a.Out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
 	}
 }
 
 // refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is
 // asked about one that is neither named nor locked, as that is left as it is.
-func refusedUpgrades(ctx context.Context, a *app, chosen []entry, named bool) map[string]error {
-	var open []entry
+func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
+	var open []cli.Entry
 	for _, e := range chosen {
-		if _, known := lockedAnyhow(a, e.definition); e.definition != nil && (named || known) {
+		if _, known := lockedAnyhow(a, e.Definition); e.Definition != nil && (named || known) {
 			open = append(open, e)
 		}
 	}
 	refused := map[string]error{}
 	for i, fault := range consents(ctx, a, open, named) {
-		refused[open[i].name] = fault
+		refused[open[i].Name] = fault
 	}
 	return refused
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/install"
 )
 
@@ -25,12 +26,12 @@ func editFile(t *testing.T, name, old, now string) {
 func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 	inProcess(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
-	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, exitOK, "+ host", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
+	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host", "")
 	editFile(t, "mcp.json", "@1.0.0", "@2.0.0")
-	s.runs(t, "", "upgrade", "echo", "--yes", "--no-sandbox").expect(t, exitUsage, "", "was locked before")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "its program is confined, but for host api.example.com", "")
-	s.runs(t, "", "sandbox", "show", "echo").expect(t, exitOK, "echo is confined", "")
+	s.runs(t, "", "upgrade", "echo", "--yes", "--no-sandbox").expect(t, cli.ExitUsage, "", "was locked before")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "its program is confined, but for host api.example.com", "")
+	s.runs(t, "", "sandbox", "show", "echo").expect(t, cli.ExitOK, "echo is confined", "")
 	if _, lock := pair(t); !strings.Contains(lock, `"api.example.com"`) {
 		t.Errorf("the lock has another profile: %s", lock)
 	}
@@ -42,12 +43,12 @@ func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
 	write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
-	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, exitOK, "is confined, but for read "+file, "")
-	s.runs(t, "", "tools", "api").expect(t, exitOK, "listPets", "")
-	s.runs(t, "", "sandbox", "show", "api").expect(t, exitOK, "  read   "+file+"\n", "")
+	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, cli.ExitOK, "is confined, but for read "+file, "")
+	s.runs(t, "", "tools", "api").expect(t, cli.ExitOK, "listPets", "")
+	s.runs(t, "", "sandbox", "show", "api").expect(t, cli.ExitOK, "  read   "+file+"\n", "")
 	write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
 	_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
-	s.runs(t, "", "upgrade", "api", "--yes").expect(t, exitOK, "its program is confined, but for read "+file, "")
+	s.runs(t, "", "upgrade", "api", "--yes").expect(t, cli.ExitOK, "its program is confined, but for read "+file, "")
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
@@ -58,8 +59,8 @@ func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
 	for _, test := range []struct{ flag, want string }{{"--yes", "files is confined"}, {"--no-sandbox", "files is not confined"}} {
 		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@x/files@1.0.0", "--root", ` + quoteJSON(folder) + `]}}}`})
 		_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
-		s.runs(t, "", "upgrade", "files", "--yes", test.flag).expect(t, exitOK, "files is locked", "")
-		s.runs(t, "", "sandbox", "show", "files").expect(t, exitOK, test.want, "")
+		s.runs(t, "", "upgrade", "files", "--yes", test.flag).expect(t, cli.ExitOK, "files is locked", "")
+		s.runs(t, "", "sandbox", "show", "files").expect(t, cli.ExitOK, test.want, "")
 	}
 }
 
@@ -72,7 +73,7 @@ func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
 		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {}, "junction": {"servers": {"files": {"sandbox": {` + profile + `}}}}}`})
 	}
 	config("")
-	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, exitConnection, "", "does not start")
+	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitConnection, "", "does not start")
 	config(`"read": [` + quoteJSON(folder) + `]`)
-	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, exitOK, "as your settings say", "")
+	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitOK, "as your settings say", "")
 }

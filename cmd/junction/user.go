@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/state"
@@ -25,44 +26,44 @@ const userHelp = `Users log in to a junction up that runs with --auth local. Wha
 is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
-func userCommand(a *app) *cobra.Command {
-	return group("user", "Let colleagues use your junction up, each by a password",
+func userCommand(a *cli.App) *cobra.Command {
+	return cli.Group("user", "Let colleagues use your junction up, each by a password",
 		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
 		userAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), userPasswdCommand(a))
 }
 
 // users are those of this installation.
 func users(p place.Place) (*authserver.Users, error) {
-	return kept(p, "users.json", authserver.OpenUsers)
+	return cli.Kept(p, "users.json", authserver.OpenUsers)
 }
 
 // oneUser is the name that a command line has.
 func oneUser(args []string) (string, error) {
 	if len(args) != 1 {
-		return "", usagef("expected the name of one user, got %d words", len(args))
+		return "", cli.Usagef("expected the name of one user, got %d words", len(args))
 	}
 	return args[0], nil
 }
 
 // password asks for a new password, twice where it cannot be seen, or reads it.
-func password(ctx context.Context, a *app) (string, error) {
-	if a.person == nil {
-		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxPasswordLine)).ReadString('\n')
+func password(ctx context.Context, a *cli.App) (string, error) {
+	if a.Person == nil {
+		line, err := bufio.NewReader(io.LimitReader(a.Stdin, maxPasswordLine)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("read the password: %w", err)
 		}
 		return strings.TrimRight(line, "\r\n"), nil
 	}
-	end, err := a.person.Begin(ctx)
+	end, err := a.Person.Begin(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer end()
-	first, err := a.person.Secret(ctx, "Password: ")
+	first, err := a.Person.Secret(ctx, "Password: ")
 	if err != nil {
 		return "", err
 	}
-	again, err := a.person.Secret(ctx, "Again: ")
+	again, err := a.Person.Secret(ctx, "Again: ")
 	if err == nil && again != first {
 		err = errors.New("the passwords are not the same")
 	}
@@ -70,7 +71,7 @@ func password(ctx context.Context, a *app) (string, error) {
 }
 
 // passwordFor is password for a user who is new, or must be there: nobody is asked for one in vain.
-func passwordFor(ctx context.Context, a *app, u *authserver.Users, name string, isNew bool) (string, error) {
+func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
 	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })
 	switch {
@@ -84,7 +85,7 @@ func passwordFor(ctx context.Context, a *app, u *authserver.Users, name string, 
 	return password(ctx, a)
 }
 
-func userAddCommand(a *app) *cobra.Command {
+func userAddCommand(a *cli.App) *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "add USER",
@@ -104,9 +105,9 @@ func userAddCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-func userListCommand(a *app) *cobra.Command {
+func userListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the users, and who is logged in", Args: noMore,
+		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoMore,
 		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u, err := users(a.Place)
@@ -122,9 +123,9 @@ func userListCommand(a *app) *cobra.Command {
 				rows = append(rows, []string{plaintext.Line(user.Name, 200), plaintext.Line(strings.Join(user.Scopes, " "), 200), "added " + user.Created.Local().Format(time.DateTime)})
 			}
 			if len(rows) == 0 {
-				a.out.Printf("There are no users; junction user add NAME adds one.\n")
+				a.Out.Printf("There are no users; junction user add NAME adds one.\n")
 			} else {
-				a.out.Printf("%s", a.table(rows, 2))
+				a.Out.Printf("%s", a.Table(rows, 2))
 			}
 			return listLogins(cmd.Context(), a)
 		},
@@ -132,8 +133,8 @@ func userListCommand(a *app) *cobra.Command {
 }
 
 // localLogins is the store of logins with --auth local; nil where nothing is stored yet.
-func localLogins(ctx context.Context, a *app) (state.Store, error) {
-	store, _, err := a.launch.OpenLogins(false)(ctx)
+func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
+	store, _, err := a.Launch.OpenLogins(false)(ctx)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, nil
 	}
@@ -141,7 +142,7 @@ func localLogins(ctx context.Context, a *app) (state.Store, error) {
 }
 
 // listLogins shows who is logged in.
-func listLogins(ctx context.Context, a *app) error {
+func listLogins(ctx context.Context, a *cli.App) error {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
 		return err
@@ -155,12 +156,12 @@ func listLogins(ctx context.Context, a *app) error {
 	for _, l := range all {
 		rows = append(rows, []string{plaintext.Line(l.User, 200), "since " + l.At.Local().Format(time.DateTime), "until " + l.Until.Local().Format(time.DateTime)})
 	}
-	a.out.Printf("Logged in:\n%s", a.table(rows, 2))
+	a.Out.Printf("Logged in:\n%s", a.Table(rows, 2))
 	return nil
 }
 
 // logout ends the logins of a user, and returns how many there were.
-func logout(ctx context.Context, a *app, name string) (int, error) {
+func logout(ctx context.Context, a *cli.App, name string) (int, error) {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
 		return 0, err
@@ -168,7 +169,7 @@ func logout(ctx context.Context, a *app, name string) (int, error) {
 	return authserver.Logout(ctx, store, name)
 }
 
-func userLogoutCommand(a *app) *cobra.Command {
+func userLogoutCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout USER",
 		Short: "End all logins of a user",
@@ -186,13 +187,13 @@ func userLogoutCommand(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.out.Printf("Logged out: %s (%d).\n", plaintext.Line(name, 200), ended)
+			a.Out.Printf("Logged out: %s (%d).\n", plaintext.Line(name, 200), ended)
 			return nil
 		},
 	}
 }
 
-func userRemoveCommand(a *app) *cobra.Command {
+func userRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove USER",
 		Short: "Remove a user, and end the logins",
@@ -202,7 +203,7 @@ func userRemoveCommand(a *app) *cobra.Command {
 				err := u.Remove(cmd.Context(), name)
 				ended, fault := logout(cmd.Context(), a, name)
 				if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
-					a.out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
+					a.Out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
 					err = nil
 				}
 				return errors.Join(err, fault)
@@ -211,7 +212,7 @@ func userRemoveCommand(a *app) *cobra.Command {
 	}
 }
 
-func userPasswdCommand(a *app) *cobra.Command {
+func userPasswdCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "passwd USER",
 		Short: "Give a user another password, and end the logins",
@@ -228,7 +229,7 @@ func userPasswdCommand(a *app) *cobra.Command {
 	}
 }
 
-func changeUser(a *app, args []string, done string, change func(u *authserver.Users, name string) error) error {
+func changeUser(a *cli.App, args []string, done string, change func(u *authserver.Users, name string) error) error {
 	name, err := oneUser(args)
 	if err != nil {
 		return err
@@ -242,10 +243,10 @@ func changeUser(a *app, args []string, done string, change func(u *authserver.Us
 			err = fmt.Errorf("%w; junction user list lists them", err)
 		}
 		if errors.Is(err, authserver.ErrPassword) { // it was typed wrong
-			err = &usageError{Err: err}
+			err = &cli.UsageError{Err: err}
 		}
 		return err
 	}
-	a.out.Printf("%s: %s.\n", done, plaintext.Line(name, 200))
+	a.Out.Printf("%s: %s.\n", done, plaintext.Line(name, 200))
 	return nil
 }

@@ -6,18 +6,16 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/spf13/cobra"
 )
-
-// version is the version of the program.
-const version = "0.1.0"
 
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and which revisions of the protocol it speaks",
-		Args:  noMore,
+		Args:  cli.NoMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 			return err
@@ -30,7 +28,7 @@ func versionText() string {
 	info, _ := debug.ReadBuildInfo()
 	spoken := append(revision.Modern(), revision.Legacy()...)
 	return fmt.Sprintf("junction %s (%s%s, %s/%s)\nMCP %s\n",
-		version, built(info), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(spoken, ", "))
+		cli.Version, built(info), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(spoken, ", "))
 }
 
 // built is the revision of the sources, marked where they had changes, or the version

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
@@ -13,7 +14,7 @@ func TestTheVersionIsPrintedByCommandAndFlag(t *testing.T) {
 	alone(t)
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		got := runs(t, "", args...)
-		if got.code != exitOK || got.stderr != "" || !strings.HasPrefix(got.stdout, "junction "+version+" (") {
+		if got.code != cli.ExitOK || got.stderr != "" || !strings.HasPrefix(got.stdout, "junction "+cli.Version+" (") {
 			t.Errorf("%v: %+v", args, got)
 		}
 		for _, want := range append(revision.Legacy(), revision.Latest().Name, runtime.Version(), runtime.GOOS+"/"+runtime.GOARCH) {
@@ -22,7 +23,7 @@ func TestTheVersionIsPrintedByCommandAndFlag(t *testing.T) {
 			}
 		}
 	}
-	if got := runs(t, "", "version", "please"); got.code != exitUsage || !strings.Contains(got.stderr, `"please"`) {
+	if got := runs(t, "", "version", "please"); got.code != cli.ExitUsage || !strings.Contains(got.stderr, `"please"`) {
 		t.Errorf("with an argument: %+v", got)
 	}
 }

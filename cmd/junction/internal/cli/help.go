@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -13,23 +13,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpCommand shows the help of a command, and says of others which was meant.
-func helpCommand() *cobra.Command {
+// HelpCommand shows the help of a command, and says of others which was meant.
+func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 && about.HasAvailableSubCommands() {
-				return unknownCommand(about, append(rest, args...)[0])
+				return UnknownCommand(about, append(rest, args...)[0])
 			}
 			return about.Help()
 		},
 	}
 }
 
-// fitCompletion has cobra's command refuse what it has no script for. It writes to what root writes to now.
-func fitCompletion(root *cobra.Command) {
+// FitCompletion has cobra's command refuse what it has no script for. It writes to what root writes to now.
+func FitCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	scripts, _, err := root.Find([]string{"completion"})
 	if err != nil {
@@ -37,7 +37,7 @@ func fitCompletion(root *cobra.Command) {
 	}
 	var shells []string
 	for _, shell := range scripts.Commands() {
-		shell.Args = noMore
+		shell.Args = NoMore
 		if shell.Name() == "bash" {
 			script := shell.RunE
 			shell.RunE = func(cmd *cobra.Command, words []string) error {
@@ -53,7 +53,7 @@ func fitCompletion(root *cobra.Command) {
 	scripts.Hidden = true
 	scripts.Args = func(_ *cobra.Command, words []string) error {
 		if len(words) > 0 {
-			return usagef("there is no completion for %q; expected one of %s", words[0], strings.Join(shells, ", "))
+			return Usagef("there is no completion for %q; expected one of %s", words[0], strings.Join(shells, ", "))
 		}
 		return nil
 	}
@@ -92,11 +92,11 @@ __junction_init_completion()
 }
 `
 
-// fitHelp wraps the help of all commands where the terminal is narrow.
-func (a *app) fitHelp(root *cobra.Command) {
+// FitHelp wraps the help of all commands where the terminal is narrow.
+func (a *App) FitHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
-		if !a.out.Terminal() {
+		if !a.Out.Terminal() {
 			help(cmd, args)
 			return
 		}
@@ -105,16 +105,16 @@ func (a *app) fitHelp(root *cobra.Command) {
 		cmd.Root().SetOut(&text)
 		defer cmd.Root().SetOut(out)
 		help(cmd, args)
-		_, _ = io.WriteString(out, fitted(text.String(), a.out.Width())) // there is nowhere to report it
+		_, _ = io.WriteString(out, Fitted(text.String(), a.Out.Width())) // there is nowhere to report it
 	})
 }
 
 // column finds where the last column of a line begins.
 var column = regexp.MustCompile(`^ *\S.*?\S? {2,}`)
 
-// fitted wraps the lines of a text that are too long: paragraphs as a whole, rows of
+// Fitted wraps the lines of a text that are too long: paragraphs as a whole, rows of
 // two columns below their second one.
-func fitted(text string, width int) string {
+func Fitted(text string, width int) string {
 	var out []string
 	var paragraph []string
 	end := func() {
@@ -158,8 +158,8 @@ func indented(line string, width int) string {
 // optional finds a flag whose value may be left out, as pflag writes it.
 var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="?[^"\]]*"?\]`)
 
-// flagUsages says what flags are for. A value that may be left out stands behind a =, as it has to be typed.
-func flagUsages(set *pflag.FlagSet, width int) string {
+// FlagUsages says what flags are for. A value that may be left out stands behind a =, as it has to be typed.
+func FlagUsages(set *pflag.FlagSet, width int) string {
 	return optional.ReplaceAllStringFunc(set.FlagUsagesWrapped(width), func(flag string) string {
 		name, value, _ := strings.Cut(flag, " ")
 		value, _, _ = strings.Cut(value, "[")
@@ -167,9 +167,9 @@ func flagUsages(set *pflag.FlagSet, width int) string {
 	})
 }
 
-// usage writes how a command is used, with flags the text about its flags. Cobra's template does the same, but a program with
+// Usage writes how a command is used, with flags the text about its flags. Cobra's template does the same, but a program with
 // text/template keeps every exported method of every type: 6 MB of this one.
-func usage(cmd *cobra.Command, flags string) error {
+func Usage(cmd *cobra.Command, flags string) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	commands := listedBelow(cmd)
@@ -183,7 +183,7 @@ func usage(cmd *cobra.Command, flags string) error {
 			names, widest = append(names, sub.Name()), max(widest, len(sub.Name()))
 		}
 		words := strings.Join(names, "|")
-		if len(words) > helpWidth/2 {
+		if len(words) > HelpWidth/2 {
 			words = "COMMAND"
 		}
 		b.WriteString("\n  " + cmd.CommandPath() + " " + words + " …\n")
@@ -202,15 +202,15 @@ func usage(cmd *cobra.Command, flags string) error {
 	if cmd.HasExample() {
 		b.WriteString("\n\nExamples:\n" + cmd.Example)
 	}
-	b.WriteString(jsonFields(cmd, helpWidth))
+	b.WriteString(JSONFields(cmd, HelpWidth))
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
 	return err
 }
 
-// plainUsage is usage with all flags of a command in one list.
-func plainUsage(cmd *cobra.Command, width int) error {
+// PlainUsage is usage with all flags of a command in one list.
+func PlainUsage(cmd *cobra.Command, width int) error {
 	if !cmd.HasAvailableLocalFlags() {
-		return usage(cmd, "")
+		return Usage(cmd, "")
 	}
-	return usage(cmd, "Flags:\n"+flagUsages(cmd.LocalFlags(), width))
+	return Usage(cmd, "Flags:\n"+FlagUsages(cmd.LocalFlags(), width))
 }

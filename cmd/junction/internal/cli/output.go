@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -16,32 +16,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// jsonUsage is what --json means, for every command that has it.
-const jsonUsage = "print JSON, with the fields listed below, in place of text; an error is {\"error\": {\"code\", \"message\", \"data\"}}"
+// JSONUsage is what --json means, for every command that has it.
+const JSONUsage = "print JSON, with the fields listed below, in place of text; an error is {\"error\": {\"code\", \"message\", \"data\"}}"
 
-// A jsonValue is the flag --json of a command. It holds a value of each type that the command writes.
-type jsonValue struct {
-	app     *app
-	written []any
+// A JSONValue is the flag --json of a command. It holds a value of each type that the command writes.
+type JSONValue struct {
+	app     *App
+	Written []any
 }
 
-func (v *jsonValue) String() string   { return strconv.FormatBool(v.app != nil && v.app.flags.json) }
-func (v *jsonValue) Type() string     { return "bool" }
-func (v *jsonValue) IsBoolFlag() bool { return true }
+func (v *JSONValue) String() string   { return strconv.FormatBool(v.app != nil && v.app.Flags.JSON) }
+func (v *JSONValue) Type() string     { return "bool" }
+func (v *JSONValue) IsBoolFlag() bool { return true }
 
-func (v *jsonValue) Set(text string) (err error) {
-	v.app.flags.written = v.written
-	v.app.flags.json, err = strconv.ParseBool(text)
+func (v *JSONValue) Set(text string) (err error) {
+	v.app.Flags.Written = v.Written
+	v.app.Flags.JSON, err = strconv.ParseBool(text)
 	return err
 }
 
-// jsonFlag gives a command --json, with which it writes values of these types: help lists their fields, and no other is written.
-func (a *app) jsonFlag(cmd *cobra.Command, written ...any) {
-	cmd.Flags().VarPF(&jsonValue{a, written}, "json", "", jsonUsage).NoOptDefVal = "true"
+// JSONFlag gives a command --json, with which it writes values of these types: help lists their fields, and no other is written.
+func (a *App) JSONFlag(cmd *cobra.Command, written ...any) {
+	cmd.Flags().VarPF(&JSONValue{a, written}, "json", "", JSONUsage).NoOptDefVal = "true"
 }
 
-// printJSON prints a value in one line. Of what a server sent it changes nothing.
-func (a *app) printJSON(v any) error {
+// PrintJSON prints a value in one line. Of what a server sent it changes nothing.
+func (a *App) PrintJSON(v any) error {
 	line, is := v.(json.RawMessage)
 	if !is {
 		var err error
@@ -52,16 +52,16 @@ func (a *app) printJSON(v any) error {
 	return a.writeJSON(v, append(line, '\n'))
 }
 
-// printIndented prints a value as encoding/json writes it; without an indent in one line.
-func (a *app) printIndented(v any, indent string) error {
-	text, err := indentedJSON(v, indent)
+// PrintIndented prints a value as encoding/json writes it; without an indent in one line.
+func (a *App) PrintIndented(v any, indent string) error {
+	text, err := IndentedJSON(v, indent)
 	if err != nil {
 		return err
 	}
 	return a.writeJSON(v, append(text, '\n'))
 }
 
-func indentedJSON(v any, indent string) ([]byte, error) {
+func IndentedJSON(v any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
 	e.SetEscapeHTML(false)
@@ -71,44 +71,44 @@ func indentedJSON(v any, indent string) ([]byte, error) {
 }
 
 // writeJSON writes the text of a value, if it is of a type of which help has the fields.
-func (a *app) writeJSON(v any, text []byte) error {
-	if _, asSent := v.(json.RawMessage); !asSent && !slices.ContainsFunc(a.flags.written, func(w any) bool { return reflect.TypeOf(w) == reflect.TypeOf(v) }) {
+func (a *App) writeJSON(v any, text []byte) error {
+	if _, asSent := v.(json.RawMessage); !asSent && !slices.ContainsFunc(a.Flags.Written, func(w any) bool { return reflect.TypeOf(w) == reflect.TypeOf(v) }) {
 		return fmt.Errorf("help does not list the fields of %T", v)
 	}
-	_, err := a.stdout.Write(text)
+	_, err := a.Stdout.Write(text)
 	return err
 }
 
-// A serversShown is what commands that look at servers print with --json.
-type serversShown[T any] struct {
+// A ServersShown is what commands that look at servers print with --json.
+type ServersShown[T any] struct {
 	Servers []T `json:"servers"`
 }
 
 // maxCell is how many letters of a cell a table shows.
 const maxCell = 10_000
 
-// table returns rows of texts that others wrote as a table.
-func (a *app) table(rows [][]string, indent int) string {
+// Table returns rows of texts that others wrote as a table.
+func (a *App) Table(rows [][]string, indent int) string {
 	for _, row := range rows {
 		for i := range row {
 			row[i] = plaintext.Line(row[i], maxCell)
 		}
 	}
-	return terminal.Table(rows, indent, lineWidth(a.out))
+	return terminal.Table(rows, indent, LineWidth(a.Out))
 }
 
-// jsonFields lists the fields that a command writes with --json: those at the top in the first line, and below it a line for each
+// JSONFields lists the fields that a command writes with --json: those at the top in the first line, and below it a line for each
 // that holds others, behind the path to it. It is empty for a command without that flag.
-func jsonFields(cmd *cobra.Command, width int) string {
+func JSONFields(cmd *cobra.Command, width int) string {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
 		return ""
 	}
 	var b strings.Builder
 	listed, title := map[reflect.Type]string{}, "Fields of --json"
-	for _, v := range flag.Value.(*jsonValue).written {
+	for _, v := range flag.Value.(*JSONValue).Written {
 		b.WriteString("\n\n" + title + ":")
-		lines := fieldLines(reflect.TypeOf(v), "", listed)
+		lines := FieldLines(reflect.TypeOf(v), "", listed)
 		if len(lines) == 0 {
 			lines = []string{"none"}
 		}
@@ -120,8 +120,8 @@ func jsonFields(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// fieldLines are the lines of [jsonFields] for one type. What is listed already, by type, is not listed again.
-func fieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []string {
+// FieldLines are the lines of [jsonFields] for one type. What is listed already, by type, is not listed again.
+func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []string {
 	for t.Kind() != reflect.Struct {
 		of, named := reflect.Zero(t).Interface().(interface{ element() reflect.Type })
 		switch {
@@ -154,7 +154,7 @@ func fieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 		name = cmp.Or(name, f.Name)
 		names = append(names, name)
 		if !repeated {
-			below = append(below, fieldLines(f.Type, path+"."+name, listed)...)
+			below = append(below, FieldLines(f.Type, path+"."+name, listed)...)
 		}
 	}
 	switch {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -23,22 +23,22 @@ import (
 )
 
 const (
-	statusTime  = 2 * time.Second        // how long another junction may take to say its status
+	StatusTime  = 2 * time.Second        // how long another junction may take to say its status
 	maxStatus   = 16 << 20               // bytes of it
-	acceptPause = 100 * time.Millisecond // after a connection that could not be accepted
+	AcceptPause = 100 * time.Millisecond // after a connection that could not be accepted
 	statusPause = time.Second            // between two looks of status --watch
 )
 
-// An instance is a junction up that runs, as status shows it.
-type instance struct {
+// An Instance is a junction up that runs, as status shows it.
+type Instance struct {
 	PID      int    `json:"pid"`
 	Endpoint string `json:"endpoint"` // its URL, or "stdio"
 	Folder   string `json:"folder,omitempty"`
 	Summary  string `json:"summary"`
 	// Shares says that commands of this user call its servers in place of starting them.
 	Shares  bool           `json:"shares,omitempty"`
-	Servers []serverStatus `json:"servers"`
-	Tools   toolsShown     `json:"tools"`
+	Servers []ServerStatus `json:"servers"`
+	Tools   ToolsShown     `json:"tools"`
 	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
 	ConfigError string `json:"configError,omitempty"`
 	// Awaited is what its terminal asks about servers of projects, before they are used.
@@ -49,15 +49,15 @@ type instance struct {
 	Audit []string `json:"audit,omitempty"`
 }
 
-// A toolsShown says how many tools clients see in the list, with --tools.
-type toolsShown struct {
+// A ToolsShown says how many tools clients see in the list, with --tools.
+type ToolsShown struct {
 	Mode     string `json:"mode"` // all, search or auto
 	Searched bool   `json:"searched"`
 	Listed   int    `json:"listed"`
 	Of       int    `json:"of"`
 }
 
-type serverStatus struct {
+type ServerStatus struct {
 	Name      string    `json:"name"`
 	Source    string    `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
 	Origin    string    `json:"origin,omitempty"` // the command line or URL, without secrets
@@ -90,9 +90,9 @@ type serverStatus struct {
 	Line string `json:"line"` // as the table shows it
 }
 
-// statusFolder is where those that run can be asked for their status. Only this
+// StatusFolder is where those that run can be asked for their status. Only this
 // user can enter it.
-func statusFolder(p place.Place) (string, error) {
+func StatusFolder(p place.Place) (string, error) {
 	cache, err := p.UserCacheDir()
 	if err != nil {
 		return "", err
@@ -101,8 +101,8 @@ func statusFolder(p place.Place) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// acceptEach has serve get everybody who connects, until l is closed.
-func acceptEach(l net.Listener, serve func(net.Conn)) {
+// AcceptEach has serve get everybody who connects, until l is closed.
+func AcceptEach(l net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := l.Accept()
 		switch {
@@ -111,25 +111,25 @@ func acceptEach(l net.Listener, serve func(net.Conn)) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			time.Sleep(acceptPause) // such as too many open files, which passes
+			time.Sleep(AcceptPause) // such as too many open files, which passes
 		}
 	}
 }
 
-// dialMine connects to a socket of a process of this user. One whose process is gone is removed.
-func dialMine(ctx context.Context, path string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", path)
-	if notListening(err) {
+// DialMine connects to a socket of a process of this user. One whose process is gone is removed.
+func DialMine(ctx context.Context, path string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
+	if NotListening(err) {
 		os.Remove(path)
 	}
 	return conn, err
 }
 
-// removeLeft removes the sockets that processes left which are gone, whatever asks at them: one that was killed removes none, and
+// RemoveLeft removes the sockets that processes left which are gone, whatever asks at them: one that was killed removes none, and
 // so did those of older versions. What has another name, such as a socket that is about to get its own, stays. Nobody is asked whose
 // process runs, as that would take the place of one who watches it; it is looked for again before its socket is removed, as it may
 // have the number of the one that is gone.
-func removeLeft(ctx context.Context, dir string) {
+func RemoveLeft(ctx context.Context, dir string) {
 	files, _ := os.ReadDir(dir) // of a folder that cannot be read nothing is removed
 	for _, f := range files {
 		name, ending, _ := strings.Cut(f.Name(), ".")
@@ -138,11 +138,11 @@ func removeLeft(ctx context.Context, dir string) {
 			continue
 		}
 		path := filepath.Join(dir, f.Name())
-		conn, err := (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", path)
+		conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
 		switch {
 		case err == nil:
 			conn.Close() // of a container that shares the folder
-		case notListening(err) && !processRuns(int(pid)):
+		case NotListening(err) && !processRuns(int(pid)):
 			os.Remove(path)
 		}
 	}
@@ -159,35 +159,35 @@ func processRuns(pid int) bool {
 	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // which finds none that is gone
 }
 
-// listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
-func listenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
-	dir, err := statusFolder(p)
+// ListenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
+func ListenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
+	dir, err := StatusFolder(p)
 	if err != nil {
 		return nil, "", err
 	}
 	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), ending))
-	l, err = bindUnix(path)
+	l, err = BindUnix(path)
 	return l, path, err
 }
 
-func (a *app) statusCommand() *cobra.Command {
+func (a *App) StatusCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show every junction up that runs, and its servers",
-		Args:  noMore,
+		Args:  NoMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch {
 				return a.watchStatus(cmd.Context())
 			}
-			all, err := instances(cmd.Context(), a.Place)
+			all, err := Instances(cmd.Context(), a.Place)
 			if err != nil {
 				return err
 			}
 			return a.showStatus(all, "  ")
 		},
 	}
-	a.jsonFlag(cmd, instancesShown{})
+	a.JSONFlag(cmd, instancesShown{})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show it again when something changed; with --json one line each time")
 	return cmd
 }
@@ -196,25 +196,25 @@ func (a *app) statusCommand() *cobra.Command {
 const clearScreen = "\x1b[H\x1b[2J"
 
 // watchStatus shows the status until it is interrupted, each time that it changed.
-func (a *app) watchStatus(ctx context.Context) error {
+func (a *App) watchStatus(ctx context.Context) error {
 	tick := time.NewTicker(statusPause)
 	defer tick.Stop()
 	shown := ""
 	for {
-		all, err := instances(ctx, a.Place)
+		all, err := Instances(ctx, a.Place)
 		if ctx.Err() != nil {
-			return orderly(ctx, nil)
+			return Orderly(ctx, nil)
 		}
 		if err != nil {
 			return err
 		}
 		if now := a.watched(all); now != shown {
 			switch {
-			case a.flags.json:
-			case a.out.Terminal():
-				fmt.Fprint(a.stdout, clearScreen)
+			case a.Flags.JSON:
+			case a.Out.Terminal():
+				fmt.Fprint(a.Stdout, clearScreen)
 			case shown != "":
-				a.out.Printf("\n")
+				a.Out.Printf("\n")
 			}
 			if err := a.showStatus(all, ""); err != nil {
 				return err
@@ -224,14 +224,14 @@ func (a *app) watchStatus(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return orderly(ctx, nil)
+			return Orderly(ctx, nil)
 		}
 	}
 }
 
 // watched is what of a status is shown again when it is another: what runs at the moment only on a screen.
-func (a *app) watched(all []instance) string {
-	if !a.out.Terminal() {
+func (a *App) watched(all []Instance) string {
+	if !a.Out.Terminal() {
 		for _, i := range all {
 			for n := range i.Servers {
 				i.Servers[n].Running, i.Servers[n].Leaving = 0, 0
@@ -241,12 +241,12 @@ func (a *app) watched(all []instance) string {
 	return fmt.Sprint(all)
 }
 
-// someRenamed are the first of the names that are not what they should be; --json has all.
-func someRenamed(renamed []string) (text string) {
-	for _, line := range renamed[:min(len(renamed), maxRenamed)] {
-		text += "; " + plaintext.Line(line, maxReason)
+// SomeRenamed are the first of the names that are not what they should be; --json has all.
+func SomeRenamed(renamed []string) (text string) {
+	for _, line := range renamed[:min(len(renamed), MaxRenamed)] {
+		text += "; " + plaintext.Line(line, MaxReason)
 	}
-	if more := len(renamed) - maxRenamed; more > 0 {
+	if more := len(renamed) - MaxRenamed; more > 0 {
 		text += fmt.Sprintf("; and %d more names (--json shows all)", more)
 	}
 	return text
@@ -254,68 +254,68 @@ func someRenamed(renamed []string) (text string) {
 
 // An instancesShown is what status --json prints.
 type instancesShown struct {
-	Instances []instance `json:"instances"`
+	Instances []Instance `json:"instances"`
 }
 
 // showStatus prints the status of all that run; indent is that of JSON, none for one line.
-func (a *app) showStatus(all []instance, indent string) error {
-	if a.flags.json {
-		return a.printIndented(instancesShown{all}, indent)
+func (a *App) showStatus(all []Instance, indent string) error {
+	if a.Flags.JSON {
+		return a.PrintIndented(instancesShown{all}, indent)
 	}
 	if len(all) == 0 {
-		a.out.Printf("No junction up is running; start one with: junction up\n")
+		a.Out.Printf("No junction up is running; start one with: junction up\n")
 	}
 	for n, i := range all {
 		if n > 0 {
-			a.out.Printf("\n")
+			a.Out.Printf("\n")
 		}
-		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, a.Short(i.Folder))
+		a.Out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, a.Short(i.Folder))
 		var rows [][]string
 		var names []string
 		files := map[string]string{}
 		for _, s := range i.Servers {
 			names, files[s.Name] = append(names, s.Name), s.Source
-			rows = append(rows, []string{s.Name, s.Line + asOf(s.Read) + s.busy() + someRenamed(s.Renamed)})
+			rows = append(rows, []string{s.Name, s.Line + AsOf(s.Read) + s.Busy() + SomeRenamed(s.Renamed)})
 		}
-		a.out.Printf("%s", sourcesText(a.Place, names, files, lineWidth(a.out))) // where junction up has them, too
-		a.out.Printf("%s", a.table(rows, 2))
-		a.out.Printf("%s\n", i.Summary)
-		for _, line := range i.remarks() {
-			a.out.Printf("%s\n", plaintext.Line(line, maxRemark))
+		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // where junction up has them, too
+		a.Out.Printf("%s", a.Table(rows, 2))
+		a.Out.Printf("%s\n", i.Summary)
+		for _, line := range i.Remarks() {
+			a.Out.Printf("%s\n", plaintext.Line(line, maxRemark))
 		}
 	}
 	return nil
 }
 
-// instances asks all that run. What nobody answers at any more is removed.
-func instances(ctx context.Context, p place.Place) ([]instance, error) {
-	dir, err := statusFolder(p)
+// Instances asks all that run. What nobody answers at any more is removed.
+func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
+	dir, err := StatusFolder(p)
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := filepath.Glob(filepath.Join(dir, "*"+controlEnd))
+	sockets, err := filepath.Glob(filepath.Join(dir, "*"+ControlEnd))
 	if err != nil {
 		return nil, err
 	}
-	all := []instance{}
+	all := []Instance{}
 	for _, path := range sockets {
-		i, err := askInstance(ctx, path)
+		i, err := AskInstance(ctx, path)
 		if err == nil {
 			all = append(all, i)
 		}
 	}
-	slices.SortFunc(all, func(a, b instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	slices.SortFunc(all, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return all, nil
 }
 
-func askInstance(ctx context.Context, path string) (i instance, err error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
+func AskInstance(ctx context.Context, path string) (i Instance, err error) {
+	ctx, cancel := context.WithTimeout(ctx, StatusTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction/api/status", nil)
 	if err != nil {
 		return i, err
 	}
-	resp, err := askProcess(path, req, statusTime)
+	resp, err := AskProcess(path, req, StatusTime)
 	if err != nil {
 		return i, err
 	}
@@ -323,9 +323,9 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 	return i, json.NewDecoder(io.LimitReader(resp.Body, maxStatus)).Decode(&i)
 }
 
-// notListening reports whether nobody listens at a socket. Another error, such as too many
+// NotListening reports whether nobody listens at a socket. Another error, such as too many
 // open files or a queue that is full, says nothing of who does.
-func notListening(err error) bool {
+func NotListening(err error) bool {
 	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }

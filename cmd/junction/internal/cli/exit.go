@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -18,17 +18,17 @@ import (
 
 // The exit codes, which the help describes.
 const (
-	exitOK          = 0
-	exitToolFailed  = 1
-	exitUsage       = 2
-	exitConnection  = 3
-	exitProtocol    = 4
-	exitTimeout     = 5
-	exitRefused     = 6
-	exitInterrupted = 130
+	ExitOK          = 0
+	ExitToolFailed  = 1
+	ExitUsage       = 2
+	ExitConnection  = 3
+	ExitProtocol    = 4
+	ExitTimeout     = 5
+	ExitRefused     = 6
+	ExitInterrupted = 130
 )
 
-const exitHelp = `Exit codes:
+const ExitHelp = `Exit codes:
   0    done
   1    the tool says that it failed (isError)
   2    the command line is wrong, or arguments do not fit the tool
@@ -38,11 +38,11 @@ const exitHelp = `Exit codes:
   6    refused by junction: a rule, a limit, a review, a secret, a scope, the audit log
   130  interrupted (Ctrl-C)`
 
-// asksOnly is what exit code 2 says of a command that asks, and cannot go on where nobody can be asked.
-const asksOnly = ", or nobody can be asked here"
+// AsksOnly is what exit code 2 says of a command that asks, and cannot go on where nobody can be asked.
+const AsksOnly = ", or nobody can be asked here"
 
-// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means in addition to a wrong command line, and of 3.
-func exitCodes(done, failed, wrong, unable string) string {
+// ExitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means in addition to a wrong command line, and of 3.
+func ExitCodes(done, failed, wrong, unable string) string {
 	if failed != "" {
 		failed = "  1    " + failed + "\n"
 	}
@@ -50,57 +50,57 @@ func exitCodes(done, failed, wrong, unable string) string {
 }
 
 var (
-	// errInterrupted is the cause of the end when a signal came.
-	errInterrupted = errors.New("interrupted")
-	// errTerminated is errInterrupted where the signal was SIGTERM, as whoever runs services sends it.
-	errTerminated = fmt.Errorf("%w", errInterrupted)
-	// errToolFailed says that the result was shown, and is one of failure.
-	errToolFailed = errors.New("the tool failed")
-	// errReported says that what went wrong was reported already.
-	errReported = errors.New("not all servers could be asked")
+	// ErrInterrupted is the cause of the end when a signal came.
+	ErrInterrupted = errors.New("interrupted")
+	// ErrTerminated is errInterrupted where the signal was SIGTERM, as whoever runs services sends it.
+	ErrTerminated = fmt.Errorf("%w", ErrInterrupted)
+	// ErrToolFailed says that the result was shown, and is one of failure.
+	ErrToolFailed = errors.New("the tool failed")
+	// ErrReported says that what went wrong was reported already.
+	ErrReported = errors.New("not all servers could be asked")
 )
 
-// A usageError is a mistake on the command line.
-type usageError = commandline.Error
+// A UsageError is a mistake on the command line.
+type UsageError = commandline.Error
 
-func usagef(format string, args ...any) error { return commandline.Errorf(format, args...) }
+func Usagef(format string, args ...any) error { return commandline.Errorf(format, args...) }
 
-// A connectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
-type connectError struct{ cause error }
+// A ConnectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
+type ConnectError struct{ Cause error }
 
-func (e *connectError) Error() string { return e.cause.Error() }
+func (e *ConnectError) Error() string { return e.Cause.Error() }
 
-func (e *connectError) Unwrap() error { return e.cause }
+func (e *ConnectError) Unwrap() error { return e.Cause }
 
 // Unanswered implements [unanswered.Error]: clients of a proxy read so of it.
-func (e *connectError) Unanswered() {}
+func (e *ConnectError) Unanswered() {}
 
-// An endedError says with which code a command ends of whose end nothing has to be said: its user saw it, or wanted it.
-type endedError struct{ code int }
+// An EndedError says with which code a command ends of whose end nothing has to be said: its user saw it, or wanted it.
+type EndedError struct{ Code int }
 
-func (e *endedError) Error() string { return fmt.Sprintf("it ended with %d", e.code) }
+func (e *EndedError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
 
-// A refusedError says that a gateway refused a request itself.
-type refusedError struct {
-	why string
+// A RefusedError says that a gateway refused a request itself.
+type RefusedError struct {
+	Why string
 	err error // nil where a result says so
 }
 
 // Error implements the interface error.
-func (e *refusedError) Error() string { return "refused by junction: " + e.why }
+func (e *RefusedError) Error() string { return "refused by junction: " + e.Why }
 
-func (e *refusedError) Unwrap() error { return e.err }
+func (e *RefusedError) Unwrap() error { return e.err }
 
-// refusal is err, or what says that a gateway refused a request itself where that is so.
-func refusal(err error) error {
+// Refusal is err, or what says that a gateway refused a request itself where that is so.
+func Refusal(err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && refused.In(fault.Data) != "" {
-		return &refusedError{fault.Message, err}
+		return &RefusedError{fault.Message, err}
 	}
 	return err
 }
 
-// unmarked leaves out of what a server says the mark by which a gateway says that it refused a request itself.
-func unmarked(next mcp.Handler) mcp.Handler {
+// Unmarked leaves out of what a server says the mark by which a gateway says that it refused a request itself.
+func Unmarked(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" && req.Peer != nil {
 			listens := *req
@@ -135,33 +135,33 @@ func (p *unmarkedPeer) Notify(ctx context.Context, method string, params json.Ra
 	return p.Peer.Notify(ctx, method, params)
 }
 
-// exitCode is the one map from errors to exit codes.
-func exitCode(ctx context.Context, err error) int {
-	var ended *endedError
+// ExitCode is the one map from errors to exit codes.
+func ExitCode(ctx context.Context, err error) int {
+	var ended *EndedError
 	switch {
 	case errors.As(err, &ended):
-		return ended.code
+		return ended.Code
 	case err == nil:
-		return exitOK
-	case errors.Is(err, errToolFailed) || errors.Is(err, errDiffers):
-		return exitToolFailed
-	case errors.Is(err, errInterrupted), errors.Is(context.Cause(ctx), errInterrupted):
-		return exitInterrupted
-	case errors.As(err, new(*usageError)):
-		return exitUsage
-	case errors.As(err, new(*refusedError)):
-		return exitRefused
-	case errors.As(err, new(*unansweredError)):
-		return exitToolFailed
-	case (errors.As(err, new(*connectError)) || errors.As(err, new(*add.StartError))) && !errors.Is(err, context.DeadlineExceeded):
-		if code := respondedCode(err); code == exitTimeout {
+		return ExitOK
+	case errors.Is(err, ErrToolFailed) || errors.Is(err, ErrDiffers):
+		return ExitToolFailed
+	case errors.Is(err, ErrInterrupted), errors.Is(context.Cause(ctx), ErrInterrupted):
+		return ExitInterrupted
+	case errors.As(err, new(*UsageError)):
+		return ExitUsage
+	case errors.As(err, new(*RefusedError)):
+		return ExitRefused
+	case errors.As(err, new(*UnansweredError)):
+		return ExitToolFailed
+	case (errors.As(err, new(*ConnectError)) || errors.As(err, new(*add.StartError))) && !errors.Is(err, context.DeadlineExceeded):
+		if code := respondedCode(err); code == ExitTimeout {
 			return code
 		}
-		return exitConnection
-	case errors.As(err, new(*providerError)):
-		return exitProtocol
+		return ExitConnection
+	case errors.As(err, new(*ProviderError)):
+		return ExitProtocol
 	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*mcp.Error)):
-		return exitTimeout
+		return ExitTimeout
 	}
 	return respondedCode(err)
 }
@@ -178,19 +178,19 @@ func respondedCode(err error) int {
 	}
 	switch unanswered.In(data) {
 	case unanswered.Connection:
-		return exitConnection
+		return ExitConnection
 	case unanswered.Timeout:
-		return exitTimeout
+		return ExitTimeout
 	}
 	if !is {
-		return exitConnection
+		return ExitConnection
 	}
-	return exitProtocol
+	return ExitProtocol
 }
 
-// errorObject is an error as scripts read it: code and data are there if the
+// ErrorObject is an error as scripts read it: code and data are there if the
 // server gave them.
-func errorObject(err error) []byte {
+func ErrorObject(err error) []byte {
 	type object struct {
 		Code    *int            `json:"code,omitempty"`
 		Message string          `json:"message"`

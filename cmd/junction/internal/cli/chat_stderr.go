@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -14,12 +14,12 @@ import (
 	"github.com/junction-mcp/junction/servers/openapi"
 )
 
-// maxStderrKept is how many bytes of a server's standard error are kept for its log.
-const maxStderrKept = 64 << 10
+// MaxStderrKept is how many bytes of a server's standard error are kept for its log.
+const MaxStderrKept = 64 << 10
 
-// A stderrTail keeps the last lines that a server wrote to its standard error, of all the
+// A StderrTail keeps the last lines that a server wrote to its standard error, of all the
 // programs that were started for it.
-type stderrTail struct {
+type StderrTail struct {
 	changed func() // called when a line was added; may be nil
 
 	mu    sync.Mutex
@@ -34,8 +34,8 @@ type stderrTail struct {
 	omitted  []string // operations of an API that are no tools, and why
 }
 
-func (t *stderrTail) add(line string) {
-	line = plaintext.Line(line, maxLog)
+func (t *StderrTail) Add(line string) {
+	line = plaintext.Line(line, MaxLog)
 	if t.changed != nil {
 		defer t.changed()
 	}
@@ -43,14 +43,14 @@ func (t *stderrTail) add(line string) {
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, line)
 	t.bytes += stderrSize(line)
-	for t.bytes > maxStderrKept {
+	for t.bytes > MaxStderrKept {
 		t.bytes -= stderrSize(t.kept[0])
 		t.kept = t.kept[1:]
 	}
 }
 
-// asServers is a line of a server's own. One that looks like a line of Junction's, which may have a command to paste, says whose it is.
-func asServers(line string) string {
+// AsServers is a line of a server's own. One that looks like a line of Junction's, which may have a command to paste, says whose it is.
+func AsServers(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "junction: ") {
 		return "server: " + line
 	}
@@ -58,17 +58,17 @@ func asServers(line string) string {
 }
 
 // addStray keeps the first line of standard output that was no message.
-func (t *stderrTail) addStray(line string) {
+func (t *StderrTail) addStray(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stray == "" {
-		t.stray = plaintext.Line(line, maxSaid)
+		t.stray = plaintext.Line(line, MaxSaid)
 	}
 }
 
-// addRefused keeps a line about what the sandbox refused, which is no line of the server's own. What is lost is said before anything else.
-func (t *stderrTail) addRefused(line string, lost bool) {
-	t.add("junction: " + line)
+// AddRefused keeps a line about what the sandbox refused, which is no line of the server's own. What is lost is said before anything else.
+func (t *StderrTail) AddRefused(line string, lost bool) {
+	t.Add("junction: " + line)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.refusals++
@@ -80,12 +80,12 @@ func (t *stderrTail) addRefused(line string, lost bool) {
 	}
 }
 
-// maxOmitted is how many operations that are no tools are kept of one server.
-const maxOmitted = 100
+// MaxOmitted is how many operations that are no tools are kept of one server.
+const MaxOmitted = 100
 
-// addOmitted keeps the operation of a line that says of one that it is no tool, as Junction says it that serves an API.
-func (t *stderrTail) addOmitted(line string) {
-	attributes, is := strings.CutPrefix(line, levelPrefix(slog.LevelWarn)+openapi.NoTool+" ")
+// AddOmitted keeps the operation of a line that says of one that it is no tool, as Junction says it that serves an API.
+func (t *StderrTail) AddOmitted(line string) {
+	attributes, is := strings.CutPrefix(line, LevelPrefix(slog.LevelWarn)+openapi.NoTool+" ")
 	_, why, found := strings.Cut(attributes, "error=")
 	if !is || !found {
 		return
@@ -95,20 +95,20 @@ func (t *stderrTail) addOmitted(line string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.omitted) < maxOmitted {
-		t.omitted = append(t.omitted, plaintext.Line(why, maxSaid))
+	if len(t.omitted) < MaxOmitted {
+		t.omitted = append(t.omitted, plaintext.Line(why, MaxSaid))
 	}
 }
 
-// omits are the operations that are no tools, and why.
-func (t *stderrTail) omits() []string {
+// Omits are the operations that are no tools, and why.
+func (t *StderrTail) Omits() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.omitted)
 }
 
-// wasRefused says what the sandbox refused; empty if it was nothing.
-func (t *stderrTail) wasRefused() string {
+// WasRefused says what the sandbox refused; empty if it was nothing.
+func (t *StderrTail) WasRefused() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.refusals > 1 {
@@ -117,8 +117,8 @@ func (t *stderrTail) wasRefused() string {
 	return t.refused
 }
 
-// strayed says, in words, that standard output had what is no message; empty if it had not.
-func (t *stderrTail) strayed() string {
+// Strayed says, in words, that standard output had what is no message; empty if it had not.
+func (t *StderrTail) Strayed() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stray == "" {
@@ -129,36 +129,36 @@ func (t *stderrTail) strayed() string {
 
 func stderrSize(line string) int { return len(line) + 16 } // an empty line takes memory, too
 
-func (t *stderrTail) lines() []string {
+func (t *StderrTail) Lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]string{}, t.kept...)
 }
 
-// stderrTails are those of several servers.
-type stderrTails struct {
+// StderrTails are those of several servers.
+type StderrTails struct {
 	mu      sync.Mutex
-	all     map[string]*stderrTail
-	changed func() // called when a line was added to one; set before the first; may be nil
+	all     map[string]*StderrTail
+	Changed func() // called when a line was added to one; set before the first; may be nil
 }
 
-// stderrOf is the tail of a configured server, which stays when it starts again.
-func (a *app) stderrOf(server string) *stderrTail {
-	a.tails.mu.Lock()
-	defer a.tails.mu.Unlock()
-	if a.tails.all == nil {
-		a.tails.all = map[string]*stderrTail{}
+// StderrOf is the tail of a configured server, which stays when it starts again.
+func (a *App) StderrOf(server string) *StderrTail {
+	a.Tails.mu.Lock()
+	defer a.Tails.mu.Unlock()
+	if a.Tails.all == nil {
+		a.Tails.all = map[string]*StderrTail{}
 	}
-	t := a.tails.all[server]
+	t := a.Tails.all[server]
 	if t == nil {
-		t = &stderrTail{changed: a.tails.changed}
-		a.tails.all[server] = t
+		t = &StderrTail{changed: a.Tails.Changed}
+		a.Tails.all[server] = t
 	}
 	return t
 }
 
-// of has the tail hear what the program of a transport writes, if it is one; api says that it is Junction, which serves an API.
-func (t *stderrTail) of(transport mcp.Transport, api bool) mcp.Transport {
+// Of has the tail hear what the program of a transport writes, if it is one; api says that it is Junction, which serves an API.
+func (t *StderrTail) Of(transport mcp.Transport, api bool) mcp.Transport {
 	c, program := transport.(*command.Command)
 	if !program {
 		return transport
@@ -169,9 +169,9 @@ func (t *stderrTail) of(transport mcp.Transport, api bool) mcp.Transport {
 	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // of the program before this one
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
-		t.add(asServers(line))
+		t.Add(AsServers(line))
 		if api {
-			t.addOmitted(line)
+			t.AddOmitted(line)
 		}
 		if before != nil {
 			before(line)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -14,21 +14,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A bound is --timeout of a command that asks one server: how long the command waits in all, for the server's start, its lists and its
+// A Bound is --timeout of a command that asks one server: how long the command waits in all, for the server's start, its lists and its
 // response. Progress of the server gives it its time again, and while the user is asked the clock stands.
-type bound struct {
+type Bound struct {
 	*idle.Timer
 	starting atomic.Bool // the gateway said last that it starts the server
 }
 
-// bounded returns a context that ends by --timeout; the bound is nil without that.
-func (a *app) bounded(ctx context.Context) (context.Context, *bound, func()) {
-	limit := a.launch.Timeout
+// Bounded returns a context that ends by --timeout; the bound is nil without that.
+func (a *App) Bounded(ctx context.Context) (context.Context, *Bound, func()) {
+	limit := a.Launch.Timeout
 	if limit <= 0 {
 		return ctx, nil, func() {}
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	b := new(bound)
+	b := new(Bound)
 	b.Timer = idle.After(limit, func() {
 		why := ""
 		if b.starting.Load() {
@@ -42,16 +42,16 @@ func (a *app) bounded(ctx context.Context) (context.Context, *bound, func()) {
 	}
 }
 
-// longer adds to the error of a command that has --timeout that this gives what came too late longer.
-func longer(err error) error {
+// Longer adds to the error of a command that has --timeout that this gives what came too late longer.
+func Longer(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "--timeout") {
 		return fmt.Errorf("%w; --timeout gives it longer", err)
 	}
 	return err
 }
 
-// around has a Handler's notifications and questions count.
-func (b *bound) around(next mcp.Handler) mcp.Handler {
+// Around has a Handler's notifications and questions count.
+func (b *Bound) Around(next mcp.Handler) mcp.Handler {
 	if b == nil {
 		return next
 	}
@@ -68,7 +68,7 @@ func (b *bound) around(next mcp.Handler) mcp.Handler {
 // A boundPeer is the Peer of a request that is made within a bound.
 type boundPeer struct {
 	mcp.Peer
-	bound *bound
+	bound *Bound
 }
 
 // Unwrap returns the Peer that it is around.

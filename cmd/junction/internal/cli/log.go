@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -24,61 +24,61 @@ func logLevels() map[string]slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 }
 
-// logFlags are those of commands that run for long, whose standard error another program may read.
-func (a *app) logFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line; then nobody is asked anything")
-	f.StringVar(&a.flags.lowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
+// LogFlags are those of commands that run for long, whose standard error another program may read.
+func (a *App) LogFlags(f *pflag.FlagSet) {
+	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line; then nobody is asked anything")
+	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
 }
 
-// startLog has standard error be what the flags say.
-func (a *app) startLog() error {
-	level, known := logLevels()[a.flags.lowestLog]
+// StartLog has standard error be what the flags say.
+func (a *App) StartLog() error {
+	level, known := logLevels()[a.Flags.LowestLog]
 	switch {
-	case a.flags.logFormat != logText && a.flags.logFormat != logJSON:
-		return usagef("--log-format: expected text or json, got %q", a.flags.logFormat)
-	case a.flags.lowestLog != "" && !known:
-		return usagef("--log-level: expected debug, info, warn or error, got %q", a.flags.lowestLog)
-	case a.flags.logFormat == logText:
+	case a.Flags.logFormat != logText && a.Flags.logFormat != logJSON:
+		return Usagef("--log-format: expected text or json, got %q", a.Flags.logFormat)
+	case a.Flags.LowestLog != "" && !known:
+		return Usagef("--log-level: expected debug, info, warn or error, got %q", a.Flags.LowestLog)
+	case a.Flags.logFormat == logText:
 		return nil
 	case !known:
 		level = slog.LevelInfo
 	}
-	if a.launch.Verbose {
+	if a.Launch.Verbose {
 		level = slog.LevelDebug
 	}
-	a.log = slog.New(slog.NewJSONHandler(a.stderr, &slog.HandlerOptions{Level: level}))
-	a.person, a.desk.Person = nil, nil
-	a.screen.Hand(func(text string) {
+	a.Log = slog.New(slog.NewJSONHandler(a.Stderr, &slog.HandlerOptions{Level: level}))
+	a.Person, a.Desk.Person = nil, nil
+	a.Screen.Hand(func(text string) {
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSpace(strings.TrimPrefix(line, "junction: ")); line != "" {
-				a.log.Info(line)
+				a.Log.Info(line)
 			}
 		}
 	})
 	return nil
 }
 
-// logger writes to stderr: warnings, or what flags say.
-func (a *app) logger() *slog.Logger {
-	if a.log != nil {
-		return a.log
+// Logger writes to stderr: warnings, or what flags say.
+func (a *App) Logger() *slog.Logger {
+	if a.Log != nil {
+		return a.Log
 	}
-	level, known := logLevels()[a.flags.lowestLog]
+	level, known := logLevels()[a.Flags.LowestLog]
 	switch {
-	case a.launch.Verbose:
+	case a.Launch.Verbose:
 		level = slog.LevelDebug
 	case !known:
 		level = slog.LevelWarn
 	}
-	log := slog.New(newLineHandler(a.screen, level))
-	if a.breaches != nil {
-		return a.breaches.Logger(log)
+	log := slog.New(NewLineHandler(a.Screen, level))
+	if a.Breaches != nil {
+		return a.Breaches.Logger(log)
 	}
 	return log
 }
 
-// levelPrefix is what a line of the log begins with on standard error, as all that Junction says there begins with "junction: ".
-func levelPrefix(level slog.Level) string {
+// LevelPrefix is what a line of the log begins with on standard error, as all that Junction says there begins with "junction: ".
+func LevelPrefix(level slog.Level) string {
 	word := "debug"
 	switch {
 	case level >= slog.LevelError:
@@ -100,7 +100,7 @@ type lineHandler struct {
 	line *bytes.Buffer
 }
 
-func newLineHandler(to io.Writer, lowest slog.Level) *lineHandler {
+func NewLineHandler(to io.Writer, lowest slog.Level) *lineHandler {
 	h := &lineHandler{to: to, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attributes = slog.NewTextHandler(h.line, &slog.HandlerOptions{Level: lowest, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		_, isLevel := a.Value.Any().(slog.Level)
@@ -129,7 +129,7 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 	if attributes := strings.TrimSpace(h.line.String()); attributes != "" {
 		text += " " + attributes
 	}
-	_, unwritten := io.WriteString(h.to, levelPrefix(r.Level)+text+"\n")
+	_, unwritten := io.WriteString(h.to, LevelPrefix(r.Level)+text+"\n")
 	return errors.Join(err, unwritten)
 }
 

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
+)
+
+const (
+	// EntryKeyName is the file of the key, among the sockets, with which a junction up proves how its servers are defined. Where it is
+	// removed, another one is made.
+	EntryKeyName = "entries.key"
+	EntryKeySize = 32
+	// EntryPath is where a junction up tells commands of this user, at its socket, the proof for a server.
+	EntryPath = "/entries/"
+	// entryProofKind begins what is authenticated.
+	entryProofKind = "junction: the entry of a server that runs"
+)
+
+// A Digest is of an entry with its variables replaced. It is kept in memory only: what has few values could be found out from it.
+type Digest [sha256.Size]byte
+
+// DigestOf is the digest of all that makes another server of an entry: what is started or called, and for which account.
+func DigestOf(p place.Place, e Entry, s *config.Server) (d Digest) {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q", e.Name, filename.Real(e.Source()), e.Definition.Revision)
+	dir := s.Dir
+	if launch.IsProgram(s.Kind) {
+		dir = p.Real(dir) // without one it starts where the process is
+	}
+	fmt.Fprintf(h, " %q %q %q %q %q %q %q %q", s.Kind.String(), s.Command, s.Args, s.Env, s.Unset, dir, s.URL, s.Headers)
+	if o := s.OAuth; o != nil {
+		fmt.Fprintf(h, " oauth %q %q %q %q %q %q %d %q", o.ClientID, o.ClientSecret, o.KeyFile, o.Scopes, o.Grant, o.AssertionFile, o.CallbackPort, o.Hosts)
+		fmt.Fprintf(h, " %q %q %q %q %q %q", o.Document, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret, o.Issuer, o.Audience)
+	}
+	if t := s.TLS; t != nil {
+		fmt.Fprintf(h, " tls %q %q %q", t.CertFile, t.KeyFile, t.CAFile)
+	}
+	h.Sum(d[:0])
+	return d
+}
+
+// Proof shows those who have the key that the process pid has a server of such an entry.
+func (d *Digest) Proof(key []byte, pid int) string {
+	h := hmac.New(sha256.New, key)
+	fmt.Fprintf(h, "%s %d ", entryProofKind, pid)
+	h.Write(d[:])
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
+// digests are those of the servers of this process as they were started or called last, or would be now. The zero value has none.
+type digests struct {
+	mu sync.Mutex
+	by map[string]Digest
+}
+
+func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.by == nil {
+		d.by = map[string]Digest{}
+	}
+	d.by[e.Name] = DigestOf(p, e, s)
+}
+
+// Expect has the digest of a server that was neither started nor called yet. Where one of that name was, by another entry, it may run
+// still: there is none until the next one is reached.
+func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
+	before, some := d.Of(e.Name)
+	if !some {
+		d.Set(p, e, s)
+	} else if before != DigestOf(p, e, s) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.by, e.Name)
+	}
+}
+
+func (d *digests) Of(name string) (one Digest, ok bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	one, ok = d.by[name]
+	return one, ok
+}
+
+// EntryKey reads the key in a folder, which is made if that is wanted. Neither the folder nor the file may be anybody else's, or open to
+// others, and the file must be no link.
+func EntryKey(folder string, makes bool) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(".")
+	if err == nil && !isPrivate(info) {
+		err = fmt.Errorf("%s is not this user's alone: remove what others may do there (chmod 700)", folder)
+	}
+	if err != nil {
+		return nil, err
+	}
+	key, err := readEntryKey(root)
+	if makes && errors.Is(err, fs.ErrNotExist) {
+		if err = makeEntryKey(root); err == nil || errors.Is(err, fs.ErrExist) {
+			key, err = readEntryKey(root)
+		}
+	}
+	return key, err
+}
+
+func readEntryKey(root *os.Root) ([]byte, error) {
+	info, err := root.Lstat(EntryKeyName)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || !isPrivate(info) || info.Size() != EntryKeySize {
+		return nil, fmt.Errorf("%s is not a file of %d bytes for this user alone: remove it, and a new one is made", filepath.Join(root.Name(), EntryKeyName), EntryKeySize)
+	}
+	file, err := root.Open(EntryKeyName)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	opened, err := file.Stat()
+	if err == nil && !os.SameFile(info, opened) {
+		err = errors.New("the file was replaced while it was read")
+	}
+	if err != nil {
+		return nil, err
+	}
+	key := make([]byte, EntryKeySize)
+	_, err = io.ReadFull(file, key)
+	return key, err
+}
+
+// makeEntryKey writes a new key, which gets its name when it is whole. The error is [fs.ErrExist] where another process was faster.
+func makeEntryKey(root *os.Root) error {
+	key := make([]byte, EntryKeySize)
+	rand.Read(key)
+	temp := EntryKeyName + "." + rand.Text()
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Remove(temp) }()
+	_, err = file.Write(key)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return root.Link(temp, EntryKeyName)
+}
+
+// IsDefinedAs reports whether the server there is of an entry as it is here, with all its variables. known is false where that cannot be
+// proved, and for an entry for which a person would have to be asked.
+func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e Entry) (same, known bool) {
+	if NeedsInput(e.Definition) {
+		return false, false
+	}
+	folder, err := StatusFolder(p)
+	if err != nil {
+		return false, false
+	}
+	proof, err := r.proof(ctx, folder)
+	if err != nil {
+		return false, false
+	}
+	key, err := EntryKey(folder, false) // that process makes it
+	if err != nil {
+		return false, false
+	}
+	s, err := e.Definition.Resolve(ctx)
+	if err != nil {
+		return false, true // who starts it says why
+	}
+	d := DigestOf(p, e, s)
+	return hmac.Equal([]byte(proof), []byte(d.Proof(key, r.In.PID))), true
+}
+
+// proof asks for the proof for the server.
+func (r *RunningServer) proof(ctx context.Context, folder string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, StatusTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction"+EntryPath+r.Status.Name, nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := AskProcess(r.socket(folder), req, StatusTime)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK { // of an older junction, too
+		return "", errors.New(response.Status)
+	}
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))
+	return strings.TrimSpace(string(text)), err
+}

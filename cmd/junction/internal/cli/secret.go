@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	MaxSecret = 64 << 10 // bytes of a secret
+)
+
+const (
+	SecretKeys = "secret/" // where they are kept
+)
+
+// keptSecrets are what of the user's secrets is open in this process.
+type keptSecrets struct {
+	mu    sync.Mutex
+	store state.Store // nil until it is used
+	ring  *seal.Ring
+}
+
+// OpenSecrets opens the user's secrets. Unless they are to be made, [state.ErrNotFound] says that there are none.
+func (a *App) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
+	s := &a.secrets
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store != nil {
+		return s.store, s.ring, nil
+	}
+	store, key, err := a.Launch.OpenLogins(create)(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := seal.NewRing(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.store, s.ring = store, ring
+	return store, ring, nil
+}
+
+// Secret is one that the user keeps, for a configuration.
+func (a *App) Secret(ctx context.Context, name string) (string, error) {
+	store, ring, err := a.OpenSecrets(ctx, false)
+	var kept state.Entry
+	if err == nil {
+		kept, err = store.Get(ctx, SecretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) || err == nil && CheckSecretName(name) != nil {
+		return "", fmt.Errorf("it is not kept; junction secret set %s keeps it", plaintext.ShellWord(name))
+	}
+	if err != nil {
+		return "", err
+	}
+	value, err := ring.Open(string(kept.Value), []byte(SecretKeys+name))
+	if err != nil {
+		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", plaintext.ShellWord(name))
+	}
+	a.Launch.Hide(string(value))
+	return string(value), nil
+}
+
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
+
+func CheckSecretName(name string) error {
+	if !secretName().MatchString(name) {
+		return Usagef("expected a name of up to 100 letters, digits, _, . and -, got %q", name)
+	}
+	return nil
+}
