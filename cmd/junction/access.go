@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -81,7 +82,7 @@ func (f *front) reachedBy(l net.Listener) ([]string, error) {
 		return []string{f.authorization.URL}, nil
 	}
 	at, is := l.Addr().(*net.TCPAddr)
-	if _, all := everywhere(l); !is || all {
+	if _, all := reach.Everywhere(l); !is || all {
 		return nil, cli.Usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
 	}
 	origin := f.origin(l)
@@ -109,7 +110,7 @@ type access struct {
 	scopes   []string
 	proofs   auth.Proofs
 	profile  func(name string) mcp.Handler
-	refused  refusals
+	refused  reach.Refusals
 	unknown  []string // scopes that no setting names, with whose they are
 
 	exchanges *exchanges // what is got in exchange for tokens; nil: nothing
@@ -124,7 +125,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &access{refused: refusals{log: a.Logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], guards: map[string]*auth.Guard{}}
+	x := &access{refused: reach.Refusals{Log: a.Logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
@@ -308,7 +309,7 @@ func (x *access) at(path string) (principal func(*http.Request) (*mcp.Principal,
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := letIn(r)
 		if err != nil {
-			x.refused.add(r, err)
+			x.refused.Add(r, err)
 		}
 		return p, err
 	}, challenge

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -15,7 +16,7 @@ import (
 
 func addCommand(a *cli.App) *cobra.Command {
 	var o add.Options
-	var registries registryFlags
+	var registries reach.RegistryFlags
 	var project bool
 	cmd := &cobra.Command{
 		Use:   "add NAME|PACKAGE|URL|FOLDER [-- ARGUMENT…]",
@@ -80,8 +81,8 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&o.Allowed.Read, "read", nil, "let the confined program read `PATH` (repeatable)")
 	cmd.Flags().StringArrayVar(&o.Allowed.Write, "write", nil, "let the confined program read and write `PATH` (repeatable)")
 	yesFlag(cmd.Flags(), &o.Yes)
-	registries.define(cmd.Flags())
-	configFlags(a, cmd.Flags())
+	registries.Define(cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
@@ -113,14 +114,14 @@ func addFile(a *cli.App, project bool) (string, error) {
 	case len(a.Flags.Config) == 1:
 		return a.Real(a.Flags.Config[0]), nil
 	case project:
-		for _, path := range config.Find(configOptions(a.Place)) {
+		for _, path := range config.Find(reach.ConfigOptions(a.Place)) {
 			if filepath.Base(path) == "junction.json" {
 				return a.Real(path), nil
 			}
 		}
 		return a.Real("junction.json"), nil
 	}
-	path := config.Own(configOptions(a.Place))
+	path := config.Own(reach.ConfigOptions(a.Place))
 	if path == "" {
 		return "", cli.Usagef("your home folder is not known; name a file with --config")
 	}

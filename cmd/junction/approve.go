@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
@@ -28,10 +29,10 @@ that are named. You are asked after you saw them; SERVER@HASH approves exactly w
 shown with that hash, without a question. A junction up that runs offers them at once.
 
 ` + cli.ExitCodes("what is shown was shown, what was named is approved, or the answer was no", "", cli.AsksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), a, args) },
 	}
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -71,7 +72,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return err
 	}
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 		named[name] = hash
 		names = append(names, name)
 	}
-	if entries, err = chosen(entries, set, names); err != nil {
+	if entries, err = reach.Chosen(entries, set, names); err != nil {
 		return err
 	}
 	all, catalogue := findUnapproved(ctx, a, entries, pins, review.All)
@@ -111,12 +112,12 @@ func findUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *
 	store := a.Store()
 	offered := map[string][]guard.Definition{}
 	for _, e := range entries {
-		known := remembered(ctx, e, store)
+		known := reach.Remembered(ctx, e, store)
 		if known == nil {
 			continue
 		}
 		offered[e.Name] = review.Definitions(e.Name, known.Tools, known.Prompts)
-		catalogue.Set(e.Name, namesOf(known.Tools)...)
+		catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
 	}
 	var all []*unapproved
 	for _, e := range entries {
@@ -184,7 +185,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 		if a.Person == nil {
 			return cli.Usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
-		agreed, err := confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.hash()))
+		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.hash()))
 		if err != nil {
 			return err
 		}

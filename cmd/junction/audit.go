@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
@@ -42,7 +43,7 @@ func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, er
 	if len(args) > 1 {
 		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
 	}
-	return auditFolder(p, strings.Join(args, ""))
+	return reach.AuditFolder(p, strings.Join(args, ""))
 }
 
 func auditVerifyCommand(a *cli.App) *cobra.Command {
@@ -85,7 +86,7 @@ func verified(p place.Place, folder, public string) (*audit.Report, error) {
 		}
 		return audit.VerifyPublic(folder, key)
 	}
-	key, err := auditKey(p)
+	key, err := reach.AuditKey(p)
 	if err != nil {
 		return nil, err
 	}
@@ -300,7 +301,7 @@ func auditKeyCommand(a *cli.App) *cobra.Command {
 		Args:  cli.NoMore,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
 		RunE: func(*cobra.Command, []string) error {
-			key, err := auditKey(a.Place)
+			key, err := reach.AuditKey(a.Place)
 			if err != nil {
 				return err
 			}

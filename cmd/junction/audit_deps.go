@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -27,7 +28,7 @@ asked first, as where its servers are installed; --config FILE agrees to it.
 		RunE:              func(cmd *cobra.Command, args []string) error { return auditDeps(cmd.Context(), a, args) },
 	}
 	a.JSONFlag(cmd, cli.ServersShown[add.Audited]{})
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 

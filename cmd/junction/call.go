@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/refused"
@@ -41,8 +42,8 @@ command at the end SERVER is omitted:
   junction call TOOL KEY=VALUE -- npx -y some-server
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: suggestTools(a),
-		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: reach.SuggestTools(a),
+		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) == 0 {
 				return func(ctx context.Context, client *mcp.Client) error { return listForCall(ctx, a, client) }, nil
 			}
@@ -53,10 +54,10 @@ command at the end SERVER is omitted:
 		}),
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
-	requestFlags(a, cmd.Flags())
+	reach.RequestFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, callShown{})
-	frozenFlag(a, cmd.Flags())
-	recordFlag(a, cmd.Flags())
+	reach.FrozenFlag(a, cmd.Flags())
+	reach.RecordFlag(a, cmd.Flags())
 	return cmd
 }
 
@@ -71,7 +72,7 @@ type callShown struct {
 // listForCall shows the tools of a server of which the command line names none.
 func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	if !a.Flags.JSON {
-		l := toolList().shownAs(false)
+		l := toolList().ShownAs(false)
 		var tools []json.RawMessage
 		for raw, err := range client.List(ctx, l.Name, l.Member) {
 			if err != nil {
@@ -79,7 +80,7 @@ func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 			}
 			tools = append(tools, raw)
 		}
-		text, _ := l.text(tools, a.Screen.Width()) // without those that cannot be read
+		text, _ := l.Text(tools, a.Screen.Width()) // without those that cannot be read
 		a.Screen.Printf("%s", text)
 	}
 	return cli.Usagef("TOOL is missing: one of those that the server has")
@@ -92,7 +93,7 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 			return unlistedTool(ctx, client, tool, names, err)
 		}
 	}
-	answer, err := do(ctx, a, "tools/call", params("name", tool, given))
+	answer, err := reach.Do(ctx, a, "tools/call", reach.Params("name", tool, given))
 	if errors.As(err, new(*mcp.Error)) {
 		return unlistedTool(ctx, client, tool, names, err)
 	}
@@ -108,7 +109,7 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 		}
 		return cmp.Or(err, error(&cli.RefusedError{Why: result.Text()}))
 	}
-	err = printAnswer(a, "tools/call", answer, &result, func(width int, save show.Save) (string, error) {
+	err = reach.PrintAnswer(a, "tools/call", answer, &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
 			a.Screen.Printf("The tool %s says that it failed:\n", tool)
 		}
@@ -143,10 +144,10 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 			names = append(names, t.Name)
 		}
 	}
-	if hidesTools(names) {
+	if reach.HidesTools(names) {
 		return err // what is not listed may be there
 	}
-	return unlisted("tool", tool, names, err)
+	return reach.Unlisted("tool", tool, names, err)
 }
 
 // wholeArguments reads --args, or the one word that is a JSON object; nil where
@@ -193,8 +194,8 @@ func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool str
 			break
 		}
 	}
-	if schema == nil && hidesTools(names) {
-		definition, err := hiddenTool(ctx, client, tool)
+	if schema == nil && reach.HidesTools(names) {
+		definition, err := reach.HiddenTool(ctx, client, tool)
 		if err != nil {
 			return nil, []string{tool}, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -89,9 +90,9 @@ of the question.
 		RunE: func(cmd *cobra.Command, args []string) error { return runChat(a, cmd, args, &f) },
 	}
 	f.define(cmd.Flags())
-	connectionFlags(a, cmd.Flags())
-	frozenFlag(a, cmd.Flags())
-	recordFlag(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
+	reach.FrozenFlag(a, cmd.Flags())
+	reach.RecordFlag(a, cmd.Flags())
 	a.JSONFlag(cmd, host.Event{})
 	cmd.Flags().StringArrayVar(&a.Desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.Desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
@@ -142,7 +143,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err e
 	if err := a.Desk.Check(); err != nil {
 		return &cli.UsageError{Err: err}
 	}
-	defer shareTraffic(ctx, a, "")()
+	defer reach.ShareTraffic(ctx, a, "")()
 	f.onScreen = !single
 	if (single || f.plain) && f.theme != "" {
 		return cli.Usagef("--theme is for the colours of the screen; with -p or --plain there is none")
@@ -153,7 +154,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err e
 	if f.onScreen && a.Flags.JSON {
 		return cli.Usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
-	if err := startRecording(a, "chat", "", false); err != nil {
+	if err := reach.StartRecording(a, "chat", "", false); err != nil {
 		return err
 	}
 	t, err := setUpChat(ctx, a, cmd, args, f)
@@ -341,7 +342,7 @@ func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 		plain.Tell(e)
 		switch {
 		case e.Log != nil && a.Launch.Verbose:
-			showLog(a, mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
+			reach.ShowLog(a, mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
 		case e.Returned != nil && len(e.Returned.Media) > 0:
 			saveAll(a, e.Returned)
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/tui"
@@ -22,7 +23,7 @@ import (
 // which tools.
 func (t *chatSetup) openArchive(ctx context.Context) error {
 	var err error
-	if t.archive, err = openConversations(ctx, t.app.Place); err != nil {
+	if t.archive, err = reach.OpenConversations(ctx, t.app.Place); err != nil {
 		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
 	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
@@ -35,11 +36,6 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 	}
 	t.search.Restore(remembered)
 	return nil
-}
-
-// openConversations opens the stored conversations.
-func openConversations(ctx context.Context, p place.Place) (*archive.Archive, error) {
-	return cli.Kept(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }
 
 // keepSearches stores which searches found which tools, in addition to what other
@@ -106,9 +102,9 @@ func storedFault(id string, err error) error {
 func namesID(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
-		return &unlistedError{fmt.Sprintf("no conversation has the ID %q", id), err}
+		return &reach.UnlistedError{Text: fmt.Sprintf("no conversation has the ID %q", id), Err: err}
 	case errors.Is(err, archive.ErrAmbiguous):
-		return &unlistedError{fmt.Sprintf("the IDs of several conversations begin with %q", id), err}
+		return &reach.UnlistedError{Text: fmt.Sprintf("the IDs of several conversations begin with %q", id), Err: err}
 	}
 	return err
 }

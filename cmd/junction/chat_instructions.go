@@ -16,6 +16,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -130,7 +131,7 @@ func readInstructions(r io.Reader) (string, error) {
 // text is asked about once, wherever it is found.
 func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	key := instructionsKey(text)
-	if agreed, known := saidBefore(t.app)[key]; known {
+	if agreed, known := reach.SaidBefore(t.app)[key]; known {
 		return agreed, nil
 	}
 	if t.app.Person == nil {
@@ -144,7 +145,7 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if err := changeConsents(t.app, func(said map[string]bool) { said[key] = agreed }); err != nil {
+	if err := reach.ChangeConsents(t.app, func(said map[string]bool) { said[key] = agreed }); err != nil {
 		t.app.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil

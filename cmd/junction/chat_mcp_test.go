@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/mcp"
@@ -220,7 +221,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := changeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
+	if err := reach.ChangeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
@@ -254,7 +255,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := saidBefore((&cli.App{Place: placeOf(t)})); len(said) != 0 {
+	if said := reach.SaidBefore((&cli.App{Place: placeOf(t)})); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 
@@ -333,11 +334,11 @@ func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})
 	a, _ := asking(t, "1\n")
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	consents(t.Context(), a, entries, false)
+	reach.Consents(t.Context(), a, entries, false)
 	all := projectPermissions(a)
 	if len(all) != 3 || all[0].What != `start server "a" of the project` || all[1].What != `do not start server "b" of the project` || !strings.HasSuffix(all[0].Where, ".mcp.json") {
 		t.Fatalf("listed are %+v", all)

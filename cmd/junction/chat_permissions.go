@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
@@ -135,11 +136,11 @@ func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 // inFile and byFlag report whether the person vouches for a server with names of a file, or
 // on the command line.
 func (t *chatSetup) inFile(s *host.Server, names ...string) bool {
-	return vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
+	return reach.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
 
 func (t *chatSetup) byFlag(s *host.Server) bool {
-	return vouches(t.flags.trust, s.Name, s.Origin, true)
+	return reach.Vouches(t.flags.trust, s.Name, s.Origin, true)
 }
 
 // vouched is a name in a list of those that are trusted, as a person reads it.
@@ -245,9 +246,9 @@ func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
 
 // projectPermissions are what the person said of the project's servers and instructions.
 func projectPermissions(a *cli.App) (all []tui.Permission) {
-	said := saidBefore(a)
+	said := reach.SaidBefore(a)
 	for _, e := range a.OfProject {
-		agreed, known := said[consentKey(a, e)]
+		agreed, known := said[reach.ConsentKey(a, e)]
 		if !known {
 			continue
 		}
@@ -256,7 +257,7 @@ func projectPermissions(a *cli.App) (all []tui.Permission) {
 			what = "do not start server"
 		}
 		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.Name), Where: a.Short(e.Definition.Source), Undo: func(context.Context) (string, error) {
-			return "you are asked about server " + e.Name + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, consentKey(a, e)) })
+			return "you are asked about server " + e.Name + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, reach.ConsentKey(a, e)) })
 		}})
 	}
 	text, err := folderInstructions(a.Path("."))
@@ -269,7 +270,7 @@ func projectPermissions(a *cli.App) (all []tui.Permission) {
 		what = "follow " + projectInstructions + " of this folder: yes"
 	}
 	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
-		return "you are asked about " + projectInstructions + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, instructionsKey(text)) })
+		return "you are asked about " + projectInstructions + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, instructionsKey(text)) })
 	}})
 }
 

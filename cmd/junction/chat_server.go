@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
@@ -26,14 +27,14 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 		if err != nil {
 			return nil, err
 		}
-		o := options(t.app, target)
+		o := reach.Options(t.app, target)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}, start.LegacyFirst()
 		if t.options.Middleware != nil {
 			o.Middleware = append(o.Middleware, t.options.Middleware(name))
 		}
 		connected.Store(target.Server)
 		client, err := mcp.DialWith(ctx, kept.Of(target.Transport, false), o)
-		return client, remedied(t.app, target, err)
+		return client, reach.Remedied(t.app, target, err)
 	}
 	err := t.gateway.Add(name, gateway.Upstream{Dial: dial, OnRead: func(d *definitions.Definitions) {
 		t.app.Keep(connected.Load(), cli.Declared(host.Capabilities()), d)
@@ -44,8 +45,8 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 	t.ownNames[name] = own
 	t.options.Servers = append(t.options.Servers, host.Server{
 		Name: name, Origin: command, Stderr: kept.Lines,
-		Trusted: vouches(t.flags.trust, name, command, true) || vouches(t.rules.trusted, name, command, own),
-		Public:  vouches(t.rules.public, name, command, own),
+		Trusted: reach.Vouches(t.flags.trust, name, command, true) || reach.Vouches(t.rules.trusted, name, command, own),
+		Public:  reach.Vouches(t.rules.public, name, command, own),
 		Local:   isLocal(command),
 	})
 	return nil

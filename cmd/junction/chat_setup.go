@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -188,7 +189,7 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 // addServers finds the servers: those that the command line names, or all that are
 // configured.
 func (t *chatSetup) addServers(ctx context.Context) error {
-	if err := checkFlags(t.app); err != nil {
+	if err := reach.CheckFlags(t.app); err != nil {
 		return err
 	}
 	if t.line != nil {
@@ -196,7 +197,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(host.ServerName(t.line[0]), commandLine(t.app.Place, t.line), false, always(target)); err != nil {
+		if err := t.addServer(host.ServerName(t.line[0]), reach.CommandLine(t.app.Place, t.line), false, always(target)); err != nil {
 			return err
 		}
 	}
@@ -214,19 +215,19 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 	if t.named = len(t.options.Servers) > 0; t.named {
 		return nil
 	}
-	set, entries, err := configuredServers(t.app)
+	set, entries, err := reach.ConfiguredServers(t.app)
 	if err != nil {
 		return err
 	}
-	reportProblems(t.app, set)
-	entries = slices.DeleteFunc(withoutSelf(ctx, t.app, entries, nil), cli.Entry.IsDisabled)
-	faults := consents(ctx, t.app, entries, false)
+	reach.ReportProblems(t.app, set)
+	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.app, entries, nil), cli.Entry.IsDisabled)
+	faults := reach.Consents(ctx, t.app, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)
 		}
 	}
-	for _, line := range notStarted(faults) {
+	for _, line := range reach.NotStarted(faults) {
 		t.app.Screen.Printf("junction: %s\n", line)
 	}
 	return nil
@@ -257,21 +258,21 @@ func (t *chatSetup) reached() error {
 // its URL.
 func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
-		target, err := namedServer(ctx, t.app, name)
+		target, err := reach.NamedServer(ctx, t.app, name)
 		if err != nil {
 			return err
 		}
 		return t.addServer(host.ServerName(name), []string{name}, false, always(target))
 	}
-	set, entries, err := configuredServers(t.app)
+	set, entries, err := reach.ConfiguredServers(t.app)
 	if err != nil {
 		return err
 	}
-	e, err := enabled(name, set, entries)
+	e, err := reach.Enabled(name, set, entries)
 	if err != nil {
 		return err
 	}
-	if err := consent(ctx, t.app, e); err != nil {
+	if err := reach.Consent(ctx, t.app, e); err != nil {
 		return err
 	}
 	return t.addConsented(ctx, e)
@@ -280,11 +281,11 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 // addConsented adds a server that may be started.
 func (t *chatSetup) addConsented(ctx context.Context, e cli.Entry) error {
 	if e.Definition == nil {
-		var o shipping
+		var o reach.Shipping
 		if e.Name == "filesystem" {
-			o.roots = t.app.Desk.Roots
+			o.Roots = t.app.Desk.Roots
 		}
-		h, err := within(ctx, t.app, e.Name, o)
+		h, err := reach.Within(ctx, t.app, e.Name, o)
 		if err != nil {
 			return err
 		}
@@ -300,7 +301,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e cli.Entry) error {
 	askInputs(ctx, t.app, e)
 	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
-		target, err := resolve(ctx, t.app, e)
+		target, err := reach.Resolve(ctx, t.app, e)
 		if err == nil && !slices.Equal(e.CommandOf(target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -43,7 +44,7 @@ func (t *chatSetup) addGateway(ctx context.Context, url string) error {
 	if launch.At(at) == nil {
 		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
 	}
-	target, err := namedServer(ctx, t.app, at)
+	target, err := reach.NamedServer(ctx, t.app, at)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -20,8 +21,8 @@ What holds a ":" is taken for a resource template, all else for a prompt. The va
 that other arguments have already can follow.
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: suggestServers(a),
-		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: reach.SuggestServers(a),
+		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			request, err := completion(words)
 			if err != nil {
 				return nil, err
@@ -29,15 +30,15 @@ that other arguments have already can follow.
 			params, err := schema.Encode(nil, request)
 			return func(ctx context.Context, client *mcp.Client) error {
 				var result completionShown
-				return printRequest(ctx, a, "completion/complete", params, &result, func(int, show.Save) (string, error) {
+				return reach.PrintRequest(ctx, a, "completion/complete", params, &result, func(int, show.Save) (string, error) {
 					return strings.Join(append(result.Completion.Values, ""), "\n"), nil
 				})
 			}, err
 		}),
 	}
-	connectionFlags(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, completionShown{})
-	ownFlag(a, cmd.Flags())
+	reach.OwnFlag(a, cmd.Flags())
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -28,7 +29,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		alone(t)
 		a, seen := asking(t, typed)
-		err := consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]})
+		err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -40,7 +41,7 @@ func TestConsent(t *testing.T) {
 	}
 	a, seen := asking(t, "")
 	a.Flags.Config = []string{".mcp.json"}
-	if err := consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
+	if err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }
@@ -64,7 +65,7 @@ func TestInputs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, seen := asking(t, test.typed)
-			got, err := input(t.Context(), a, test.input)
+			got, err := reach.Input(t.Context(), a, test.input)
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v, want %q; the person saw\n%s", got, err, test.want, seen)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -34,7 +35,7 @@ func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	if _, err := io.ReadFull(keyboard, make([]byte, len("yes\r\n"))); err != nil { // its echo: now the terminal has it
 		t.Fatal(err)
 	}
-	if agreed, err := confirm(t.Context(), a, "Add it? "); agreed || err != nil {
+	if agreed, err := reach.Confirm(t.Context(), a, "Add it? "); agreed || err != nil {
 		t.Errorf("it is agreed to: %v, %v", agreed, err)
 	}
 }

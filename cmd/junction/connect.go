@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -164,14 +165,14 @@ func (c *connecting) inUse(path string, err error) error {
 func (c *connecting) readFiles() error {
 	paths := distinctFiles(c.Paths(c.files))
 	if len(paths) == 0 {
-		for _, f := range hostconfig.Files(c.host, hostOptions(c.Place)) {
+		for _, f := range hostconfig.Files(c.host, reach.HostOptions(c.Place)) {
 			if f.Project == "" {
 				paths = append(paths, f.Path)
 			}
 		}
 	}
 	if len(paths) == 0 {
-		path := hostconfig.Default(c.host, hostOptions(c.Place))
+		path := hostconfig.Default(c.host, reach.HostOptions(c.Place))
 		if path == "" {
 			return errors.New(c.host.Nowhere)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/launch"
@@ -69,7 +70,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 	ada, member := accept("192.0.2.9:1")
 	request, _ := http.NewRequestWithContext(admission.ConnContext(t.Context(), member), http.MethodGet, "/", nil)
-	letIn(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
+	reach.LetIn(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	var eves []*testConn
 	for i := range 10 * most {
 		conn, _ := accept(fmt.Sprint("192.0.2.1:", i+1))
@@ -108,7 +109,7 @@ func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
 	guests, members := share.New(16), share.New(16)
 	c := admission.Limit(tcp, guests, members)
 	server := &http.Server{ReadHeaderTimeout: time.Second, ConnContext: admission.ConnContext, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		letIn(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
+		reach.LetIn(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	})}
 	watchHeads(server)
 	go func() { _ = server.Serve(headListener{c}) }()
@@ -158,13 +159,13 @@ func TestBodiesThatDoNotComeKeepNoConnection(t *testing.T) {
 func TestServerLinesAreFolded(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1_000, 0)
-	s := &serverLines{log: slog.New(slog.NewTextHandler(&out, nil)), now: func() time.Time { return now }, kinds: map[string]*saidLines{}}
+	s := &reach.ServerLines{Log: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Kinds: map[string]*reach.SaidLines{}}
 	say := func(text string) { fmt.Fprintf(s, "%s\n", text) }
 	for i := range 1_000 {
 		say(fmt.Sprintf("http: TLS handshake error from 192.0.2.1:%d: EOF", i))
 	}
 	say("http: Accept error: too many open files")
-	now = now.Add(refusedPause)
+	now = now.Add(reach.RefusedPause)
 	say("http: TLS handshake error from 192.0.2.1:1: EOF")
 	for i := range 1_000 {
 		say(fmt.Sprint("something else ", i))
@@ -173,7 +174,7 @@ func TestServerLinesAreFolded(t *testing.T) {
 	if n := strings.Count(text, "TLS handshake"); n != 2 || !strings.Contains(text, "times=1000") {
 		t.Errorf("%d lines of handshakes: %.400s", n, text)
 	}
-	if n := strings.Count(text, "something else"); n > maxLineKinds || len(s.kinds) > maxLineKinds+1 || !strings.Contains(text, "Accept error") {
-		t.Errorf("%d lines and %d kinds of others", n, len(s.kinds))
+	if n := strings.Count(text, "something else"); n > reach.MaxLineKinds || len(s.Kinds) > reach.MaxLineKinds+1 || !strings.Contains(text, "Accept error") {
+		t.Errorf("%d lines and %d kinds of others", n, len(s.Kinds))
 	}
 }

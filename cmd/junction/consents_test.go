@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -25,7 +26,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		if typed == "" {
 			a.Person = nil
 		}
-		_, entries, err := configuredServers(a)
+		_, entries, err := reach.ConfiguredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +34,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			entries = slices.DeleteFunc(entries, func(e cli.Entry) bool { return !slices.Contains(names, e.Name) })
 		}
 		var may []string
-		for i, fault := range consents(t.Context(), a, entries, names != nil) {
+		for i, fault := range reach.Consents(t.Context(), a, entries, names != nil) {
 			if fault == nil {
 				may = append(may, entries[i].Name)
 			}
@@ -111,7 +112,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		if test.typed == "" {
 			a.Person = nil
 		}
-		set, entries, err := configuredServers(a)
+		set, entries, err := reach.ConfiguredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +147,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
-	faults := consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
+	faults := reach.Consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
 	}
@@ -161,11 +162,11 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 		awaited = *a.Awaited.Load()
 		return "none\n"
 	}), a.Screen)
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	consents(t.Context(), a, entries, false)
+	reach.Consents(t.Context(), a, entries, false)
 	if want := "whether a, b may be started"; awaited != want || a.Awaited.Load() != nil {
 		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.Awaited.Load())
 	}
@@ -180,12 +181,12 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	const shown = `"a":{"command":"run-a","args":["--quiet"]}`
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{` + shown + `}}`})
 	a, _ := asking(t, "y\n")
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"evil"}}}`})
-	if err := consent(t.Context(), a, entries[0]); err != nil {
+	if err := reach.Consent(t.Context(), a, entries[0]); err != nil {
 		t.Errorf("what was shown may be started: %v", err)
 	}
 	for _, test := range []struct {
@@ -203,11 +204,11 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			write(t, map[string]string{".mcp.json": `{"mcpServers":{` + test.servers + `}}`})
 			a, _ := asking(t, "")
-			_, entries, err := configuredServers(a)
+			_, entries, err := reach.ConfiguredServers(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := consent(t.Context(), a, entries[0]); (err == nil) != test.may {
+			if err := reach.Consent(t.Context(), a, entries[0]); (err == nil) != test.may {
 				t.Error(err)
 			}
 		})
@@ -222,11 +223,11 @@ func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T
 	agreed := func(typed string) (bool, string) {
 		t.Helper()
 		a, seen := asking(t, typed)
-		_, entries, err := configuredServers(a)
+		_, entries, err := reach.ConfiguredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return consent(t.Context(), a, entries[0]) == nil, seen.String()
+		return reach.Consent(t.Context(), a, entries[0]) == nil, seen.String()
 	}
 	if ok, seen := agreed("y\n"); !ok || !strings.Contains(seen, "a (stdio): run-a (cwd ${DIR:-***}) (envFile one.env)\n") {
 		t.Errorf("agreed: %v\n%s", ok, seen)
@@ -252,7 +253,7 @@ func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
 		{"a", three, []int{1, 2, 5}, true}, {"all", three, []int{1, 2, 5}, true}, {"none", three, nil, true}, {"n", three, nil, true}, {"", three, nil, false},
 		{"1 3", three, []int{1, 5}, true}, {"2,3", three, []int{2, 5}, true}, {"1 4", three, nil, false}, {"y", three, nil, false}, {"0", three, nil, false},
 	} {
-		got, decided := chosenConsents(test.typed, test.open)
+		got, decided := reach.ChosenConsents(test.typed, test.open)
 		if chosen := slices.Sorted(maps.Keys(got)); !slices.Equal(chosen, test.want) || decided != test.decided {
 			t.Errorf("%q of %d: %v, %v", test.typed, len(test.open), chosen, decided)
 		}

@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/console/live"
@@ -49,7 +50,7 @@ Exit codes:
 		},
 	}
 	o.flags(cmd)
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -94,7 +95,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 		a.Screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
 		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
-	return c.Serve(ctx, l, serverLog(a))
+	return c.Serve(ctx, l, reach.ServerLog(a))
 }
 
 // listen opens the address, which has to be one of this machine only.
@@ -134,7 +135,7 @@ func consoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		ring.Mount(s.Console.Handle)
 		go func() {
 			defer close(s.Ended)
-			_ = s.Console.Serve(ctx, l, serverLog(a))
+			_ = s.Console.Serve(ctx, l, reach.ServerLog(a))
 			_ = end() // what it kept is gone with the file
 		}()
 		a.Launch.AtEnd(s)
@@ -194,7 +195,7 @@ func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() e
 			not:   own,
 			notes: true,
 			busy: func(pid int) {
-				a.Screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
+				a.Screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, reach.MaxWatchers)
 			},
 			event: func(e shownEvent, _ bool) error {
 				ring.Add(e.PID, &e.Event)

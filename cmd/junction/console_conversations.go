@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -110,7 +111,7 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 // ofArchive answers a request with what read finds among the stored conversations.
 func ofArchive(p place.Place, read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return reply.With(func(r *http.Request) (any, error) {
-		stored, err := openConversations(r.Context(), p)
+		stored, err := reach.OpenConversations(r.Context(), p)
 		if err != nil {
 			return nil, err
 		}

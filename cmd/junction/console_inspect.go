@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -61,7 +62,7 @@ func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks insp
 	case s.Name != "" && launch.At(s.Name) == nil:
 		err = in.configured(ctx, s.Name)
 	case s.Name != "" && !isHTTP(s.Name):
-		in.target, err = namedServer(ctx, a, s.Name)
+		in.target, err = reach.NamedServer(ctx, a, s.Name)
 	case s.Name != "":
 		s.URL = s.Name
 		fallthrough
@@ -87,15 +88,15 @@ type inspected struct {
 
 // configured finds a server of the configuration.
 func (in *inspected) configured(ctx context.Context, name string) error {
-	_, e, err := serverNamed(in.app, name)
+	_, e, err := reach.ServerNamed(in.app, name)
 	if err != nil {
 		return err
 	}
-	if err := consent(ctx, in.app, e); err != nil {
+	if err := reach.Consent(ctx, in.app, e); err != nil {
 		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.Definition.Source)}}
 	}
 	in.known = true
-	in.target, err = resolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {
+	in.target, err = reach.ResolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {
 		return in.app.Launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
 	})
 	in.server = in.target.Server
@@ -131,8 +132,8 @@ func (in *inspected) unopened(err error) error {
 
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
-	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: options(a, t), Explain: in.explain, Entry: in.entry()}
-	o.Client.ConnectTimeout = startLimit(in.target.StartTimeout)
+	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: reach.Options(a, t), Explain: in.explain, Entry: in.entry()}
+	o.Client.ConnectTimeout = reach.StartLimit(in.target.StartTimeout)
 	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
@@ -176,9 +177,9 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	sound := s == nil || answered || lookFor(ctx, in.app, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
-		p.broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), onlyMessages)
+		p.broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.OnlyMessages)
 	case sound:
-		p.notStarted(t.Transport, err, t.Title(), stray, startLimit(in.target.StartTimeout))
+		p.notStarted(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !namesAuthorization(s.Headers)}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -42,7 +43,7 @@ func archiveCommand(a *cli.App, use, short, expected string, most int, run func(
 		if expected != "" && (len(words) == 0 || len(words) > most) {
 			return cli.Usagef("%s: expected %s", cmd.CommandPath(), expected)
 		}
-		stored, err := openConversations(cmd.Context(), a.Place)
+		stored, err := reach.OpenConversations(cmd.Context(), a.Place)
 		if err != nil {
 			return err
 		}

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -47,7 +47,7 @@ are is said, with what takes them out. Nothing is asked.
 }
 
 func disconnect(a *cli.App, hosts, files []string, all bool) error {
-	journal, err := taps(a.Place)
+	journal, err := reach.Taps(a.Place)
 	if err != nil {
 		return err
 	}
@@ -57,14 +57,14 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	connected, err := journal.Records()
 	faults := []error{err}
 	var records []*hostconfig.Record
-	var own, others []*staying
+	var own, others []*reach.Staying
 	for _, r := range connected {
 		switch {
 		case !r.Connected:
 		case all || slices.Contains(hosts, r.Host) || slices.Contains(files, r.Path) || slices.Contains(files, r.Named):
-			records, own = append(records, r), append(own, staysOf(a.Place, r))
+			records, own = append(records, r), append(own, reach.StaysOf(a.Place, r))
 		default:
-			others = append(others, staysOf(a.Place, r))
+			others = append(others, reach.StaysOf(a.Place, r))
 		}
 	}
 	faults = append(faults, putBack(a, journal, records...)...)
@@ -83,74 +83,26 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	return nil
 }
 
-// staying is what connect made of a host's servers, which stays when they are put back.
-type staying struct {
-	host    string              // its ID; empty where a file was named
-	path    string              // of its file
-	file    string              // Junction's own
-	servers []string            // that were the host's
-	secrets map[string][]string // which they name, by server
-}
-
-// title names the host.
-func (s *staying) title(p place.Place) string {
-	if h, _, known := hostconfig.LookupHost(s.host); known {
-		return h.Name
-	}
-	return "the host of " + p.Short(s.path)
-}
-
-// staysOf finds that out, while the host's entry still says which file it is.
-func staysOf(p place.Place, r *hostconfig.Record) *staying {
-	s := &staying{host: r.Host, path: r.Path, file: config.Own(configOptions(p)), secrets: map[string][]string{}}
-	if _, ours, _, err := r.Look(); err == nil && ours != nil {
-		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
-			s.file = ours.Args[at]
-		}
-	}
-	file, err := config.Load(s.file, configOptions(p))
-	if err != nil {
-		return s // which whoever uses it says
-	}
-	for _, change := range r.Changes {
-		for _, took := range change.Took {
-			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // which connect gives it where another one has that name
-				d, found := file.Server(name)
-				if !found || slices.Contains(s.servers, name) {
-					continue
-				}
-				s.servers = append(s.servers, name)
-				for _, variable := range d.Variables() {
-					if secret, is := strings.CutPrefix(variable, "secret:"); is {
-						s.secrets[name] = append(s.secrets[name], secret)
-					}
-				}
-			}
-		}
-	}
-	return s
-}
-
 // sayStays says what is still there of a host's servers, and what takes out those that no other connected host had.
-func sayStays(a *cli.App, s *staying, others []*staying) {
-	if len(s.servers) == 0 {
+func sayStays(a *cli.App, s *reach.Staying, others []*reach.Staying) {
+	if len(s.Servers) == 0 {
 		return
 	}
 	var free, used, users, secrets []string
-	for _, name := range s.servers {
-		by := slices.DeleteFunc(slices.Clone(others), func(o *staying) bool {
-			return a.Real(o.file) != a.Real(s.file) || !slices.Contains(o.servers, name)
+	for _, name := range s.Servers {
+		by := slices.DeleteFunc(slices.Clone(others), func(o *reach.Staying) bool {
+			return a.Real(o.File) != a.Real(s.File) || !slices.Contains(o.Servers, name)
 		})
 		if len(by) == 0 {
-			free, secrets = append(free, name), append(secrets, s.secrets[name]...)
+			free, secrets = append(free, name), append(secrets, s.Secrets[name]...)
 			continue
 		}
 		used = append(used, name)
 		for _, o := range by {
-			users = append(users, o.title(a.Place))
+			users = append(users, o.Title(a.Place))
 		}
 	}
-	said := fmt.Sprintf("Still in %s, for junction: %s.", a.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), cli.MaxReason))
+	said := fmt.Sprintf("Still in %s, for junction: %s.", a.Short(s.File), plaintext.Line(strings.Join(s.Servers, ", "), cli.MaxReason))
 	which := "them"
 	if len(used) > 0 {
 		slices.Sort(users)
@@ -159,8 +111,8 @@ func sayStays(a *cli.App, s *staying, others []*staying) {
 	}
 	if len(free) > 0 {
 		said += fmt.Sprintf(" To remove %s: junction remove %s", which, plaintext.ShellWords(free))
-		if s.file != config.Own(configOptions(a.Place)) {
-			said += " --config " + plaintext.ShellWord(s.file)
+		if s.File != config.Own(reach.ConfigOptions(a.Place)) {
+			said += " --config " + plaintext.ShellWord(s.File)
 		}
 	}
 	a.Out.Printf("%s\n", said)
@@ -168,26 +120,6 @@ func sayStays(a *cli.App, s *staying, others []*staying) {
 	for _, name := range slices.Compact(secrets) {
 		a.Out.Printf("The secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
 	}
-}
-
-// warnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
-func warnConnected(a *cli.App, file, name string) {
-	journal, err := taps(a.Place)
-	if err != nil {
-		return
-	}
-	records, _ := journal.Records() // of one that cannot be read nothing is known
-	for _, r := range records {
-		if s := staysOf(a.Place, r); r.Connected && a.Real(s.file) == file {
-			a.Screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(a.Place), plaintext.Line(name, 100), r.Remedy())
-		}
-	}
-}
-
-// taps is where changes of hosts' files are noted.
-func taps(p place.Place) (hostconfig.Journal, error) {
-	folder, err := p.State("taps")
-	return hostconfig.Journal{Folder: folder}, err
 }
 
 // putBack takes changes of hosts' files back, and says what became of each.
@@ -226,24 +158,4 @@ func sayRestored(a *cli.App, r *hostconfig.Restored) {
 		out.Printf("Its link was replaced or changed, and is restored, too.\n")
 		sayRestored(a, r.Also)
 	}
-}
-
-// withoutConnected leaves out entries by which a host starts this configuration.
-func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
-	if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == hostconfig.OwnName }) {
-		return entries
-	}
-	journal, err := taps(a.Place)
-	if err != nil {
-		return entries
-	}
-	records, _ := journal.Records() // an entry of which nothing is known is one like any other
-	return slices.DeleteFunc(entries, func(e cli.Entry) bool {
-		return e.Name == hostconfig.OwnName && isConnected(a.Place, records, e.Definition.Source)
-	})
-}
-
-// isConnected reports whether junction connect changed a file.
-func isConnected(p place.Place, records []*hostconfig.Record, path string) bool {
-	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/process"
@@ -26,8 +27,7 @@ import (
 )
 
 const (
-	linkTime   = 10 * time.Second // for each link but the start
-	maxVersion = 4 << 10          // bytes of what a program prints as its version
+	maxVersion = 4 << 10 // bytes of what a program prints as its version
 )
 
 func doctorCommand(a *cli.App) *cobra.Command {
@@ -44,11 +44,11 @@ Without SERVER it looks at each host that junction host connect connected, too: 
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
 ` + cli.ExitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
 	a.JSONFlag(cmd, cli.ServersShown[*patient]{})
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -108,15 +108,15 @@ func (p *patient) broken(name, why, remedy string) bool {
 }
 
 func runDoctor(ctx context.Context, a *cli.App, names []string) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
 	a.Launch.Gateway = launch.GatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
+		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
 	})
-	if entries, err = chosen(entries, set, sound); err != nil {
+	if entries, err = reach.Chosen(entries, set, sound); err != nil {
 		return err
 	}
 	if len(names) > 0 && len(sound) == 0 {
@@ -124,14 +124,14 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	for _, e := range entries {
 		if e.Definition != nil {
-			reportIgnored(a, set, e.Definition)
+			reach.ReportIgnored(a, set, e.Definition)
 		}
 	}
 	var all []*patient
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
 			sick := &patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
-			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			sick.broken("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 			showPatient(a, sick)
 		}
@@ -142,7 +142,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
-	faults := consents(ctx, a, entries, len(names) > 0)
+	faults := reach.Consents(ctx, a, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
 	examined := func(p *patient) {
 		if ctx.Err() != nil { // which breaks links that hold
@@ -179,7 +179,7 @@ const (
 func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
-		if errors.As(err, new(*consentError)) && !entries[i].IsDisabled() {
+		if errors.As(err, new(*reach.ConsentError)) && !entries[i].IsDisabled() {
 			some = append(some, err)
 		}
 	}
@@ -187,7 +187,7 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 		return false
 	}
 	p := &patient{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
-	for _, line := range notStarted(some) {
+	for _, line := range reach.NotStarted(some) {
 		p.broken(consentLink, line, agreeToIt)
 	}
 	showPatient(a, p)
@@ -204,7 +204,7 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 		p    *patient
 		done time.Time // zero: not yet
 	}
-	running := runningServers(ctx, a.Place)
+	running := reach.RunningServers(ctx, a.Place)
 	var open []*place
 	came, slots := make(chan *place), make(chan struct{}, process.Starts())
 	for i, e := range entries {
@@ -322,28 +322,28 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *patient) {
 		if names := e.Definition.Variables(); len(names) > 0 {
 			p.ok("variables", "%s", strings.Join(names, ", "))
 		}
-		started, _, err := startedAsAgreed(ctx, a, e, s)
+		started, _, err := reach.StartedAsAgreed(ctx, a, e, s)
 		if err != nil {
 			p.broken("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", strings.TrimPrefix(lockLine(a, e), "which junction.lock says is "))
+			p.ok("lock", "%s", strings.TrimPrefix(reach.LockLine(a, e), "which junction.lock says is "))
 		}
 		if !lookFor(ctx, a, started, p) {
 			return
 		}
 	}
-	t, err := resolve(ctx, a, e)
+	t, err := reach.Resolve(ctx, a, e)
 	if err != nil {
 		p.broken("entry", err.Error(), "change the entry")
 		return
 	}
-	limit := startLimit(t.StartTimeout)
+	limit := reach.StartLimit(t.StartTimeout)
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	o := options(a, t)
+	o := reach.Options(a, t)
 	launch.OffersNothing(&o)
 	defer func() { p.mayLack(a.StderrOf(e.Name).WasRefused()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
@@ -378,16 +378,16 @@ func (p *patient) mayLack(refused string) {
 func variablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
-		return keepSecret
+		return reach.KeepSecret
 	case errors.Is(err, config.ErrNotSet):
-		return setVariable
+		return reach.SetVariable
 	}
 	return "change the entry"
 }
 
 // listAndPing lists tools and pings.
 func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
 		n := 0
@@ -429,7 +429,7 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *patient) 
 	}
 	found, err := a.LookPath(path)
 	if err != nil {
-		return p.broken("program", err.Error(), runnable(s.Command, err))
+		return p.broken("program", err.Error(), reach.Runnable(s.Command, err))
 	}
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
@@ -445,7 +445,7 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *patient) 
 // printedVersion is the first line that a program prints as its version. It is started as servers are: what interrupts doctor at a
 // terminal does not reach it, and break it before doctor knows why.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
 	running, err := process.Start(process.Command{Path: program, Args: []string{"--version"}, Env: environ})
 	if err != nil {
@@ -472,15 +472,15 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	if proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil {
 		return p.ok("address", "by way of the proxy %s", proxy.Host)
 	}
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	began := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		remedy := nobodyThere
+		remedy := reach.NobodyThere
 		if errors.As(err, new(*net.DNSError)) {
-			remedy = knownName
+			remedy = reach.KnownName
 		}
 		return p.broken("address", err.Error(), remedy)
 	}
@@ -496,7 +496,7 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	o.ServerName = u.Hostname()
 	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), handshaken(err))
+		return p.broken("TLS", err.Error(), reach.Handshaken(err))
 	}
 	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
 		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")

@@ -10,20 +10,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-// statusOf is the status with which a server at a URL refused; 0 if it did not.
-func statusOf(err error) int {
-	if e, is := errors.AsType[*mcp.StatusError](err); is {
-		return e.Status
-	}
-	return 0
-}
 
 // authorizedBy says as whom a server at a URL was asked.
 func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
@@ -48,7 +41,7 @@ func isHarmless(t *mcp.Tool) bool {
 	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
 		return false
 	}
-	return !needsArguments(t)
+	return !reach.NeedsArguments(t)
 }
 
 // tellsSecrets finds words of what a tool says that it gives: nobody should read these to see whether calls work.
@@ -73,7 +66,7 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 		p.skipped("call", "no tool is safe to try: read-only, without outside access, and without arguments")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
 	least := slices.MinFunc(tools, func(a, b mcp.Tool) int { return cmp.Compare(parameters(&a), parameters(&b)) })
 	name, began := least.Name, time.Now()
@@ -81,7 +74,7 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 	remedy := "see what it says: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		p.broken("call", name+" did not answer within "+linkTime.String(), remedy)
+		p.broken("call", name+" did not answer within "+reach.LinkTime.String(), remedy)
 	case err != nil:
 		p.broken("call", name+": "+err.Error(), remedy)
 	case result.IsError:

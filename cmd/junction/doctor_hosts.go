@@ -9,13 +9,14 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
 func examineHosts(ctx context.Context, a *cli.App) (all []*patient) {
-	journal, err := taps(a.Place)
+	journal, err := reach.Taps(a.Place)
 	if err != nil {
 		return nil
 	}
@@ -59,7 +60,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 		return
 	}
 	var past []string
-	files := slices.DeleteFunc(hostconfig.Files(h, hostOptions(a.Place)), func(f hostconfig.File) bool { return f.Project == "" || a.Real(f.Path) == r.Path })
+	files := slices.DeleteFunc(hostconfig.Files(h, reach.HostOptions(a.Place)), func(f hostconfig.File) bool { return f.Project == "" || a.Real(f.Path) == r.Path })
 	for _, f := range append([]hostconfig.File{{Path: r.Path}}, files...) {
 		other := d
 		if f.Path != r.Path {
@@ -68,7 +69,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 			}
 		}
 		for _, e := range other.Entries {
-			if e == ours || e.Scope != "" && !isWithin(a.Place, e.Scope) || e.Command == "" && e.URL == "" {
+			if e == ours || e.Scope != "" && !reach.IsWithin(a.Place, e.Scope) || e.Command == "" && e.URL == "" {
 				continue
 			}
 			where := ""

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -33,7 +34,7 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 			}
 		}
 	}
-	client, err = dial(ctx, t, o)
+	client, err = reach.Dial(ctx, t, o)
 	if err != nil && context.Cause(ctx) == errNoMessage {
 		err = fmt.Errorf("%w: %w", errNoMessage, err)
 	}
@@ -47,22 +48,22 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
-		return p.broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), onlyMessages)
+		return p.broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.OnlyMessages)
 	}
 	p.strays(stray)
 	switch {
 	case launch.WantsLogin(err):
 		link = "authorization"
-	case isWebPage(err):
-		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), rightPath)
+	case reach.IsWebPage(err):
+		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RightPath)
 	}
 	_, program := t.(*command.Command)
-	return p.broken(link, why.Of(err, name), startRemedy(program, err, name, limit))
+	return p.broken(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
 // strays quotes a line that is no message, if there was one. Junction skips it.
 func (p *patient) strays(line string) {
 	if line != "" {
-		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, onlyMessages)
+		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.OnlyMessages)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -56,7 +57,7 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 			if err := cmd.ParseFlags([]string{"--key-env", "MY_MODEL_KEY", "--embeddings-key-env", "EMBEDDINGS_KEY"}); err != nil {
 				t.Fatal(err)
 			}
-			withholdVariables(a, cmd.Flags())
+			reach.WithholdVariables(a, cmd.Flags())
 			var got []string
 			for _, pair := range a.Launch.Environ(all, test.unset, test.words...) {
 				name, _, _ := strings.Cut(pair, "=")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 )
 
 // One code means one thing, whichever command ends with it.
@@ -64,7 +65,7 @@ func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
 
 func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
 	noState(t)
-	stored, err := openConversations(t.Context(), placeOf(t))
+	stored, err := reach.OpenConversations(t.Context(), placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ type importing struct {
 	own   *hostconfig.Document
 	there []*hostconfig.Carried // what is in it already
 	found []*imported
-	plain []*plainSecret
+	plain []*reach.PlainSecret
 }
 
 // An imported is an entry of a host, and what becomes of it.
@@ -115,7 +114,7 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
-	if i.journal, err = taps(i.Place); err != nil {
+	if i.journal, err = reach.Taps(i.Place); err != nil {
 		return err
 	}
 	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {
@@ -143,7 +142,7 @@ func (i *importing) open() (err error) {
 
 // readHost reads the files of a host.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
-	files := hostconfig.Files(h, hostOptions(i.Place))
+	files := hostconfig.Files(h, reach.HostOptions(i.Place))
 	if len(paths) > 0 {
 		var named []hostconfig.File
 		for _, path := range distinctFiles(i.Paths(paths)) {
@@ -180,17 +179,17 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	it := &imported{host: h, file: f.Path, entry: e}
 	i.found = append(i.found, it)
 	kind := ""
-	if isJunction(i.Place, e.Command) && len(e.Args) > 0 {
+	if reach.IsJunction(i.Place, e.Command) && len(e.Args) > 0 {
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up" || e.Name == hostconfig.OwnName && isConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
+	case kind == "up" || e.Name == hostconfig.OwnName && reach.IsConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):
 		it.why = "it is tapped; first run: junction tap --undo"
 		return it
-	case e.Scope != "" && !isWithin(i.Place, e.Scope):
+	case e.Scope != "" && !reach.IsWithin(i.Place, e.Scope):
 		it.why = fmt.Sprintf("it is only for %s; run junction import there", i.Short(e.Scope))
 		return it
 	}
@@ -230,16 +229,6 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 
 func (i *importing) isTaken(name string) bool {
 	return slices.ContainsFunc(i.there, func(c *hostconfig.Carried) bool { return c.Name == name })
-}
-
-// isWithin reports whether the folder worked in is this one, or in it.
-func isWithin(p place.Place, folder string) bool {
-	here, err := p.Getwd()
-	if err != nil {
-		return false
-	}
-	rest, err := filepath.Rel(p.Real(folder), p.Real(here))
-	return err == nil && filepath.IsLocal(rest)
 }
 
 // check reads an entry as junction will, with a client secret in plain as one that is kept.

@@ -5,20 +5,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 )
-
-// A plainSecret stands in a host's file in plain.
-type plainSecret struct {
-	of            *hostconfig.Carried
-	field         string
-	text          *string // it is in there
-	before, after string  // what stands around it
-	value         string
-	secret        string // the name that it is kept under
-}
 
 // findPlain finds what looks like a secret in an entry that is taken.
 func (i *importing) findPlain(c *hostconfig.Carried) {
@@ -33,16 +24,16 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 			before, after, value = "", "", *text
 		}
 		if value != "" {
-			i.plain = append(i.plain, &plainSecret{of: c, field: field, text: text, before: before, after: after, value: value})
+			i.plain = append(i.plain, &reach.PlainSecret{Of: c, Field: field, Text: text, Before: before, After: after, Value: value})
 		}
 	}
 	for k := range c.Env {
 		v := &c.Env[k]
-		add("env."+v.Name, &v.Value, shownValue(v.Name, v.Value))
+		add("env."+v.Name, &v.Value, reach.ShownValue(v.Name, v.Value))
 	}
 	for k := range c.Headers {
 		v := &c.Headers[k]
-		add("headers."+v.Name, &v.Value, shownValue(v.Name, v.Value))
+		add("headers."+v.Name, &v.Value, reach.ShownValue(v.Name, v.Value))
 	}
 	for k := range c.OAuth {
 		v := &c.OAuth[k]
@@ -58,17 +49,6 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 	}
 }
 
-// shownValue is a variable's value or a header's with what is secret in it hidden.
-func shownValue(name, value string) string {
-	if !redact.Named(name) && !redact.Looks(value) {
-		return value
-	}
-	if scheme, _, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic") || strings.EqualFold(scheme, "token")) {
-		return scheme + " " + redact.Hidden
-	}
-	return redact.Hidden
-}
-
 // settleSecrets says what of the secrets becomes, and has the entries name those that are to be kept.
 func (i *importing) settleSecrets(ctx context.Context) error {
 	if len(i.plain) == 0 {
@@ -77,7 +57,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 	if i.keep {
 		i.Out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", i.Short(i.path))
 		for _, p := range i.plain {
-			i.Out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
+			i.Out.Printf("  %s of %s\n", plaintext.Line(p.Field, 80), plaintext.Line(p.Of.Name, 80))
 		}
 		i.plain = nil
 		return nil
@@ -85,15 +65,15 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 	i.Out.Printf("The hosts' files have these secrets in clear text:\n")
 	used := map[string]string{}
 	for _, p := range i.plain {
-		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.field, "env."), "headers."), "oauth."))
-		base := hostconfig.SecretName(p.of.Name, words)
-		p.secret = base
+		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.Field, "env."), "headers."), "oauth."))
+		base := hostconfig.SecretName(p.Of.Name, words)
+		p.Secret = base
 		for n := 2; ; n++ {
-			value, taken := used[p.secret]
+			value, taken := used[p.Secret]
 			if !taken {
-				kept, err := isKept(ctx, i.App, p.secret)
+				kept, err := isKept(ctx, i.App, p.Secret)
 				if err == nil && kept {
-					value, err = i.Secret(ctx, p.secret)
+					value, err = i.Secret(ctx, p.Secret)
 				}
 				if err != nil {
 					return err
@@ -102,13 +82,13 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 					break
 				}
 			}
-			if value == p.value {
+			if value == p.Value {
 				break
 			}
-			p.secret = fmt.Sprintf("%s-%d", base, n)
+			p.Secret = fmt.Sprintf("%s-%d", base, n)
 		}
-		used[p.secret] = p.value
-		i.Out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
+		used[p.Secret] = p.Value
+		i.Out.Printf("  %s of %s: %s\n", plaintext.Line(p.Field, 80), plaintext.Line(p.Of.Name, 80), p.Secret)
 	}
 	if !i.yes && !i.dry {
 		if move, err := askYes(ctx, i.App, "Move them to the keyring?"); err != nil {
@@ -119,7 +99,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		}
 	}
 	for _, p := range i.plain {
-		*p.text = p.before + "${secret:" + p.secret + "}" + p.after
+		*p.Text = p.Before + "${secret:" + p.Secret + "}" + p.After
 	}
 	return nil
 }

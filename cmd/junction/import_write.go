@@ -135,7 +135,7 @@ func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 // write keeps the secrets, and then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
-		if err := storeSecret(ctx, i.App, p.secret, p.value); err != nil {
+		if err := storeSecret(ctx, i.App, p.Secret, p.Value); err != nil {
 			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
@@ -22,7 +23,7 @@ import (
 )
 
 func infoCommand(a *cli.App) *cobra.Command {
-	var f registryFlags
+	var f reach.RegistryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
 		Short: "Show a server of the registries, and what looks wrong with it",
@@ -43,20 +44,20 @@ its package, such as npm:NAME, it shows what junction.lock says.
 			return info(cmd.Context(), a, args[0], f)
 		},
 	}
-	f.define(cmd.Flags())
-	configFlags(a, cmd.Flags())
+	f.Define(cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, infoShown{}, lockedShown{})
 	return cmd
 }
 
-func info(ctx context.Context, a *cli.App, word string, f registryFlags) error {
+func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
 		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
-	m, _, err := freshMirror(ctx, a, f)
+	m, _, err := reach.FreshMirror(ctx, a, f)
 	var e registry.Entry
 	if err == nil {
 		e, err = registered(ctx, a, m, word)
@@ -233,7 +234,7 @@ func infoLocked(a *cli.App, word string) (found bool, err error) {
 			continue
 		}
 		if shown[l.Name] = l.locked; !a.Flags.JSON {
-			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), whole(cmp.Or(lockLine(a, l.Entry), "of which junction.lock has the definitions")))
+			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), reach.Whole(cmp.Or(reach.LockLine(a, l.Entry), "of which junction.lock has the definitions")))
 		}
 	}
 	if a.Flags.JSON && len(shown) > 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -28,7 +29,7 @@ Exit codes:
   0    ended by Ctrl-C
   2    the command line is wrong
   3    the page cannot be served at its address`,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := wanted(a, cmd, args)
 			if err != nil {
@@ -39,13 +40,13 @@ Exit codes:
 		},
 	}
 	o.flags(cmd)
-	connectionFlags(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
 	return cmd
 }
 
 // wanted is the server that a command line means, for the inspector, which finds it.
 func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, error) {
-	if err := checkFlags(a); err != nil {
+	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
 	}
 	dash := cmd.ArgsLenAtDash()
@@ -97,7 +98,7 @@ type inspectableServer struct {
 // inspectable are the servers that the console can connect to by their names: those of the configuration, and those that
 // ship with junction. Problems say what of the configuration cannot be used, and why.
 func inspectable(a *cli.App) (any, error) {
-	set, entries, err := readServers(a)
+	set, entries, err := reach.ReadServers(a)
 	if err != nil && len(a.Flags.Config) > 0 {
 		return nil, err
 	}
@@ -119,7 +120,7 @@ func inspectable(a *cli.App) (any, error) {
 		problems = append(problems, why.Text(err))
 	}
 	for _, p := range set.Problems() {
-		problems = append(problems, why.Text(unusable(p, set)))
+		problems = append(problems, why.Text(reach.Unusable(p, set)))
 	}
 	return struct {
 		Servers  []inspectableServer `json:"servers"`

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
@@ -39,14 +40,14 @@ What is called are the tools of which the server says that they only read, and w
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
 ` + cli.ExitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return lintServers(a, cmd, args, f) },
 	}
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 at a finding of this `SEVERITY` or above: note, warning or error")
 	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "call a tool, too: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
-	connectionFlags(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, cli.ServersShown[*linted]{})
 	return cmd
 }
@@ -66,7 +67,7 @@ func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) err
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
 		return cli.Usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
 	}
-	calls, err := readCalls(f.calls)
+	calls, err := reach.ReadCalls(f.calls)
 	if err != nil {
 		return err
 	}
@@ -120,37 +121,20 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 		return nil, cli.Usagef("name either servers, or the command of one behind \"--\"")
 	}
 	a.Breaches = new(lint.Breaches)
-	first, names, err := target(cmd.Context(), a, cmd, args)
+	first, names, err := reach.Target(cmd.Context(), a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
 	targets := []lintTarget{{first, a.Breaches}}
 	for _, name := range names {
 		a.Breaches = new(lint.Breaches) // which its transport logs to
-		t, err := namedServer(cmd.Context(), a, name)
+		t, err := reach.NamedServer(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
 		}
 		targets = append(targets, lintTarget{t, a.Breaches})
 	}
 	return targets, nil
-}
-
-// readCalls reads the values of --call, of which one without arguments has {}.
-func readCalls(words []string) ([]lint.Call, error) {
-	var calls []lint.Call
-	for _, word := range words {
-		tool, arguments, given := strings.Cut(word, "=")
-		call := lint.Call{Tool: tool, Arguments: json.RawMessage("{}")}
-		if given {
-			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
-				return nil, cli.Usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
-			}
-			call.Arguments = json.RawMessage(arguments)
-		}
-		calls = append(calls, call)
-	}
-	return calls, nil
 }
 
 // checkIgnored refuses rules that there are not: a finding would be shown that was to be left out.
@@ -202,9 +186,9 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 // look connects to a server and reads what it says of itself.
 func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.Breaches, o.Breaches = t.breaches, t.breaches
-	options := options(a, t.Target)
+	options := reach.Options(a, t.Target)
 	launch.OffersNothing(&options)
-	client, err := dialShown(ctx, a, t.Target, options)
+	client, err := reach.DialShown(ctx, a, t.Target, options)
 	if err != nil {
 		return nil, err
 	}

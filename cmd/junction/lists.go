@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -21,34 +21,19 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxDialing is how many servers are asked at the same time.
-const maxDialing = 8
-
-// A list is something that servers list.
-type list struct {
-	*revision.Method
-	command string
-	text    func(entries []json.RawMessage, width int) (string, error)
-	// brief is text with a line for each entry; nil where there is no such form.
-	brief func(entries []json.RawMessage, width int) (string, error)
-}
-
-func allLists() []list {
-	return []list{
+func allLists() []reach.List {
+	return []reach.List{
 		toolList(),
-		{revision.MethodNamed("resources/list"), "resources", texts(show.Resources), nil},
-		{revision.MethodNamed("resources/templates/list"), "templates", texts(show.Templates), nil},
-		{revision.MethodNamed("prompts/list"), "prompts", texts(show.Prompts), nil},
+		{Method: revision.MethodNamed("resources/list"), Command: "resources", Text: texts(show.Resources), Brief: nil},
+		{Method: revision.MethodNamed("resources/templates/list"), Command: "templates", Text: texts(show.Templates), Brief: nil},
+		{Method: revision.MethodNamed("prompts/list"), Command: "prompts", Text: texts(show.Prompts), Brief: nil},
 		skillList(),
 	}
 }
 
-func toolList() list {
-	return list{revision.MethodNamed("tools/list"), "tools", texts(show.Tools), texts(show.ToolLines)}
+func toolList() reach.List {
+	return reach.List{Method: revision.MethodNamed("tools/list"), Command: "tools", Text: texts(show.Tools), Brief: texts(show.ToolLines)}
 }
-
-// nouns names several entries of the list.
-func (l list) nouns() string { return l.Noun + "s" }
 
 // A listFlags is what the command line of a list says.
 type listFlags struct{ all, refresh, long bool }
@@ -57,25 +42,25 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
-	connectionFlags(a, flags)
-	a.JSONFlag(cmd, append([]any{allListed{}, listedShown{}}, written...)...)
-	ownFlag(a, flags)
+	reach.ConnectionFlags(a, flags)
+	a.JSONFlag(cmd, append([]any{allListed{}, reach.ListedShown{}}, written...)...)
+	reach.OwnFlag(a, flags)
 }
 
 // newListCommand returns the command that lists what servers offer.
-func newListCommand(a *cli.App, l list) *cobra.Command {
-	switch l.command {
-	case toolList().command:
+func newListCommand(a *cli.App, l reach.List) *cobra.Command {
+	switch l.Command {
+	case toolList().Command:
 		return toolsCommand(a)
-	case skillList().command:
+	case skillList().Command:
 		return skillsCommand(a)
 	}
 	var f listFlags
 	cmd := &cobra.Command{
-		Use:               l.command + " [SERVER | -- COMMAND…]",
-		Short:             "List the " + l.nouns() + " of a server, or of all servers",
-		Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(),
-		ValidArgsFunction: suggestServers(a),
+		Use:               l.Command + " [SERVER | -- COMMAND…]",
+		Short:             "List the " + l.Nouns() + " of a server, or of all servers",
+		Long:              "List the " + l.Nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, l, args, f) },
 	}
 	f.define(a, cmd)
@@ -92,7 +77,7 @@ shows a line for each; with TOOL, or with --long, descriptions and arguments are
 in full, as they are where no terminal is.
 
 ` + listHelp(),
-		ValidArgsFunction: suggestToolNames(a),
+		ValidArgsFunction: reach.SuggestToolNames(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, toolList(), args, f) },
 	}
 	f.define(a, cmd)
@@ -124,17 +109,17 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 }
 
 // listServers lists what one server has, or with names only that of it; or what all have.
-func listServers(a *cli.App, cmd *cobra.Command, l list, args []string, f listFlags) error {
+func listServers(a *cli.App, cmd *cobra.Command, l reach.List, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		l = l.shownAs(f.long || !a.Out.Terminal())
+		l = l.ShownAs(f.long || !a.Out.Terminal())
 		return listAll(ctx, a, l, nil, f.refresh, false)
 	}
 	t, names, err := listTarget(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
-	if len(names) > 0 && l.brief == nil {
+	if len(names) > 0 && l.Brief == nil {
 		return cli.Usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
 	}
 	return listOne(ctx, a, l, t, names, f)
@@ -145,55 +130,44 @@ func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (lau
 	if f.all {
 		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
 	}
-	return target(cmd.Context(), a, cmd, args)
+	return reach.Target(cmd.Context(), a, cmd, args)
 }
 
 // listOne lists what one server has, or with names only that of it.
-func listOne(ctx context.Context, a *cli.App, l list, t launch.Target, names []string, f listFlags) error {
+func listOne(ctx context.Context, a *cli.App, l reach.List, t launch.Target, names []string, f listFlags) error {
 	if t.Origin != "" && !a.Flags.JSON {
 		a.Screen.Printf("%s: %s\n", t.Name, t.Origin)
 	}
-	listed := fetchList(ctx, a, l, t, nil)
-	if listed.err != nil {
-		return listed.err
+	listed := reach.FetchList(ctx, a, l, t, nil)
+	if listed.Err != nil {
+		return listed.Err
 	}
 	if !a.Flags.JSON {
-		for _, one := range listed.missing { // servers of a gateway
-			a.Screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, cli.MaxReason))
+		for _, one := range listed.Missing { // servers of a gateway
+			a.Screen.Printf("junction: the %s of server %q are missing: %s\n", l.Nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, cli.MaxReason))
 		}
 	}
 	var err error
 	if len(names) > 0 {
-		listed.entries, err = named(listed.entries, names)
-		if err != nil && (a.Flags.JSON || len(listed.entries) == 0) {
+		listed.Entries, err = named(listed.Entries, names)
+		if err != nil && (a.Flags.JSON || len(listed.Entries) == 0) {
 			return err
 		}
 	}
-	l = l.shownAs(f.long || len(names) > 0 || !a.Out.Terminal())
+	l = l.ShownAs(f.long || len(names) > 0 || !a.Out.Terminal())
 	if a.Flags.JSON {
-		return a.PrintIndented(l.shown(&listed), "")
+		return a.PrintIndented(l.Shown(&listed), "")
 	}
-	if len(listed.entries) == 0 {
-		a.Screen.Printf("The server has no %s.\n", l.nouns())
+	if len(listed.Entries) == 0 {
+		a.Screen.Printf("The server has no %s.\n", l.Nouns())
 	}
-	if err := cmp.Or(printList(a, l, t.Title(), listed.entries), err); err != nil {
+	if err := cmp.Or(printList(a, l, t.Title(), listed.Entries), err); err != nil {
 		return err
 	}
-	if l.brief != nil && len(listed.entries) > 0 {
-		a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
+	if l.Brief != nil && len(listed.Entries) > 0 {
+		a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.Command)
 	}
 	return nil
-}
-
-// shownAs returns the list with its entries shown in full, or a line each where
-// there is such a form.
-func (l list) shownAs(full bool) list {
-	if !full && l.brief != nil {
-		l.text = l.brief
-		return l
-	}
-	l.brief = nil
-	return l
 }
 
 // named returns the entries with these names, in the order of the names. The error
@@ -217,28 +191,15 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	if len(missing) == 0 {
 		return some, nil
 	}
-	if hidesTools(all) {
+	if reach.HidesTools(all) {
 		missing = append(missing, "call describe_tool for one that search_tools found")
 	}
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }
 
-// A listing is what one server listed.
-type listing struct {
-	entries []json.RawMessage
-	// remembered says that the server was not asked, and read when it was last; zero where that is not known.
-	remembered bool
-	read       time.Time
-	// runs is the server in a junction up; nil where none has it.
-	runs *cli.RunningServer
-	// missing are servers behind this one, a gateway, whose entries are not in the list.
-	missing []absent
-	err     error
-}
-
 // printList prints entries for people, and what is wrong with others.
-func printList(a *cli.App, l list, server string, entries []json.RawMessage) error {
-	text, fault := l.text(entries, a.Out.Width())
+func printList(a *cli.App, l reach.List, server string, entries []json.RawMessage) error {
+	text, fault := l.Text(entries, a.Out.Width())
 	if fault != nil {
 		a.Screen.Printf("junction: server %q: %v\n", server, fault)
 	}
@@ -246,33 +207,9 @@ func printList(a *cli.App, l list, server string, entries []json.RawMessage) err
 	return err
 }
 
-// A listedShown is what a list prints of one server with --json: of its lists the one that was asked for, with all pages.
-type listedShown struct {
-	Source    string            `json:"source,omitempty"` // the file that defines the server
-	Disabled  bool              `json:"disabled,omitempty"`
-	Error     json.RawMessage   `json:"error,omitempty"` // why there is no list
-	Tools     []json.RawMessage `json:"tools,omitzero"`
-	Resources []json.RawMessage `json:"resources,omitzero"`
-	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
-	Prompts   []json.RawMessage `json:"prompts,omitzero"`
-	Skills    []json.RawMessage `json:"skills,omitzero"`
-	Missing   []absent          `json:"missing,omitempty"` // servers behind this one, a gateway, that it has not reached
-}
-
-// shown returns what a server listed, or why it could not be asked.
-func (l list) shown(got *listing) (s listedShown) {
-	if got.err != nil {
-		s.Error = jsonrpc.Get(cli.ErrorObject(got.err), "error")
-		return s
-	}
-	of := map[string]*[]json.RawMessage{"tools": &s.Tools, "resources": &s.Resources, "templates": &s.Templates, "prompts": &s.Prompts, "skills": &s.Skills}
-	*of[l.command], s.Missing = append([]json.RawMessage{}, got.entries...), got.missing
-	return s
-}
-
 // An allListed is what a list prints of several servers with --json.
 type allListed struct {
-	Servers byName[listedShown] `json:"servers"`
+	Servers byName[reach.ListedShown] `json:"servers"`
 }
 
 // byName are values by names, in their order.
@@ -296,20 +233,20 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 }
 
 // printListed prints the lists of several servers; with about, where each server is defined, and whether it is switched off.
-func printListed(a *cli.App, l list, all []listedServer, about bool) error {
-	var servers byName[listedShown]
+func printListed(a *cli.App, l reach.List, all []reach.ListedServer, about bool) error {
+	var servers byName[reach.ListedShown]
 	for _, s := range all {
-		one := l.shown(&s.listing)
-		if about && s.entry.IsDisabled() {
-			one = listedShown{Disabled: true}
+		one := l.Shown(&s.Listing)
+		if about && s.Entry.IsDisabled() {
+			one = reach.ListedShown{Disabled: true}
 		}
-		if d := s.entry.Definition; about && d != nil {
+		if d := s.Entry.Definition; about && d != nil {
 			one.Source = d.Source
 		}
 		servers = append(servers, struct {
 			name  string
-			value listedShown
-		}{s.entry.Name, one})
+			value reach.ListedShown
+		}{s.Entry.Name, one})
 	}
 	return a.PrintIndented(allListed{servers}, "")
 }

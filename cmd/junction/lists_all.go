@@ -9,22 +9,22 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 )
 
 // listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
 // that are switched off that they are. The error says that some could not be asked, and was reported.
-func listAll(ctx context.Context, a *cli.App, l list, names []string, refresh, about bool) error {
-	set, all, err := recall(ctx, a, l, names, refresh)
+func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refresh, about bool) error {
+	set, all, err := reach.Recall(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
-		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
+		all = slices.DeleteFunc(all, func(s reach.ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // switched off
 	}
-	err = askOpen(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
+	err = reach.AskOpen(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
 		reportFailed(a, all)
@@ -32,13 +32,13 @@ func listAll(ctx context.Context, a *cli.App, l list, names []string, refresh, a
 	case err != nil:
 		return err
 	case !a.Flags.JSON:
-		if l.brief != nil {
-			a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
+		if l.Brief != nil {
+			a.Screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.Command)
 		}
 	case about:
 		err = printListed(a, l, all, about)
 	default:
-		err = printListed(a, l, append(unusableServers(set), all...), about)
+		err = printListed(a, l, append(reach.UnusableServers(set), all...), about)
 	}
 	if err != nil {
 		return err
@@ -50,58 +50,37 @@ func listAll(ctx context.Context, a *cli.App, l list, names []string, refresh, a
 }
 
 // listPrinter prints what one server lists after the other for people; with --json it prints nothing, as all are one object.
-func listPrinter(a *cli.App, l list) func(*listedServer) error {
+func listPrinter(a *cli.App, l reach.List) func(*reach.ListedServer) error {
 	between := ""
-	return func(s *listedServer) error {
+	return func(s *reach.ListedServer) error {
 		if a.Flags.JSON {
 			return nil
 		}
-		a.Out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.Name, 80), plaintext.Line(s.about(a.Place, l), 2*cli.MaxReason))
+		a.Out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.Entry.Name, 80), plaintext.Line(s.About(a.Place, l), 2*cli.MaxReason))
 		between = "\n"
-		return printList(a, l, s.entry.Name, s.listing.entries)
+		return printList(a, l, s.Entry.Name, s.Listing.Entries)
 	}
-}
-
-// about says where a server is defined, and how many entries it has, or why none are known.
-func (s listedServer) about(p place.Place, l list) string {
-	details := []string{s.entry.Origin(p)}
-	switch {
-	case s.entry.IsDisabled():
-		details = append(details, "disabled")
-	case errors.As(s.listing.err, new(*consentError)):
-		details = append(details, "not agreed to")
-	case s.listing.err != nil:
-		details = append(details, "not connected: "+plaintext.Line(why.Of(s.listing.err, s.entry.Name), cli.MaxReason))
-	case s.listing.runs.IsFailing():
-		details = append(details, s.listing.runs.About())
-	default:
-		details = append(details, plaintext.Count(len(s.listing.entries), l.Noun))
-		if s.listing.remembered {
-			details = append(details, cmp.Or(s.listing.runs.About(), s.entry.AtRest()+cli.AsOf(s.listing.read)))
-		}
-	}
-	return strings.Join(details, ", ")
 }
 
 // reportFailed says in one line each why servers could not be asked, and in one of them all which did not answer, and reports
 // whether there are any.
-func reportFailed(a *cli.App, all []listedServer) (failed bool) {
+func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 	var silent []string
 	var refused []error
 	for _, s := range all {
 		switch {
-		case s.listing.err == nil:
+		case s.Listing.Err == nil:
 			continue
-		case errors.As(s.listing.err, new(*consentError)):
-			refused = append(refused, s.listing.err)
-		case s.isSilent() && !a.Launch.Verbose:
-			silent = append(silent, plaintext.Line(s.entry.Name, 80))
+		case errors.As(s.Listing.Err, new(*reach.ConsentError)):
+			refused = append(refused, s.Listing.Err)
+		case s.IsSilent() && !a.Launch.Verbose:
+			silent = append(silent, plaintext.Line(s.Entry.Name, 80))
 		default:
 			a.Screen.Printf("junction: %s\n", failure(a, s))
 		}
 		failed = true
 	}
-	for _, line := range notStarted(refused) {
+	for _, line := range reach.NotStarted(refused) {
 		a.Screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {
@@ -110,18 +89,11 @@ func reportFailed(a *cli.App, all []listedServer) (failed bool) {
 	return failed
 }
 
-// isSilent reports whether nobody waited for a server any longer before it was connected, in which case nothing else is known of it.
-func (s listedServer) isSilent() bool {
-	err := s.listing.err
-	ended := errors.Is(err, cli.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	return ended && errors.As(err, new(*cli.ConnectError))
-}
-
 // failure is the line that says why a server could not be asked; with --verbose all
 // that is known.
-func failure(a *cli.App, s listedServer) string {
+func failure(a *cli.App, s reach.ListedServer) string {
 	if a.Launch.Verbose {
-		return s.listing.err.Error()
+		return s.Listing.Err.Error()
 	}
-	return fmt.Sprintf("server %q: %s", s.entry.Name, why.Of(s.listing.err, s.entry.Name))
+	return fmt.Sprintf("server %q: %s", s.Entry.Name, why.Of(s.Listing.Err, s.Entry.Name))
 }

@@ -9,30 +9,31 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
-	server := func(name string) *listedServer { return &listedServer{entry: cli.Entry{Name: name}} }
+	server := func(name string) *reach.ListedServer { return &reach.ListedServer{Entry: cli.Entry{Name: name}} }
 	a, b, c, d := server("a"), server("b"), server("c"), server("d")
-	r := &arrivals{open: []*listedServer{a, b, c, d}}
+	r := &reach.Arrivals{Open: []*reach.ListedServer{a, b, c, d}}
 	for _, step := range []struct {
 		name  string
-		there *listedServer // that answers; nil: one takes long
-		want  []*listedServer
+		there *reach.ListedServer // that answers; nil: one takes long
+		want  []*reach.ListedServer
 	}{
 		{"the second one waits for the first", b, nil},
-		{"the first one brings it along", a, []*listedServer{a, b}},
+		{"the first one brings it along", a, []*reach.ListedServer{a, b}},
 		{"the last one waits, too", d, nil},
-		{"until the one before takes long", nil, []*listedServer{d}},
-		{"which comes last", c, []*listedServer{c}},
+		{"until the one before takes long", nil, []*reach.ListedServer{d}},
+		{"which comes last", c, []*reach.ListedServer{c}},
 	} {
 		if step.there == nil {
-			r.late = true
+			r.Late = true
 		} else {
-			r.there = append(r.there, step.there)
+			r.There = append(r.There, step.there)
 		}
-		if got := r.next(); !slices.Equal(got, step.want) {
+		if got := r.Next(); !slices.Equal(got, step.want) {
 			t.Errorf("%s: shown are %v", step.name, got)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -125,25 +126,25 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	a, _ := asking(t, "y\n")
 	a.Launch.Locks.Packages = s
 	t.Cleanup(func() { _ = a.Launch.Close() })
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := consent(t.Context(), a, entries[0]); err != nil {
+	if err := reach.Consent(t.Context(), a, entries[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resolve(t.Context(), a, entries[0]); err != nil {
+	if _, err := reach.Resolve(t.Context(), a, entries[0]); err != nil {
 		t.Errorf("what was agreed to: %v", err)
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
 	a.Launch.Locks.Forget(entries[0].Definition.Source)
-	if _, err := resolve(t.Context(), a, entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
+	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
 	if err := os.Remove(in(t, install.LockName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := resolve(t.Context(), a, entries[0]); !errors.As(err, new(*consentError)) {
+	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) {
 		t.Errorf("no lock any more: %v", err)
 	}
 }
@@ -153,7 +154,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	alone(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	a, _ := asking(t, "")
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}

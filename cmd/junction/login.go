@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -43,7 +44,7 @@ func findSigner(a *cli.App, cmd *cobra.Command, args []string) (signer, error) {
 	if launch.At(args[0]) != nil {
 		return signer{name: args[0], url: args[0]}, nil
 	}
-	t, err := configured(cmd.Context(), a, args[0])
+	t, err := reach.Configured(cmd.Context(), a, args[0])
 	if err != nil {
 		return signer{}, err
 	}
@@ -69,7 +70,7 @@ error; you are logged in with the others.
 
 ` + loginHelp,
 		Example:           "  junction login https://mcp.example.com/mcp\n  junction login github --no-browser",
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := findSigner(a, cmd, args)
 			if err != nil {
@@ -88,7 +89,7 @@ error; you are logged in with the others.
 	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
 	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
 	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
-	configFlags(a, flags)
+	reach.ConfigFlags(a, flags)
 	return cmd
 }
 
@@ -240,7 +241,7 @@ func logoutCommand(a *cli.App) *cobra.Command {
 		Use:               "logout SERVER",
 		Short:             "Forget the login at a server, and have it revoked",
 		Long:              "Forget the login at a server, and have its authorization server revoke it, where that can be done.",
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := findSigner(a, cmd, args)
 			if err != nil {
@@ -268,7 +269,7 @@ func logoutCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -310,7 +311,7 @@ func whoamiCommand(a *cli.App) *cobra.Command {
 		Use:               "whoami [SERVER]",
 		Short:             "Show where you are logged in",
 		Long:              "Show where you are logged in: at a server, or everywhere.\n\n" + loginHelp,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			logins, err := whoami(a, cmd, args)
 			if err != nil {
@@ -332,7 +333,7 @@ func whoamiCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	a.JSONFlag(cmd, loginsShown{})
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 

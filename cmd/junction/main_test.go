@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -509,7 +510,7 @@ func TestShellCompletion(t *testing.T) {
 func TestShellCompletesConversations(t *testing.T) {
 	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
-	stored, err := openConversations(t.Context(), placeOf(t))
+	stored, err := reach.OpenConversations(t.Context(), placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -101,15 +102,15 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 
 func TestOneThatIsConnectedAnswers(t *testing.T) {
 	a := &cli.App{Place: placeOf(t)}
-	s := listedServer{entry: cli.Entry{Name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
+	s := reach.ListedServer{Entry: cli.Entry{Name: "slow"}, Listing: reach.Listing{Err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
 	if got := failure(a, s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
-	if s.isSilent() {
+	if s.IsSilent() {
 		t.Error("it answered")
 	}
-	s.listing.err = &cli.ConnectError{Cause: s.listing.err}
-	if !s.isSilent() {
+	s.Listing.Err = &cli.ConnectError{Cause: s.Listing.Err}
+	if !s.IsSilent() {
 		t.Error("it did not answer")
 	}
 }
@@ -130,18 +131,18 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &startList{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
-	s.note("a", "", false)
-	s.tell()
-	s.tell()
-	s.note("b", "npx installs x", true)
-	s.tell()
-	s.note("b", "", false)
-	s.note("c", "", false)
-	s.note("d", "", true)
-	s.tell()
-	s.note("d", "", false)
-	s.tell()
+	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(seen)}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waits, "e": reach.Waits}, Said: map[string]bool{}}
+	s.Note("a", "", false)
+	s.Tell()
+	s.Tell()
+	s.Note("b", "npx installs x", true)
+	s.Tell()
+	s.Note("b", "", false)
+	s.Note("c", "", false)
+	s.Note("d", "", true)
+	s.Tell()
+	s.Note("d", "", false)
+	s.Tell()
 	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
 		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
 		t.Errorf("got %q, want %q", seen, want)
@@ -150,12 +151,12 @@ func TestServersThatStillStartAreNamed(t *testing.T) {
 
 func TestOneServerThatStartsForLongIsNamed(t *testing.T) {
 	for took, want := range map[time.Duration][]string{
-		startingPause - time.Millisecond: nil,
-		startingPause + time.Millisecond: {"still starting: a (npx installs x)", ""},
+		reach.StartingPause - time.Millisecond: nil,
+		reach.StartingPause + time.Millisecond: {"still starting: a (npx installs x)", ""},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var shown []string
-			end := showStarting("a (npx installs x)", func(line string) { shown = append(shown, line) })
+			end := reach.ShowStarting("a (npx installs x)", func(line string) { shown = append(shown, line) })
 			time.Sleep(took)
 			end()
 			if !slices.Equal(shown, want) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -25,11 +26,11 @@ type lockedEntry struct {
 // lockedEntries are the servers that are locked, or those with these names. Those whose entries are not what was locked are said, and
 // failed reports that there are some.
 func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, err error) {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return nil, false, err
 	}
-	reportProblems(a, set)
+	reach.ReportProblems(a, set)
 	for _, e := range entries {
 		if len(names) > 0 && !slices.Contains(names, e.Name) || e.Definition == nil {
 			continue
@@ -45,7 +46,7 @@ func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, 
 	}
 	for _, name := range names {
 		if !failed && !slices.ContainsFunc(all, func(l lockedEntry) bool { return l.Name == name }) {
-			if _, err := find(name, set, entries); err != nil {
+			if _, err := reach.Find(name, set, entries); err != nil {
 				return nil, false, err
 			}
 			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, plaintext.ShellWord(name))
@@ -81,7 +82,7 @@ func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, l
 // suggestLocked completes names of servers, any number of them.
 func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-		names, directive := suggestServers(a)(cmd, nil, typed)
+		names, directive := reach.SuggestServers(a)(cmd, nil, typed)
 		return slices.DeleteFunc(names, func(line string) bool {
 			name, _, _ := strings.Cut(line, "\t")
 			return slices.Contains(args, name)
@@ -104,7 +105,7 @@ Of a project's file you are asked first, as where its servers are installed; --c
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list those that are up to date, too")
 	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{})
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -174,7 +175,7 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 		RunE:              func(cmd *cobra.Command, args []string) error { return installAll(cmd.Context(), a, args, scripts) },
 	}
 	cmd.Flags().BoolVar(&scripts, "scripts", false, "let packages run their install scripts where a project's lock says so")
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -186,9 +187,9 @@ func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named
 	for _, l := range locked {
 		entries = append(entries, l.Entry)
 	}
-	for i, fault := range consents(ctx, a, entries, named) {
+	for i, fault := range reach.Consents(ctx, a, entries, named) {
 		if fault == nil {
-			fault = agreedLock(a, entries[i], locked[i].locked)
+			fault = reach.AgreedLock(a, entries[i], locked[i].locked)
 		}
 		if fault == nil {
 			agreed = append(agreed, locked[i])

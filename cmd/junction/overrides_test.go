@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/spf13/pflag"
@@ -28,37 +29,37 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		given   string // of the flag
 		byFlag  any
 		setting any
-		value   func(s *settings.Settings, d drain) any
+		value   func(s *settings.Settings, d reach.Drain) any
 	}
 	rows := map[string]row{
-		"tools":          {"auto", "auto", "search", func(s *settings.Settings, _ drain) any { return s.Tools }},
-		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings, _ drain) any { return s.Pin }},
-		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings, _ drain) any { return s.Policy }},
-		"shadow":         {"false", false, true, func(s *settings.Settings, _ drain) any { return s.Shadow }},
-		"review":         {"none", "none", "all", func(s *settings.Settings, _ drain) any { return s.Review }},
-		"no-prefix":      {"false", false, true, func(s *settings.Settings, _ drain) any { return s.Names == "none" }},
-		"audit":          {"folder", "folder", "log", func(s *settings.Settings, _ drain) any { return s.Audit.Folder }},
-		"audit-sync":     {"second", "second", "call", func(s *settings.Settings, _ drain) any { return s.Audit.Sync }},
-		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings, _ drain) any { return s.Audit.Keep }},
-		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings, _ drain) any { return s.Audit.KeepFor }},
-		"audit-optional": {"false", false, true, func(s *settings.Settings, _ drain) any { return s.Audit.Optional }},
-		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings, _ drain) any { return s.Audit.Export }},
-		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(_ *settings.Settings, d drain) any { return d.delay }},
-		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(_ *settings.Settings, d drain) any { return d.time }},
+		"tools":          {"auto", "auto", "search", func(s *settings.Settings, _ reach.Drain) any { return s.Tools }},
+		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings, _ reach.Drain) any { return s.Pin }},
+		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings, _ reach.Drain) any { return s.Policy }},
+		"shadow":         {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Shadow }},
+		"review":         {"none", "none", "all", func(s *settings.Settings, _ reach.Drain) any { return s.Review }},
+		"no-prefix":      {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Names == "none" }},
+		"audit":          {"folder", "folder", "log", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Folder }},
+		"audit-sync":     {"second", "second", "call", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Sync }},
+		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Keep }},
+		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.KeepFor }},
+		"audit-optional": {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Optional }},
+		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Export }},
+		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(_ *settings.Settings, d reach.Drain) any { return d.Delay }},
+		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(_ *settings.Settings, d reach.Drain) any { return d.Time }},
 	}
-	parsed := func(args ...string) (*settings.Settings, drain) {
+	parsed := func(args ...string) (*settings.Settings, reach.Drain) {
 		t.Helper()
 		o := &upOptions{admin: "127.0.0.1:0"}
 		set := pflag.NewFlagSet("up", pflag.ContinueOnError)
 		o.front.flags(set, "")
-		o.flags = newSettingFlags(set)
+		o.flags = reach.NewSettingFlags(set)
 		set.BoolVar(&o.noPrefix, "no-prefix", false, "")
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		for _, one := range o.flags.all {
-			if _, known := rows[one.name]; !known {
-				t.Errorf("--%s has no row here", one.name)
+		for _, one := range o.flags.All {
+			if _, known := rows[one.Name]; !known {
+				t.Errorf("--%s has no row here", one.Name)
 			}
 		}
 		merged, ends, err := o.settled(s)
@@ -97,9 +98,9 @@ func TestDrainDelayIsLongerWhereSomebodyCanAsk(t *testing.T) {
 	for _, test := range []struct {
 		admin string
 		want  time.Duration
-	}{{"", 0}, {"127.0.0.1:0", defaultDrainDelay}} {
-		o := &upOptions{admin: test.admin, flags: newSettingFlags(new(pflag.FlagSet))}
-		if got := o.drains(nil).delay; got != test.want {
+	}{{"", 0}, {"127.0.0.1:0", reach.DefaultDrainDelay}} {
+		o := &upOptions{admin: test.admin, flags: reach.NewSettingFlags(new(pflag.FlagSet))}
+		if got := o.drains(nil).Delay; got != test.want {
 			t.Errorf("with --admin %q: %v, want %v", test.admin, got, test.want)
 		}
 	}

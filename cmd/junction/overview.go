@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/spf13/cobra"
 )
 
@@ -18,18 +19,18 @@ What servers offer is remembered when they are connected to; those that are reme
 are not started. Others are connected to. The commands below list one kind of what
 they offer, in full, of one server or all. A server with the name of one comes first.
 `,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
 				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
 			l := toolList()
-			l.text, l.brief = l.brief, nil
+			l.Text, l.Brief = l.Brief, nil
 			return listAll(cmd.Context(), a, l, args, refresh, true)
 		},
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
-	connectionFlags(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, allListed{})
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -16,12 +17,12 @@ func pingCommand(a *cli.App) *cobra.Command {
 		Use:               "ping SERVER",
 		Short:             "Ask whether a server is reachable, and what it is",
 		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + cli.ExitHelp,
-		ValidArgsFunction: suggestServers(a),
-		RunE: askingServer(a, func(cmd *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: reach.SuggestServers(a),
+		RunE: reach.AskingServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
 			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, cli.NoMore(cmd, words)
 		}),
 	}
-	connectionFlags(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, struct{}{})
 	return cmd
 }

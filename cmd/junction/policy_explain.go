@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -51,7 +52,7 @@ input schema, unless --offline; another one is only a name. Arguments are writte
 junction call.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
-		ValidArgsFunction: suggestTools(a),
+		ValidArgsFunction: reach.SuggestTools(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return cli.Usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
@@ -76,13 +77,13 @@ junction call.
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
-	connectionFlags(a, f)
+	reach.ConnectionFlags(a, f)
 	a.JSONFlag(cmd, explanationShown{})
 	return cmd
 }
 
 func explain(ctx context.Context, a *cli.App, x *explanation, server, tool string, words []string) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
@@ -97,8 +98,8 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
 	identify(x, book, entries, &in)
-	_, missing := find(server, set, entries)
-	known := launch.At(server) != nil || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
+	_, missing := reach.Find(server, set, entries)
+	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // connecting tells what is wrong with it
 	inputSchema, err := lookUp(ctx, a, x, &in, known)
 	if err != nil {
 		return err
@@ -135,18 +136,18 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if
 // there is such a server.
 func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
-	if err := checkFlags(a); err != nil || x.offline {
+	if err := reach.CheckFlags(a); err != nil || x.offline {
 		return nil, err
 	}
 	if !known {
 		a.Screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
 		return nil, nil
 	}
-	t, err := namedServer(ctx, a, in.Server)
+	t, err := reach.NamedServer(ctx, a, in.Server)
 	if err != nil {
 		return nil, offlineHint(err)
 	}
-	client, err := connect(ctx, a, t)
+	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
 		return nil, offlineHint(err)
 	}
@@ -184,7 +185,7 @@ func identify(x *explanation, book *rulebook, entries []cli.Entry, in *policy.In
 	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.Command())
-		trusted = e.Definition == nil || vouches(book.trusted, e.Name, e.Command(), !e.OfProject())
+		trusted = e.Definition == nil || reach.Vouches(book.trusted, e.Name, e.Command(), !e.OfProject())
 	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}

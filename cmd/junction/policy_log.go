@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -38,7 +39,7 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, verdictsShown{})
 	return cmd
 }
@@ -112,7 +113,7 @@ const maxVerdicts = 10_000
 
 // testOnLog says what the rules make of the calls in an audit log.
 func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
@@ -144,7 +145,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 		}
 		if e, known := servers[l.Server]; known {
 			command := e.Command()
-			in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.Name, command, !e.OfProject())
+			in.Origin, in.Trusted = policy.OriginOf(command), reach.Vouches(book.trusted, e.Name, command, !e.OfProject())
 		} else {
 			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -26,7 +27,7 @@ may be a slip, and so may a tool that the server did not list when it was last c
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, entries, err := configuredServers(a)
+			set, entries, err := reach.ConfiguredServers(a)
 			if err != nil {
 				return err
 			}
@@ -45,7 +46,7 @@ may be a slip, and so may a tool that the server did not list when it was last c
 	}
 	policyFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, rulesShown{})
 	return cmd
 }
@@ -88,19 +89,19 @@ func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, 
 	if len(entries) == 0 {
 		return
 	}
-	w := &vocabulary{servers: configuredNames(set, entries), known: map[string]*offering{}}
+	w := &reach.Vocabulary{Servers: reach.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
 	for _, e := range entries {
-		if d := remembered(ctx, e, a.Store()); d != nil {
-			w.known[e.Name] = offeringOf(e.Name, d, source.settings.Servers[e.Name])
+		if d := reach.Remembered(ctx, e, a.Store()); d != nil {
+			w.Known[e.Name] = reach.OfferingOf(e.Name, d, source.settings.Servers[e.Name])
 		}
 	}
 	for i := range rules {
 		r := &rules[i]
-		fault := w.unknownServer(r)
-		if len(a.Flags.Config) == 0 && nearest.Name(r.Server, w.servers) == "" {
+		fault := w.UnknownServer(r)
+		if len(a.Flags.Config) == 0 && nearest.Name(r.Server, w.Servers) == "" {
 			fault = ""
 		}
-		if fault = cmp.Or(fault, w.unknownTool(r)); fault != "" {
+		if fault = cmp.Or(fault, w.UnknownTool(r)); fault != "" {
 			a.Screen.Printf("junction: %s: %s\n", r, fault)
 		}
 	}

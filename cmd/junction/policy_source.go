@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 )
@@ -37,7 +38,7 @@ type policySource struct {
 
 // readPolicySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
 func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
-	s, from, err := readSettings(a, set)
+	s, from, err := reach.ReadSettings(a, set)
 	if err == nil && from != "" {
 		err = checkProfile(s, profile)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 )
 
@@ -113,7 +114,7 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 		}
 	}
 	for field, want := range map[string]string{"comand": "command", "cmd": "command", "evn": "env", "agrs": "args", "environment": "env", "Environment": "env", "arguments": "args", "workingDirectory": "cwd", "endpoint": "url", "oauth.environment": "", "start_timeout": "startTimeout", "uri": "url", "oauth.ClientID": "clientId", "oauth.client_id": "clientId", "tls.CA": "ca", "oauth.command": "", "autoApprove": "", "description": "", "name": "", "args": ""} {
-		if got := meantMember(&config.Problem{Field: field}); got != want {
+		if got := reach.MeantMember(&config.Problem{Field: field}); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
 		}
 	}

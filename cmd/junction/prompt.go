@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -21,8 +22,8 @@ func promptCommand(a *cli.App) *cobra.Command {
 KEY=@FILE takes it from a file.
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: suggests(a, listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
-		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: reach.Suggests(a, reach.Listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
+		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) == 0 {
 				return nil, cli.Usagef("NAME is missing; junction prompts lists them")
 			}
@@ -31,7 +32,7 @@ KEY=@FILE takes it from a file.
 			}, nil
 		}),
 	}
-	requestFlags(a, cmd.Flags())
+	reach.RequestFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, mcp.GetPromptResult{})
 	return cmd
 }
@@ -49,11 +50,11 @@ func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, wo
 		given = nil
 	}
 	var result mcp.GetPromptResult
-	err = printRequest(ctx, a, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
+	err = reach.PrintRequest(ctx, a, "prompts/get", reach.Params("name", name, given), &result, func(width int, save show.Save) (string, error) {
 		return show.PromptResult(&result, width, save)
 	})
 	if errors.As(err, new(*mcp.Error)) {
-		return unlisted("prompt", name, names, err)
+		return reach.Unlisted("prompt", name, names, err)
 	}
 	return err
 }

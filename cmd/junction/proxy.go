@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -39,7 +40,7 @@ progress, cancellation and notifications go through. It ends when the server doe
 On standard input and output there is one client: the server gets what that
 client can be asked, and started when the client has said so. At an address,
 where several clients share the server, it cannot ask for roots.`,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := f.check(); err != nil {
@@ -50,7 +51,7 @@ where several clients share the server, it cannot ask for roots.`,
 			}
 			f.stdio = f.http == ""
 			a.Launch.SeveralUsers = f.knowsCallers()
-			if err := startRecording(a, "proxy", name, true); err != nil {
+			if err := reach.StartRecording(a, "proxy", name, true); err != nil {
 				return err
 			}
 			t, rest, err := serveProxy(ctx, a, cmd, args, fromEnv)
@@ -63,15 +64,15 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := cli.NoMore(cmd, rest); err != nil {
 				return err
 			}
-			defer shareTraffic(ctx, a, t.Title())()
+			defer reach.ShareTraffic(ctx, a, t.Title())()
 			return proxy(ctx, a, f, t)
 		},
 	}
 	f.flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&name, "name", "", "call the server `NAME` in recordings and in junction traffic")
 	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
-	connectionFlags(a, cmd.Flags())
-	recordFlag(a, cmd.Flags())
+	reach.ConnectionFlags(a, cmd.Flags())
+	reach.RecordFlag(a, cmd.Flags())
 	a.LogFlags(cmd.Flags())
 	return cmd
 }
@@ -79,13 +80,13 @@ where several clients share the server, it cannot ask for roots.`,
 // serveProxy is the server that the command line means, or the environment: there, other users of the machine do not see it.
 func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
-		t, rest, err := target(ctx, a, cmd, args)
+		t, rest, err := reach.Target(ctx, a, cmd, args)
 		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.Log == nil {
 			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.AsServers(line)) } // where the client looks for it
 		}
 		return t, rest, err
 	}
-	if err := checkFlags(a); err != nil {
+	if err := reach.CheckFlags(a); err != nil {
 		return launch.Target{}, nil, err
 	}
 	address, headers, err := hostconfig.RemoteOf(a.Getenv)
@@ -118,11 +119,11 @@ func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 				meta := req.Meta
 				only = &meta
 			}
-			o := options(a, t)
+			o := reach.Options(a, t)
 			o.Bridge, o.OneClient = true, only
-			inEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
-			c, err := dial(ctx, t.Transport, o)
-			return c, remedied(a, t, err)
+			reach.InEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
+			c, err := reach.Dial(ctx, t.Transport, o)
+			return c, reach.Remedied(a, t, err)
 		},
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {

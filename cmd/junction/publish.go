@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -64,7 +65,7 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 		},
 	}
 	f := cmd.Flags()
-	connectionFlags(a, f)
+	reach.ConnectionFlags(a, f)
 	f.StringVar(&p.file, "file", "server.json", "read and write this `FILE`")
 	f.StringVar(&p.name, "name", "", "call the server `NAME`, such as io.github.owner/weather")
 	f.StringVar(&p.title, "title", "", "its title for people")
@@ -216,15 +217,15 @@ func readServerFile(path string) (*registry.Server, error) {
 
 // publishTo publishes a server.json.
 func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMessage) error {
-	set, _, err := configuredServers(a)
+	set, _, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	s, from, err := readSettings(a, set)
+	s, from, err := reach.ReadSettings(a, set)
 	if err != nil {
 		return err
 	}
-	sources, err := registrySources(a, s.Registries, from, []string{p.to})
+	sources, err := reach.RegistrySources(a, s.Registries, from, []string{p.to})
 	if err != nil {
 		return err
 	}
@@ -279,5 +280,5 @@ func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (
 	if kind == "" {
 		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
-	return registryToken(a, kind, name, ""), nil
+	return reach.RegistryToken(a, kind, name, ""), nil
 }

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -65,11 +66,11 @@ func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []
 			}
 		}
 	}
-	t, _, err := target(ctx, a, cmd, args)
+	t, _, err := reach.Target(ctx, a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	client, err := connect(ctx, a, t)
+	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -17,20 +18,20 @@ func readCommand(a *cli.App) *cobra.Command {
 and size are printed, and --output saves them.
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: suggests(a, listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
-		RunE: askingServer(a, func(cmd *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: reach.Suggests(a, reach.Listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
+		RunE: reach.AskingServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) != 1 {
 				return nil, cli.Usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
 			}
 			return func(ctx context.Context, client *mcp.Client) error {
 				var result mcp.ReadResourceResult
-				return printRequest(ctx, a, "resources/read", params("uri", words[0], nil), &result, func(width int, save show.Save) (string, error) {
+				return reach.PrintRequest(ctx, a, "resources/read", reach.Params("uri", words[0], nil), &result, func(width int, save show.Save) (string, error) {
 					return show.Contents(&result, width, save)
 				})
 			}, nil
 		}),
 	}
-	requestFlags(a, cmd.Flags())
+	reach.RequestFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, mcp.ReadResourceResult{})
 	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
@@ -34,18 +35,18 @@ Nothing is asked: junction server add adds a server again.
 			return remove(cmd.Context(), a, args)
 		},
 	}
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
 func remove(ctx context.Context, a *cli.App, names []string) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
 	var named []cli.Entry // all are found before one is removed
 	for _, name := range names {
-		e, err := find(name, set, entries)
+		e, err := reach.Find(name, set, entries)
 		if err != nil {
 			return err
 		}
@@ -98,7 +99,7 @@ func removeOne(ctx context.Context, a *cli.App, e cli.Entry) error {
 		}
 	}
 	a.Out.Printf("Removed %q from %s.\n", e.Name, a.Short(path))
-	warnConnected(a, path, e.Name)
+	reach.WarnConnected(a, path, e.Name)
 	for _, variable := range e.Definition.Variables() {
 		if name, is := strings.CutPrefix(variable, "secret:"); is {
 			a.Out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -63,7 +64,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
 	sick := &patient{}
 	sick.broken("start", "the port is taken", "look at its log")
-	sick.runsIn(runningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
+	sick.runsIn(reach.RunningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
@@ -76,7 +77,7 @@ func shownEntry(t *testing.T, config string) cli.Entry {
 	t.Helper()
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	a.Flags.Config = []string{config}
-	_, entries, err := configuredServers(a)
+	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}

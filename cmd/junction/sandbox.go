@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -31,7 +32,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 		Use:               "show [SERVER]",
 		Short:             "Show what servers' programs may do",
 		Long:              "Show what a server's program may do, and where that is written; without SERVER, a line for each\nserver that is started by a command.\n\n" + sandboxHelp,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return showProfiles(a)
@@ -48,7 +49,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -80,7 +81,7 @@ func showProfile(a *cli.App, k *keptProfile, state sandbox.State) {
 
 // showProfiles shows of each server that is started by a command whether it is confined, and what it may do.
 func showProfiles(a *cli.App) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func oneKept(a *cli.App, args []string) (*keptProfile, error) {
 	if len(args) != 1 {
 		return nil, cli.Usagef("expected the name of one SERVER, got %d words", len(args))
 	}
-	set, e, err := serverNamed(a, args[0])
+	set, e, err := reach.ServerNamed(a, args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +145,7 @@ func sandboxChangeCommand(a *cli.App, allows bool) *cobra.Command {
 from the server's next start on.
 
 ` + sandboxHelp,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return changeProfile(cmd.Context(), a, args, c, allows)
 		},
@@ -161,7 +162,7 @@ from the server's next start on.
 		cmd.Use, cmd.Short = "deny SERVER", "Take folders, hosts and variables from a confined server"
 		cmd.Long = "Take folders, files, hosts and names of variables out of the profile of a confined server, as\njunction sandbox show has them. It holds from the server's next start on.\n\n" + sandboxHelp
 	}
-	configFlags(a, f)
+	reach.ConfigFlags(a, f)
 	return cmd
 }
 

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -55,7 +55,7 @@ What the profile has already stays in it; --forget takes out what is not used. N
 variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 
 ` + cli.ExitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", cli.AsksOnly, "no such server, or it cannot be started or watched"),
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return learnProfile(cmd.Context(), a, args, l) },
 	}
 	f := cmd.Flags()
@@ -63,12 +63,12 @@ variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+launch.EndpointPath+", until you press Enter")
 	f.BoolVar(&l.forget, "forget", false, "remove what is not used from the profile")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
-	configFlags(a, f)
+	reach.ConfigFlags(a, f)
 	return cmd
 }
 
 func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) error {
-	calls, err := readCalls(l.calls)
+	calls, err := reach.ReadCalls(l.calls)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	if runtime.GOOS != "linux" {
 		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
 	}
-	if err := consent(ctx, a, k.entry); err != nil {
+	if err := reach.Consent(ctx, a, k.entry); err != nil {
 		return err
 	}
 	was := sandbox.Profile{}
@@ -114,7 +114,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.Name)
 	}
 	if !l.yes {
-		agreed, err := confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
+		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
 		if err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ type confinedUse struct {
 func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.entry
 	plain.Sandbox = nil
-	t, err := resolve(ctx, a, plain)
+	t, err := reach.Resolve(ctx, a, plain)
 	if err != nil {
 		return used, err
 	}
@@ -252,7 +252,7 @@ func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Prof
 	if err := a.Launch.ConfineTo(c, k.entry.Name, p, o, true); err != nil {
 		return used, fmt.Errorf("server %q: %w", k.entry.Name, err)
 	}
-	client, err := connect(ctx, a, t)
+	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
 		return used, err
 	}
@@ -284,7 +284,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 		}
 		switch {
 		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
-		case t.Annotations.ReadsOnly() && !needsArguments(t) && len(all) < maxExercised:
+		case t.Annotations.ReadsOnly() && !reach.NeedsArguments(t) && len(all) < maxExercised:
 			all = append(all, lint.Call{Tool: t.Name, Arguments: json.RawMessage("{}")})
 		default:
 			left = append(left, t.Name)
@@ -331,11 +331,6 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 		return fmt.Sprintf("Called %s, which says that it failed: %s", name, plaintext.Line(result.Text(), 300)), false, nil
 	}
 	return fmt.Sprintf("Called %s.", name), true, nil
-}
-
-func needsArguments(t *mcp.Tool) (needs bool) {
-	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { needs = true; return false })
-	return needs
 }
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,7 +23,7 @@ import (
 const maxServersFound = 1_000
 
 func searchCommand(a *cli.App) *cobra.Command {
-	var f registryFlags
+	var f reach.RegistryFlags
 	limit := 20
 	cmd := &cobra.Command{
 		Use:   "search WORD…",
@@ -37,7 +38,7 @@ searching itself needs no network. Which registries, the configuration says:
   {"junction": {"registries": [
     {"url": "https://registry.example.com", "token": "${secret:registry}"},
     {"folder": "our-servers"},
-    {"name": "official", "url": "` + officialRegistry + `"}]}}
+    {"name": "official", "url": "` + reach.OfficialRegistry + `"}]}}
 
 By default it is the last of these alone. Of a server that several have, the first counts.
 
@@ -49,15 +50,15 @@ By default it is the last of these alone. Of a server that several have, the fir
 			return searchRegistries(cmd.Context(), a, strings.Join(args, " "), limit, f)
 		},
 	}
-	f.define(cmd.Flags())
-	configFlags(a, cmd.Flags())
+	f.Define(cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", limit, "print at most `N` servers")
 	a.JSONFlag(cmd, foundShown{})
 	return cmd
 }
 
-func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f registryFlags) error {
-	m, states, err := freshMirror(ctx, a, f)
+func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f reach.RegistryFlags) error {
+	m, states, err := reach.FreshMirror(ctx, a, f)
 	if err != nil {
 		return err
 	}
@@ -143,10 +144,10 @@ func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		a.Screen = terminal.NewScreen(io.Discard)
-		ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
+		ctx, cancel := context.WithTimeout(cmd.Context(), reach.SuggestTimeout)
 		defer cancel()
 		registries, _ := cmd.Flags().GetStringArray("registry") // it is there, twice even
-		m, err := openMirror(ctx, a, registryFlags{registries: slices.Compact(registries)})
+		m, err := reach.OpenMirror(ctx, a, reach.RegistryFlags{Registries: slices.Compact(registries)})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

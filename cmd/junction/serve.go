@@ -4,12 +4,13 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/spf13/cobra"
 )
 
 func serveCommand(a *cli.App) *cobra.Command {
 	var f front
-	var o shipping
+	var o reach.Shipping
 	cmd := &cobra.Command{
 		Use:   "serve NAME",
 		Short: "Serve what ships with junction: filesystem, memory, sql, openapi and more",
@@ -47,11 +48,11 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 			if err := f.check(); err != nil {
 				return err
 			}
-			if err := o.checkFlags(cmd.Flags(), args[0]); err != nil {
+			if err := o.CheckFlags(cmd.Flags(), args[0]); err != nil {
 				return err
 			}
 			f.stdio = f.http == ""
-			h, err := shipped(cmd.Context(), a, args[0], o)
+			h, err := reach.Shipped(cmd.Context(), a, args[0], o)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		},
 	}
 	f.flags(cmd.Flags(), "")
-	o.flags(cmd.Flags())
+	o.Flags(cmd.Flags())
 	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -48,7 +49,7 @@ type front struct {
 	public  string   // the origin by which clients reach it; empty: its address
 	proxies []string // whose word of where a client is counts
 	security
-	drain drain
+	drain reach.Drain
 
 	// authorization is what the settings say of tokens, and folder that of their file.
 	authorization settings.Authorization
@@ -60,7 +61,7 @@ func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.security.flags(flags)
-	f.drain.flags(flags)
+	f.drain.Flags(flags)
 	flags.StringVar(&f.auth, "auth", authNone, "with --http: let clients in by `none|keys|local|URL`: all; those that send a key of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
 	flags.StringVar(&f.public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
 	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or, with unix, at the socket")
@@ -75,7 +76,7 @@ func (f *front) check() error {
 	if f.stdio && f.auth != authNone {
 		return cli.Usagef("--auth goes with --http: on standard input and output there is only the program that started it")
 	}
-	if err := cmp.Or(f.security.check(), f.drain.check()); err != nil {
+	if err := cmp.Or(f.security.check(), f.drain.Check()); err != nil {
 		return err
 	}
 	if _, err := proxied.Parse(f.proxies); err != nil {
@@ -133,7 +134,7 @@ func listen(ctx context.Context, a *cli.App, f front) (net.Listener, error) {
 	}
 	open := l
 	if _, is := l.(*net.TCPListener); is {
-		l = limitConnections(l)
+		l = reach.LimitConnections(l)
 	}
 	if l, err = f.security.listen(a.Place, l, a.Logger()); err != nil {
 		open.Close()
@@ -177,7 +178,7 @@ func (f *front) origin(l net.Listener) string {
 	if _, ok := l.(*encrypted); ok {
 		scheme = "https://"
 	}
-	if at, is := everywhere(l); is {
+	if at, is := reach.Everywhere(l); is {
 		name := "127.0.0.1"
 		if len(f.hosts) > 0 {
 			name = f.hosts[0]
@@ -185,12 +186,6 @@ func (f *front) origin(l net.Listener) string {
 		host = net.JoinHostPort(strings.Trim(name, "[]"), fmt.Sprint(at.Port))
 	}
 	return scheme + host
-}
-
-// everywhere reports whether a listener is at all addresses of this machine.
-func everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
-	at, is = l.Addr().(*net.TCPAddr)
-	return at, is && at.IP.IsUnspecified()
 }
 
 // serveHTTP serves h until ctx is done, then waits for running requests as long
@@ -201,7 +196,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f front, h mcp.H
 	if f.clientCA != "" {
 		principal = certified
 	}
-	d := &doors{front: f, principal: principal, access: access, options: replicaOptions(ctx, a), profile: profile, open: map[string]endpointHandler{}}
+	d := &doors{front: f, principal: principal, access: access, options: reach.ReplicaOptions(ctx, a), profile: profile, open: map[string]endpointHandler{}}
 	d.newNowhere()
 	d.at(launch.EndpointPath, h)
 	d.at(olderPath, h)
@@ -209,7 +204,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: serverLog(a), ConnContext: admission.ConnContext}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(a), ConnContext: admission.ConnContext}
 	if _, secure := l.(*encrypted); !secure { // a proxy that reads heads can be in front
 		l = headListener{l}
 		watchHeads(server)
@@ -222,11 +217,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f front, h mcp.H
 		return err
 	case <-ctx.Done():
 	}
-	delayEnd(ctx, a, f.drain)
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.time)
+	reach.DelayEnd(ctx, a, f.drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
 	err = d.shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastResponseTime) // for the responses to what was cancelled
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.LastResponseTime) // for the responses to what was cancelled
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
 		server.Close()
@@ -264,7 +259,7 @@ type endpointHandler interface {
 func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
 	if d.access == nil && d.principal == nil {
-		r = arriving(r)
+		r = reach.Arriving(r)
 	}
 	if d.access != nil && !isEndpoint(path) {
 		if r.ContentLength != 0 {
@@ -369,7 +364,7 @@ func (d *doors) at(path string, h mcp.Handler) endpointHandler {
 		o.Principal, o.Challenge = d.access.at(path)
 	}
 	if o.Principal != nil {
-		o.Principal = admitting(o.Principal)
+		o.Principal = reach.Admitting(o.Principal)
 	}
 	if strings.HasPrefix(path, olderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
@@ -411,18 +406,9 @@ func (d *doors) close() {
 	}
 }
 
-// serveOptions are those of what serves clients.
-func serveOptions(a *cli.App) mcp.ServeOptions {
-	o := mcp.ServeOptions{Logger: a.Logger(), Middleware: a.Around}
-	if a.Traffic != nil {
-		o.Wire = a.Traffic.Clients()
-	}
-	return o
-}
-
 // serveStdio serves h to the one client on standard input and output.
 func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
-	o := serveOptions(a)
+	o := reach.ServeOptions(a)
 	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

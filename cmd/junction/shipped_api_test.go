@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -41,7 +42,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 	setenv(t, "PETS_KEY", "key-of-the-test\n")
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: nil})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
-		h, err := shipped(t.Context(), a, "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
+		h, err := reach.Shipped(t.Context(), a, "openapi", reach.Shipping{API: reach.APIShipping{From: from, Base: api.URL + "/v1", Tags: []string{"pets"}, Exclude: []string{"tag=admin"}, Auth: []string{auth}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestServeGraphQLAsksTheAPIForItsTypes(t *testing.T) {
 	defer api.Close()
 	setenv(t, "PETS_KEY", "key-of-the-test")
 	a := &cli.App{Place: placeOf(t)}
-	h, err := shipped(t.Context(), a, "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
+	h, err := reach.Shipped(t.Context(), a, "graphql", reach.Shipping{API: reach.APIShipping{URL: api.URL, Auth: []string{"PETS_KEY"}, Exclude: []string{"operation=then"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

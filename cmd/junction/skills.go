@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -17,8 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func skillList() list {
-	return list{revision.MethodNamed(skills.MethodList), "skills", texts(show.Skills), nil}
+func skillList() reach.List {
+	return reach.List{Method: revision.MethodNamed(skills.MethodList), Command: "skills", Text: texts(show.Skills), Brief: nil}
 }
 
 func skillsCommand(a *cli.App) *cobra.Command {
@@ -32,7 +33,7 @@ references/guide.md, that file of it. What is not what the server's list says of
 by size, digest or frontmatter, is not printed.
 
 ` + listHelp(),
-		ValidArgsFunction: suggests(a, addSkills),
+		ValidArgsFunction: reach.Suggests(a, addSkills),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 				return listServers(a, cmd, skillList(), args, f)
@@ -55,7 +56,7 @@ by size, digest or frontmatter, is not printed.
 
 // printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
 func printSkill(ctx context.Context, a *cli.App, t launch.Target, name, file string) error {
-	client, err := connect(ctx, a, t)
+	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
 		return err
 	}

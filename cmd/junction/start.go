@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -20,7 +21,7 @@ const (
 
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
 func showStart(ctx context.Context, a *cli.App) error {
-	set, entries, unread := readServers(a)
+	set, entries, unread := reach.ReadServers(a)
 	running, err := cli.Instances(ctx, a.Place)
 	if err != nil {
 		return err

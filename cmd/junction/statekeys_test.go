@@ -6,17 +6,19 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 )
 
 // TestStateKeysAreSharedAndTurned has two processes look at one folder for ten weeks, at different times.
 func TestStateKeysAreSharedAndTurned(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.keys")
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	one, other := &stateKeys{path: path}, &stateKeys{path: path}
-	first := one.at(t.Context(), now)[0]
+	one, other := &reach.StateKeys{Path: path}, &reach.StateKeys{Path: path}
+	first := one.At(t.Context(), now)[0]
 	seals := map[string]bool{string(first): true}
-	opens := func(k *stateKeys, key []byte, at time.Time) bool {
-		for _, o := range k.at(t.Context(), at) {
+	opens := func(k *reach.StateKeys, key []byte, at time.Time) bool {
+		for _, o := range k.At(t.Context(), at) {
 			if bytes.Equal(o, key) {
 				return true
 			}
@@ -25,7 +27,7 @@ func TestStateKeysAreSharedAndTurned(t *testing.T) {
 	}
 	for range 70 * 24 * 12 { // each five minutes
 		now = now.Add(5 * time.Minute)
-		sealed := one.at(t.Context(), now)[0]
+		sealed := one.At(t.Context(), now)[0]
 		seals[string(sealed)] = true
 		for _, later := range []time.Duration{time.Second, time.Hour} {
 			if !opens(other, sealed, now.Add(later)) {
@@ -39,7 +41,7 @@ func TestStateKeysAreSharedAndTurned(t *testing.T) {
 	if opens(one, first, now) {
 		t.Error("the first key still opens ten weeks later")
 	}
-	if n := len(one.keys); n > 3 {
+	if n := len(one.Keys); n > 3 {
 		t.Errorf("%d keys are kept", n)
 	}
 }
@@ -48,16 +50,16 @@ func TestStateKeysAreSharedAndTurned(t *testing.T) {
 func TestABrokenFileOfStateKeysIsNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.keys")
 	now := time.Now()
-	k := &stateKeys{path: path}
-	key := k.at(t.Context(), now)[0]
+	k := &reach.StateKeys{Path: path}
+	key := k.At(t.Context(), now)[0]
 	for _, text := range []string{"{", `[{"key":"AAAA","since":"2026-11-28T12:00:00Z"}]`} {
 		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&stateKeys{path: path}).look(t.Context(), now); err == nil {
+		if err := (&reach.StateKeys{Path: path}).Look(t.Context(), now); err == nil {
 			t.Errorf("%s: no error", text)
 		}
-		if got := k.at(t.Context(), now.Add(time.Hour))[0]; !bytes.Equal(got, key) {
+		if got := k.At(t.Context(), now.Add(time.Hour))[0]; !bytes.Equal(got, key) {
 			t.Errorf("%s: it has another key", text)
 		}
 	}

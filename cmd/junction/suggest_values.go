@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -25,10 +26,10 @@ func suggestValues(a *cli.App, root *cobra.Command) {
 		values        valueSource
 	}{
 		{"host connect", "", hostValues}, {"host disconnect", "", hostValues}, {"host import", "", hostValues}, {"host tap", "", hostValues},
-		{"chat", "", serverValues}, {"chat", "resume", conversationValues}, {"chat", "fork", conversationValues}, {"chat", "theme", themeValues}, {"chat", "model", modelValues},
-		{"chat", "trust", serverValues}, {"chat", "always", serverValues},
+		{"chat", "", reach.ServerValues}, {"chat", "resume", conversationValues}, {"chat", "fork", conversationValues}, {"chat", "theme", themeValues}, {"chat", "model", modelValues},
+		{"chat", "trust", reach.ServerValues}, {"chat", "always", reach.ServerValues},
 		{"chat history export", "", conversationValues}, {"chat history fork", "", conversationValues}, {"chat history remove", "", conversationValues},
-		{"traffic", "server", serverValues}, {"audit query", "server", serverValues}, {"test", "server", serverValues},
+		{"traffic", "server", reach.ServerValues}, {"audit query", "server", reach.ServerValues}, {"test", "server", reach.ServerValues},
 	} {
 		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			a.Screen = terminal.NewScreen(io.Discard)
@@ -62,24 +63,9 @@ func hostValues(*cli.App, context.Context) (values []string) {
 	return values
 }
 
-func serverValues(a *cli.App, _ context.Context) (values []string) {
-	_, entries, err := configuredServers(a)
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		kind := "ships with junction"
-		if d := e.Definition; d != nil {
-			kind = plaintext.Line(d.Kind.String()+", "+d.Source, 100)
-		}
-		values = append(values, e.Name+"\t"+kind)
-	}
-	return values
-}
-
 // conversationValues are the last conversations.
 func conversationValues(a *cli.App, ctx context.Context) (values []string) {
-	stored, err := openConversations(ctx, a.Place)
+	stored, err := reach.OpenConversations(ctx, a.Place)
 	if err != nil {
 		return nil
 	}

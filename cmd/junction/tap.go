@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -67,7 +68,7 @@ With a command it is that of the command.`,
 				p.record = folder + string(filepath.Separator)
 			}
 			var err error
-			if p.journal, err = taps(a.Place); err != nil {
+			if p.journal, err = reach.Taps(a.Place); err != nil {
 				return err
 			}
 			return p.run(cmd, args)
@@ -207,7 +208,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 func (p *tap) apply(servers []string) (names []string, err error) {
 	paths := distinctFiles(p.Paths(p.files))
 	if len(paths) == 0 {
-		paths = hostconfig.Find(p.host, hostOptions(p.Place))
+		paths = hostconfig.Find(p.host, reach.HostOptions(p.Place))
 	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%s has no configuration file here; name one with --config", p.host.Name)

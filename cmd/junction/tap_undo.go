@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -123,7 +124,7 @@ func (p *tap) showHosts() error {
 	}
 	var shown []string
 	for _, h := range hostconfig.Hosts() {
-		paths := hostconfig.Find(h, hostOptions(p.Place))
+		paths := hostconfig.Find(h, reach.HostOptions(p.Place))
 		if h.Nowhere != "" {
 			p.Screen.Printf("%s: %s\n", h.ID, h.Nowhere)
 		} else if len(paths) == 0 {

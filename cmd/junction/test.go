@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/cases"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -69,7 +70,7 @@ Exit codes:
 	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
-	configFlags(a, flags)
+	reach.ConfigFlags(a, flags)
 	flags.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	flags.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
 	flags.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
@@ -133,7 +134,7 @@ func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 
 // testFiles reads the files of a command line, and which server is tested in place of theirs.
 func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
-	if err := checkFlags(a); err != nil {
+	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/cases"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -43,7 +44,7 @@ func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir strin
 		case t.By != nil:
 			kind = t.By.Name
 		}
-		return &cases.Target{Transport: t.Transport, Kind: kind, Options: options(a, t)}, nil
+		return &cases.Target{Transport: t.Transport, Kind: kind, Options: reach.Options(a, t)}, nil
 	}
 }
 
@@ -65,5 +66,5 @@ func testServer(ctx context.Context, a *cli.App, s cases.Server) (launch.Target,
 		}
 		return t, err
 	}
-	return namedServer(ctx, a, s.Name)
+	return reach.NamedServer(ctx, a, s.Name)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -165,7 +166,7 @@ func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 }
 
 func sayBusy(a *cli.App, pid int) {
-	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
+	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, reach.MaxWatchers)
 }
 
 // errEnough ends watchTraffic.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -37,17 +38,17 @@ func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficF
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: wantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: reach.WantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
 	if f.notes {
-		w.wants = wantsNotes
+		w.wants = reach.WantsNotes
 	}
 	defer w.readers.Wait()
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
-	defer markWatching(p)()
+	defer reach.MarkWatching(p)()
 	if f.not > 0 {
-		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
+		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+reach.TrafficEnd)] = true
 	}
 	w.ask(unwatched(dir, pids, w.seen))
 	for len(w.asking) > 0 && ctx.Err() == nil {
@@ -194,14 +195,14 @@ func readTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 
 // unwatched are the sockets of processes that are not watched yet: of all without pids.
 func unwatched(dir string, pids []string, seen map[string]bool) []string {
-	all, _ := filepath.Glob(filepath.Join(dir, "*"+trafficEnd)) // of a pattern that is well formed
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficEnd)) // of a pattern that is well formed
 	return slices.DeleteFunc(all, func(path string) bool {
-		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), trafficEnd))
+		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
 	})
 }
 
 // processOf is the process of a socket.
 func processOf(path string) (pid int) {
-	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
 	return pid
 }

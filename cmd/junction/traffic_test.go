@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -214,8 +215,8 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	came := make(chan struct{}, 1)
-	running.Go(func() { showTraffic(ctx, &log, "", server, came) })
-	if _, err := client.Write([]byte{wantsMessages}); err != nil {
+	running.Go(func() { reach.ShowTraffic(ctx, &log, "", server, came) })
+	if _, err := client.Write([]byte{reach.WantsMessages}); err != nil {
 		t.Fatal(err)
 	}
 	<-came
@@ -239,7 +240,7 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
 	alone(t)
 	serving(t, "proxy", "everything")
-	for range maxWatchers {
+	for range reach.MaxWatchers {
 		watching(t)
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
@@ -293,7 +294,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen := func(pid int) net.Listener {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, fmt.Sprint(pid, trafficEnd)))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, fmt.Sprint(pid, reach.TrafficEnd)))
 		if err != nil {
 			t.Fatal(err)
 		}

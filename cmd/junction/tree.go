@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -34,7 +35,7 @@ const (
 func tree() []branch {
 	all := []branch{{path: "list", group: groupUse, make: listCommand}}
 	for _, l := range allLists() {
-		all = append(all, branch{path: "list " + l.command, old: l.command, make: func(a *cli.App) *cobra.Command { return newListCommand(a, l) }})
+		all = append(all, branch{path: "list " + l.Command, old: l.Command, make: func(a *cli.App) *cobra.Command { return newListCommand(a, l) }})
 	}
 	return append(all, []branch{
 		{path: "call", group: groupUse, make: callCommand},
@@ -152,10 +153,10 @@ func uncover(a *cli.App, root *cobra.Command, args []string) {
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags, flags.Usage = true, func() {}
-	configFlags(a, flags)
+	reach.ConfigFlags(a, flags)
 	_ = flags.Parse(args) // the command reports what is wrong
-	_, entries, _ := readServers(a)
-	if slices.Contains(serverNames(entries), part.Name()) {
+	_, entries, _ := reach.ReadServers(a)
+	if slices.Contains(reach.ServerNames(entries), part.Name()) {
 		part.Parent().RemoveCommand(part)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -42,7 +43,7 @@ func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
 		{"another package of that name, configured", []string{bound}, second, true, false},
 		{"another server", []string{"files"}, first, true, false},
 	} {
-		if got := vouches(test.trusted, "npx", test.command, test.own); got != test.want {
+		if got := reach.Vouches(test.trusted, "npx", test.command, test.own); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}
@@ -213,22 +214,22 @@ func TestServersThatLookAlikeAreNotOne(t *testing.T) {
 func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
 	seen := map[string][]string{}
 	for _, typed := range [][]string{{"sh", "-c", "a b"}, {"sh", "-c", "a", "b"}, {"sh", "-c", `"a b"`}, {"sh", "-c", `"a`, `b"`}, {"sh", "-c", "a", "b", ""}, {"sh", "-c", "a ", "b"}} {
-		text := strings.Join(commandLine(placeOf(t), typed), " ")
+		text := strings.Join(reach.CommandLine(placeOf(t), typed), " ")
 		if seen[text] != nil {
 			t.Errorf("%q and %q are both %s", typed, seen[text], text)
 		}
 		seen[text] = typed
 	}
-	if got := commandLine(placeOf(t), []string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
+	if got := reach.CommandLine(placeOf(t), []string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
 		t.Errorf("plain words are %q", got)
 	}
 	alone(t)
 	write(t, map[string]string{"one/x.js": "", "one/run": "", "two/x.js": "", "two/run": ""})
 	for _, typed := range [][]string{{"node", "x.js"}, {"./run"}, {filepath.Join("..", "one", "run"), "(in", "/)"}} {
 		chdir(t, "one")
-		first := commandLine(placeOf(t), typed)
+		first := reach.CommandLine(placeOf(t), typed)
 		chdir(t, filepath.Join("..", "two"))
-		if second := commandLine(placeOf(t), typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
+		if second := reach.CommandLine(placeOf(t), typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
 			t.Errorf("in two folders %q is %q", typed, second)
 		}
 		chdir(t, "..")

@@ -2,21 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -32,8 +29,8 @@ const (
 // An upOptions is what the command line of up says.
 type upOptions struct {
 	front
-	flags     *settingFlags // those that set what the configuration sets, too
-	otlp      string        // a collector of traces; empty: as the environment says
+	flags     *reach.SettingFlags // those that set what the configuration sets, too
+	otlp      string              // a collector of traces; empty: as the environment says
 	noPrefix  bool
 	admin     string   // an address for whoever watches over it; empty: none
 	bareAdmin bool     // that address may be of a network and not encrypted
@@ -63,7 +60,7 @@ long that may take (default 2m, longer while npx and the like install something)
 With no configuration it serves what ships with junction: everything, and filesystem
 on the current folder, read-only. Servers that a project's file defines are started
 only if you agree, on the terminal or by naming the file with --config.`,
-		ValidArgsFunction: suggestServers(a),
+		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
 				return cli.Usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
@@ -92,7 +89,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 		},
 	}
 	o.front.flags(cmd.Flags(), " (default "+defaultAddress+")")
-	o.flags = newSettingFlags(cmd.Flags())
+	o.flags = reach.NewSettingFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
@@ -100,9 +97,9 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
 	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
-	configFlags(a, cmd.Flags())
-	frozenFlag(a, cmd.Flags())
-	recordFlag(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
+	reach.FrozenFlag(a, cmd.Flags())
+	reach.RecordFlag(a, cmd.Flags())
 	a.LogFlags(cmd.Flags())
 	return cmd
 }
@@ -110,24 +107,24 @@ only if you agree, on the terminal or by naming the file with --config.`,
 func serveUp(ctx context.Context, a *cli.App, o upOptions) (err error) {
 	a.Launch.SeveralUsers = o.front.knowsCallers()
 	stamped := stamp(a, nil)
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	s, from, err := readSettings(a, set)
+	s, from, err := reach.ReadSettings(a, set)
 	if err != nil {
 		return err
 	}
-	configured := configuredNames(set, entries)
+	configured := reach.ConfiguredNames(set, entries)
 	reportUnknown(a, s, from, configured)
 	s, drain, err := o.settled(s)
 	if err != nil {
 		return err
 	}
-	if entries, err = chosen(entries, set, o.names); err != nil {
+	if entries, err = reach.Chosen(entries, set, o.names); err != nil {
 		return err
 	}
-	reportProblems(a, set)
+	reach.ReportProblems(a, set)
 	if err := reportNothing(a, set, entries); err != nil {
 		return err
 	}
@@ -137,7 +134,7 @@ func serveUp(ctx context.Context, a *cli.App, o upOptions) (err error) {
 		return err
 	}
 	defer v.closeListeners()
-	if entries, err = enterChain(ctx, a, set, entries, o.names, v.listener); err != nil {
+	if entries, err = reach.EnterChain(ctx, a, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
 	a.Resource = newResource(a.Getenv)
@@ -147,7 +144,7 @@ func serveUp(ctx context.Context, a *cli.App, o upOptions) (err error) {
 	}
 	defer func() { err = cli.Closed(err, y.close()) }()
 	y.authorizes, a.Around = o.auth != authNone, y.edge()
-	defer shareTraffic(ctx, a, "")()
+	defer reach.ShareTraffic(ctx, a, "")()
 	board := newBoard(a.Screen, o.stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
 	g := gateway.New(gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.stdio, Logger: a.Launch.Logger(""), OnChange: board.changed, PublicErrors: o.knowsCallers(),
@@ -178,7 +175,7 @@ func serveUp(ctx context.Context, a *cli.App, o upOptions) (err error) {
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
 func listenUp(ctx context.Context, a *cli.App, o upOptions) (v *served, err error) {
 	a.RecordsFront = true
-	if err := startRecording(a, "up", "", false); err != nil {
+	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
 	v = &served{app: a, options: o, store: a.Store(), again: make(chan chan<- error), prints: map[string]print{}}
@@ -270,7 +267,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
 func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
-	why := nothing("there is no server to serve", set, entries)
+	why := reach.Nothing("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
 		return nil
@@ -279,24 +276,6 @@ func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
 	}
 	a.Screen.Printf("junction: %v\n", why)
 	return nil
-}
-
-// nothing says that there is no server, and why, if there is none.
-func nothing(why string, set *config.Set, entries []cli.Entry) error {
-	var files []string
-	for _, f := range set.Files {
-		files = append(files, f.Path)
-	}
-	switch in := strings.Join(files, ", "); {
-	case slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
-		return nil
-	case len(entries) > 0:
-		return fmt.Errorf("%s: all of %s are disabled", why, in)
-	case len(set.Problems()) > 0 || len(files) == 0:
-		return errors.New(why) // the problems were shown
-	default:
-		return fmt.Errorf(`%s: %s defines none; expected {"mcpServers": {NAME: {…}}}`, why, in)
-	}
 }
 
 // joinFirst returns the gateway for one client: its servers join with the first
@@ -309,32 +288,13 @@ func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	})
 }
 
-// chosen returns the servers with these names, or all where there are none.
-func chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
-	if len(names) == 0 {
-		return entries, nil
-	}
-	var some []cli.Entry
-	for k, name := range names {
-		if slices.Contains(names[:k], name) {
-			continue
-		}
-		e, err := enabled(name, set, entries)
-		if err != nil {
-			return nil, err
-		}
-		some = append(some, e)
-	}
-	return some, nil
-}
-
 // admitted returns the servers that are not switched off and may be started. What
 // must be asked for that is asked now; named says that the person asks for these by their names.
 func (v *served) admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
 	var some []cli.Entry
 	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
-	faults := consents(ctx, v.app, entries, named)
-	lines := notStarted(faults)
+	faults := reach.Consents(ctx, v.app, entries, named)
+	lines := reach.NotStarted(faults)
 	v.refused.Store(&lines)
 	for _, line := range lines {
 		v.app.Screen.Printf("junction: %s\n", line)
@@ -355,7 +315,7 @@ func (v *served) admitted(ctx context.Context, entries []cli.Entry, named bool) 
 // resolved again for each connection. x, if not nil, gets tokens for its callers.
 func upstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.Definition.Eager}
-	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return resolve(ctx, a, e) }
+	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return reach.Resolve(ctx, a, e) }
 	if x != nil {
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
 	}
@@ -363,7 +323,7 @@ func upstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 		if x == nil { // else each caller has another
 			a.Digests.Expect(a.Place, e, s)
 		}
-		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || startable(a.Place, s))
+		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || reach.Startable(a.Place, s))
 		if store != nil {
 			u.Memory = cli.MemoryOf(store, s, client)
 		}
@@ -373,26 +333,16 @@ func upstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 		if err != nil {
 			return nil, err
 		}
-		o := options(a, t)
+		o := reach.Options(a, t)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		c, err := dialWatched(ctx, a.StderrOf(e.Name).Of(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
+		c, err := reach.DialWatched(ctx, a.StderrOf(e.Name).Of(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
 		if err == nil && x == nil {
 			a.Digests.Set(a.Place, e, t.Server)
 		}
 		return c, err
 	}
 	return u
-}
-
-// startable reports whether there is a program to start. One that is missing fails
-// at once: it need not wait until others have started.
-func startable(p place.Place, s *config.Server) bool {
-	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
-		_, err := p.LookPath(s.Command)
-		return err == nil
-	}
-	return true // starting it says
 }
 
 // askInputs asks for the inputs that a server needs, before anything else is on

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
@@ -46,7 +47,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}
 	l, seenBy := v.admin, v.reach
 	mux := v.adminMux(ctx, seenBy, registry, token)
-	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}, "/healthz", "/readyz"), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: serverLog(v.app)}
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}, "/healthz", "/readyz"), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.app)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

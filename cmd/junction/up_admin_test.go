@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -58,7 +59,7 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	v := &served{app: &cli.App{Place: placeOf(t)}, gateway: g, layers: new(layers)}
-	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
+	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
 	v.entries = nil
 	for _, test := range []struct {
 		reach audience
@@ -247,12 +248,12 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, cli.ExitOK, "one__add", "") // so that it is remembered
 	v.app.Flags.Config = []string{"servers.json"}
-	_, entries, err := readServers(v.app)
+	_, entries, err := reach.ReadServers(v.app)
 	if err != nil {
 		t.Fatal(err)
 	}
 	v.entries = entries
-	for mode, want := range map[string]string{reviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
+	for mode, want := range map[string]string{reach.ReviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
 		v.layers.now.Store(&arrangement{settings: &settings.Settings{Review: mode}})
 		w := httptest.NewRecorder()
 		v.listUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))

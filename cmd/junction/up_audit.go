@@ -13,11 +13,11 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/otlp"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -51,17 +51,6 @@ func (y *layers) closeExporters() {
 	}
 }
 
-// auditFolder is the folder of a log that the command line names.
-func auditFolder(p place.Place, named string) (string, error) {
-	if named != usualFolder && named != "" {
-		return p.Path(named), nil
-	}
-	return p.State("audit")
-}
-
-// auditKey is the key of this installation.
-func auditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }
-
 // arrangeLog reads what of calls is written down.
 func arrangeLog(_ *layers, _ *cli.App, now *arrangement) error {
 	if now.audit = now.settings.Audit; now.audit != nil {
@@ -83,10 +72,10 @@ func (y *layers) openAudit(a *cli.App) (err error) {
 	if s == nil {
 		return nil
 	}
-	if y.folder, err = auditFolder(a.Place, s.Folder); err != nil {
+	if y.folder, err = reach.AuditFolder(a.Place, s.Folder); err != nil {
 		return err
 	}
-	key, err := auditKey(a.Place)
+	key, err := reach.AuditKey(a.Place)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -25,7 +26,7 @@ func (v *served) add(ctx context.Context, e cli.Entry, replace bool) bool {
 			u = upstreamOf(ctx, v.app, e, v.store, v.client, x)
 		}
 	} else {
-		u.Handler, err = within(ctx, v.app, e.Name, shipping{})
+		u.Handler, err = reach.Within(ctx, v.app, e.Name, reach.Shipping{})
 	}
 	if err == nil {
 		v.surround(e, &u)
@@ -87,7 +88,7 @@ func (v *served) printOf(e cli.Entry) (p print) {
 	if d := e.Definition; d != nil {
 		// The members that are secret are in the hash.
 		text, _ = json.Marshal([]any{settings.RestartServer.Members(own), settings.RestartServer.Members(*now.settings), d.Entry})
-		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, lockPrint(v.app, d))
+		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, reach.LockPrint(v.app, d))
 	}
 	return p
 }

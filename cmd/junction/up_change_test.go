@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -27,7 +28,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &cli.App{Place: placeOf(t)}
 				arranged := func(s settings.Server) *arrangement {
-					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}})
+					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Servers: map[string]settings.Server{"a": s}})
 					if err != nil {
 						t.Fatal(err)
 					}

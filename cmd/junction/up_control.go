@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
@@ -124,7 +125,7 @@ func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *
 		return nil, nil, nil, err
 	}
 	mode := v.layers.now.Load().settings.Review
-	if mode == reviewNone {
+	if mode == reach.ReviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
 	all, catalogue = findUnapproved(ctx, v.app, v.serverEntries(), approved, review.Mode(mode))

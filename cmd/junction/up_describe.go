@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
@@ -26,7 +27,7 @@ func (v *served) found(set *config.Set, err error) {
 	c := &condition{err: err}
 	if set != nil {
 		for _, p := range set.Problems() {
-			c.problems = append(c.problems, unusable(p, set).Error())
+			c.problems = append(c.problems, reach.Unusable(p, set).Error())
 		}
 	}
 	c.problems = append(c.problems, v.app.Unheld...)
@@ -52,10 +53,10 @@ func (v *served) describe() cli.Instance {
 			one.Tools, one.Prompts, one.Resources, one.Templates = 0, 0, 0, 0
 		}
 		if s.Err != nil {
-			one.Error, one.Remedy = s.Err.Error(), remedy(s)
+			one.Error, one.Remedy = s.Err.Error(), reach.Remedy(s)
 		}
 		if stray := v.app.StderrOf(s.Name).Strayed(); stray != "" {
-			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, onlyMessages)
+			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, reach.OnlyMessages)
 		} else if refused := v.app.StderrOf(s.Name).WasRefused(); refused != "" {
 			one.Careful = refused
 		}
@@ -64,7 +65,7 @@ func (v *served) describe() cli.Instance {
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
-		if now.Review != reviewNone && one.Source != "" {
+		if now.Review != reach.ReviewNone && one.Source != "" {
 			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
 				one.Approval = approval(s.Name, "", one.Source)
 			}

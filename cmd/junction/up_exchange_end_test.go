@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -29,7 +30,7 @@ import (
 // exchangeDesk has one token that holds, and what was got in exchange for it.
 func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *access, sends func() error) {
 	t.Helper()
-	x = &access{refused: refusals{log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
+	x = &access{refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
 	x.verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
 	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {
@@ -119,7 +120,7 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	a.Flags.Config = []string{"s.json"}
-	_, entries, err := readServers(a)
+	_, entries, err := reach.ReadServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
@@ -127,7 +128,7 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	defer g.Close()
 	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]print{}}
 	v.options.auth = "https://login.example.com"
-	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
+	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
 	if !v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 {
 		t.Fatalf("added: %d are kept", len(v.exchanges.all))
 	}

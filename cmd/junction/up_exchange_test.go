@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -218,7 +219,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 // What is got for a user ends when their token is known to be revoked.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
-	x := &access{refused: refusals{log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
+	x := &access{refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
 	x.verifier = verifierFunc(func(string) (*auth.Token, error) {
 		if revoked {
 			return nil, auth.ErrInactive

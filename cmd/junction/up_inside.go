@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -154,7 +155,7 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 	for _, e := range v.serverEntries() {
 		known, _, _ := v.gateway.Definitions(e.Name)
 		if known != nil {
-			catalogue.Set(e.Name, namesOf(known.Tools)...)
+			catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
 		}
 	}
 	all := map[string]shownDefinition{}
@@ -222,7 +223,7 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 	}
 	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
-		Origin: policy.OriginOf(e.Command()), Trusted: vouches(book.trusted, e.Name, e.Command(), !e.OfProject())}
+		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.trusted, e.Name, e.Command(), !e.OfProject())}
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
@@ -45,7 +46,7 @@ func introduction(l net.Listener, f front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+	if _, is := reach.Everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
 	return text
@@ -86,7 +87,7 @@ func stdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o upOptions) []s
 	for _, file := range files {
 		args = append(args, "--config", a.Absolute(file))
 	}
-	o.flags.set.Visit(func(f *pflag.Flag) {
+	o.flags.Set.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
 		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "trusted-proxy", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -92,12 +93,12 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			alone(t)
 			write(t, map[string]string{".git/HEAD": "", ".mcp.json": servers})
 			a, _ := asking(t, test.typed)
-			set, entries, err := configuredServers(a)
+			set, entries, err := reach.ConfiguredServers(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := upOptions{names: test.named, flags: &settingFlags{set: upCommand(a).Flags()}}
-			if entries, err = chosen(entries, set, o.names); err != nil {
+			o := upOptions{names: test.named, flags: &reach.SettingFlags{Set: upCommand(a).Flags()}}
+			if entries, err = reach.Chosen(entries, set, o.names); err != nil {
 				t.Fatal(err)
 			}
 			got := stdioArgs(a, set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)

@@ -32,12 +32,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// reviewNone offers tools whatever their definitions are.
-const reviewNone = "none"
-
-// usualFolder is what --audit alone means.
-const usualFolder = "default"
-
 // layers holds the state of the layers of junction up while it runs.
 type layers struct {
 	now       atomic.Pointer[arrangement]

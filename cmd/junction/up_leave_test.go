@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -23,14 +24,14 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 		a.Flags.Config = []string{"s.json"}
-		y, err := openLayers(a, &settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
+		y, err := openLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer y.close()
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{flags: newSettingFlags(new(pflag.FlagSet))}}
+		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
 			mcp.AddTool(s, "last", func(ctx context.Context, _ struct{}) (string, error) {

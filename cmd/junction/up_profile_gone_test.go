@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -20,7 +21,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
-	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
+	all := settings.Settings{Tools: "all", Review: reach.ReviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
 	y, err := openLayers(a, &all, "")
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
@@ -172,7 +173,7 @@ func (v *served) stamp() map[string]string {
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
 func stamp(a *cli.App, rules []string) map[string]string {
 	paths := append(rules, filepath.FromSlash(projectPolicy))
-	for _, path := range configFiles(a, configOptions(a.Place)) {
+	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
 	stamp := map[string]string{}
@@ -185,7 +186,7 @@ func stamp(a *cli.App, rules []string) map[string]string {
 // rereadPins has what was approved meanwhile be offered.
 func (v *served) rereadPins() {
 	stamp, changed := stampOfState(v.app.Place, "pins.json", v.pins)
-	if !changed || v.layers.now.Load().settings.Review == reviewNone || v.layers.readPins(v.app.Place) != nil { // what cannot be read now is read again
+	if !changed || v.layers.now.Load().settings.Review == reach.ReviewNone || v.layers.readPins(v.app.Place) != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
@@ -235,16 +236,16 @@ type reread struct {
 
 // readAgain reads all files. The error says why they cannot be used.
 func (v *served) readAgain() (r reread, err error) {
-	if r.set, r.entries, err = readServers(v.app); err != nil {
+	if r.set, r.entries, err = reach.ReadServers(v.app); err != nil {
 		return r, err
 	}
-	r.configured = configuredNames(r.set, r.entries)
+	r.configured = reach.ConfiguredNames(r.set, r.entries)
 	if len(v.options.names) > 0 {
-		if r.entries, err = chosen(r.entries, r.set, v.options.names); err != nil {
+		if r.entries, err = reach.Chosen(r.entries, r.set, v.options.names); err != nil {
 			return r, err
 		}
 	}
-	if r.settings, r.from, err = readSettings(v.app, r.set); err != nil {
+	if r.settings, r.from, err = reach.ReadSettings(v.app, r.set); err != nil {
 		return r, err
 	}
 	if r.settings, _, err = v.options.settled(r.settings); err != nil {
@@ -275,8 +276,8 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	r.next.goOn(before)
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
-	reportProblems(v.app, r.set)
-	wanted := v.withFaulty(r.set, v.admitted(ctx, withoutSelf(ctx, v.app, r.entries, v.listener), false))
+	reach.ReportProblems(v.app, r.set)
+	wanted := v.withFaulty(r.set, v.admitted(ctx, reach.WithoutSelf(ctx, v.app, r.entries, v.listener), false))
 	_ = v.untried() // notes whether all were, before more are added
 	v.gateway.SetNames(r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed, left := v.change(ctx, wanted)
@@ -294,7 +295,7 @@ func (v *served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
 	defer v.mu.Unlock()
 	for _, e := range v.entries {
 		there := slices.ContainsFunc(entries, func(other cli.Entry) bool { return other.Name == e.Name })
-		if !there && hasProblem(set, e.Name) {
+		if !there && reach.HasProblem(set, e.Name) {
 			entries = append(entries, e)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -69,12 +70,12 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
-		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}
+		y := &layers{opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
 		before, err := y.arrange(a, y.opened)
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, err := y.arrange(a, &settings.Settings{Review: reviewNone})
+		next, err := y.arrange(a, &settings.Settings{Review: reach.ReviewNone})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -219,14 +220,14 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 		t.Errorf("status says %q", got)
 	}
 	a, seen := asking(t, "n\n")
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := readSettings(a, set); err != nil {
+	if _, _, err := reach.ReadSettings(a, set); err != nil {
 		t.Fatal(err)
 	}
-	consents(t.Context(), a, entries, false)
+	reach.Consents(t.Context(), a, entries, false)
 	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
 		t.Errorf("the question is\n%s", got)
 	}

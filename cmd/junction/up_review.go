@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/place"
@@ -15,7 +16,7 @@ import (
 
 // needPins reads which definitions are approved, if that is asked for and was not.
 func (y *layers) needPins(a *cli.App, now *arrangement) error {
-	if now.settings.Review == reviewNone || y.pins.Load() != nil {
+	if now.settings.Review == reach.ReviewNone || y.pins.Load() != nil {
 		return nil
 	}
 	return y.readPins(a.Place)
@@ -34,12 +35,12 @@ func (y *layers) readPins(p place.Place) error {
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {
 	a, u := e.app, e.upstream
-	if now.settings.Review == reviewNone || e.Definition == nil { // junction approve knows its own definitions
+	if now.settings.Review == reach.ReviewNone || e.Definition == nil { // junction approve knows its own definitions
 		return nil
 	}
 	o := review.Options{Server: e.Name, Mode: review.Mode(now.settings.Review), Pins: y.pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(e.Name) + ", as junction status shows it"}
 	// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
-	if locked, err := a.Launch.Locked(e.Definition); err == nil && locked != nil && agreedLock(a, e.Entry, locked) == nil { // else nothing is started, nor listed
+	if locked, err := a.Launch.Locked(e.Definition); err == nil && locked != nil && reach.AgreedLock(a, e.Entry, locked) == nil { // else nothing is started, nor listed
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
 	o.Noter = reviewedServer{a, y, e.Entry, false}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -72,7 +73,7 @@ func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
 		Server:  e.Name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := y.book(ctx)
-			return book != nil && vouches(book.trusted, e.Name, command, !e.OfProject())
+			return book != nil && reach.Vouches(book.trusted, e.Name, command, !e.OfProject())
 		},
 	})
 }

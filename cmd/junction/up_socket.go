@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
@@ -52,7 +53,7 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
 	ctx, cancel := context.WithCancel(ctx)
 	closeServers := v.shareServers(ctx, mux)
-	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: serverLog(v.app),
+	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.app),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
 	go func() {
@@ -78,7 +79,7 @@ func (v *served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	if !v.sharesServers() {
 		return func() {}
 	}
-	d := &doors{options: replicaOptions(ctx, v.app), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
+	d := &doors{options: reach.ReplicaOptions(ctx, v.app), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
 	d.newNowhere()
 	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {

@@ -12,12 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 func TestOthersDoNotHearWhatASlowStartWrote(t *testing.T) {
-	err := fmt.Errorf("server %q: %w", "x", tooLong(time.Minute, "its standard error ends with: fetching"))
+	err := fmt.Errorf("server %q: %w", "x", reach.TooLong(time.Minute, "its standard error ends with: fetching"))
 	want := `server "x": no handshake within 1m0s; the log of whoever runs it says more; "startTimeout" in its entry gives it longer`
 	if got := mcp.PublicError(err).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -59,12 +60,12 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 						return nil, ctx.Err()
 					}
 					first = false
-					w := &startWatch{start: start, runner: tt.runner, limit: tt.limit}
-					if w.limit == 0 {
-						w.limit = defaultStart
+					w := &reach.StartWatch{Start: start, Runner: tt.runner, Limit: tt.limit}
+					if w.Limit == 0 {
+						w.Limit = reach.DefaultStart
 					}
 					ctx, cancel := context.WithCancelCause(ctx)
-					w.watch(ctx, cancel, func() (time.Duration, int, string) {
+					w.Watch(ctx, cancel, func() (time.Duration, int, string) {
 						used, lines := tt.does(time.Since(began))
 						return used, lines, "its standard error ends with: fetching"
 					})
@@ -117,10 +118,10 @@ func TestStartInstallsWhilePackageRunnerWorks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				w := &startWatch{start: quietStart{}, runner: tt.runner, limit: defaultStart}
+				w := &reach.StartWatch{Start: quietStart{}, Runner: tt.runner, Limit: reach.DefaultStart}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
-				go w.watch(ctx, cancel, func() (used time.Duration, lines int, said string) {
+				go w.Watch(ctx, cancel, func() (used time.Duration, lines int, said string) {
 					if tt.works {
 						used = min(time.Since(began), 10*time.Second) / 10
 					}
@@ -128,7 +129,7 @@ func TestStartInstallsWhilePackageRunnerWorks(t *testing.T) {
 				})
 				for _, at := range slices.Sorted(maps.Keys(tt.want)) {
 					time.Sleep(at - time.Since(began))
-					if got := w.installs(); got != tt.want[at] {
+					if got := w.Installs(); got != tt.want[at] {
 						t.Errorf("after %v: %v, want %v", at, got, tt.want[at])
 					}
 				}
@@ -144,16 +145,16 @@ func (quietStart) Note(string) {}
 func (quietStart) Yield()      {}
 
 func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
-	w := &startWatch{}
-	if _, _, said := w.seen(); said != "" {
+	w := &reach.StartWatch{}
+	if _, _, said := w.Seen(); said != "" {
 		t.Errorf("nothing was written, and it says %q", said)
 	}
-	w.listen(nil)("Error: no key")
-	if _, lines, said := w.seen(); lines != 1 || said != "its standard error ends with: Error: no key" {
+	w.Listen(nil)("Error: no key")
+	if _, lines, said := w.Seen(); lines != 1 || said != "its standard error ends with: Error: no key" {
 		t.Errorf("after %d lines it says %q", lines, said)
 	}
-	w.skip(nil)("{]")
-	if _, _, said := w.seen(); said != "its standard output has what is no message: {]" {
+	w.Skip(nil)("{]")
+	if _, _, said := w.Seen(); said != "its standard output has what is no message: {]" {
 		t.Errorf("it says %q", said)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -77,7 +78,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + cli.ControlEnd, gone + "4" + trafficEnd, gone + "5" + watchingEnd, gone + "6" + cli.ControlEnd, reused} {
+	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + cli.ControlEnd, gone + "4" + reach.TrafficEnd, gone + "5" + reach.WatchingEnd, gone + "6" + cli.ControlEnd, reused} {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
@@ -94,14 +95,14 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := shareTraffic(t.Context(), cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen}), "")
+	end := reach.ShareTraffic(t.Context(), cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen}), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
-	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), gone + "6" + cli.ControlEnd, filepath.Base(notMade), reused}
+	want := []string{fmt.Sprint(os.Getpid(), reach.TrafficEnd), gone + "6" + cli.ControlEnd, filepath.Base(notMade), reused}
 	slices.Sort(want)
 	if err != nil || !slices.Equal(left, want) {
 		t.Errorf("%v: left are %q, want %q", err, left, want)
@@ -135,7 +136,7 @@ func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, fmt.Sprint(os.Getppid(), trafficEnd))
+	path := filepath.Join(dir, fmt.Sprint(os.Getppid(), reach.TrafficEnd))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -147,7 +148,7 @@ func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asks.Close()
-	if _, err := asks.Write([]byte{wantsMessages}); err != nil {
+	if _, err := asks.Write([]byte{reach.WantsMessages}); err != nil {
 		t.Fatal(err)
 	}
 	first, err := l.Accept()

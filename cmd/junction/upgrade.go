@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -59,22 +60,22 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &o.Yes)
-	configFlags(a, cmd.Flags())
+	reach.ConfigFlags(a, cmd.Flags())
 	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
 func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) error {
-	set, entries, err := configuredServers(a)
+	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	reportProblems(a, set)
+	reach.ReportProblems(a, set)
 	chosen := entries
 	if len(names) > 0 {
 		chosen = nil
 		for _, name := range names {
-			e, err := find(name, set, entries)
+			e, err := reach.Find(name, set, entries)
 			if err != nil {
 				return err
 			}
@@ -85,7 +86,7 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 	var loose []string // that a runner starts, and that were never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
-		c.Settings, err = quietSettings(set, len(a.Flags.Config) > 0)
+		c.Settings, err = reach.QuietSettings(set, len(a.Flags.Config) > 0)
 		return c, err
 	}
 	refused := refusedUpgrades(ctx, a, chosen, len(names) > 0)
@@ -149,12 +150,12 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
 	var open []cli.Entry
 	for _, e := range chosen {
-		if _, known := lockedAnyhow(a, e.Definition); e.Definition != nil && (named || known) {
+		if _, known := reach.LockedAnyhow(a, e.Definition); e.Definition != nil && (named || known) {
 			open = append(open, e)
 		}
 	}
 	refused := map[string]error{}
-	for i, fault := range consents(ctx, a, open, named) {
+	for i, fault := range reach.Consents(ctx, a, open, named) {
 		refused[open[i].Name] = fault
 	}
 	return refused

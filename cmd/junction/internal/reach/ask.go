@@ -1,0 +1,319 @@
+package reach
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+// StartingPause is how long nothing is said of servers that start.
+const StartingPause = 2 * time.Second
+
+// A ListedServer is one server with what it lists. One that is switched off lists
+// nothing, and was not asked.
+type ListedServer struct {
+	Entry   cli.Entry
+	Listing Listing
+	Open    bool // it was not asked yet, and nothing is remembered of it
+}
+
+// Recall returns the configuration, and its servers, or those with these names, with what is
+// remembered of them, unless all are to be asked. What is wrong with it is said.
+func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh bool) (*config.Set, []ListedServer, error) {
+	if err := CheckFlags(a); err != nil {
+		return nil, nil, err
+	}
+	set, entries, err := ConfiguredServers(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	if entries, err = Chosen(entries, set, names); err != nil {
+		return nil, nil, err
+	}
+	ReportProblems(a, set)
+	if why := Nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
+		a.Screen.Printf("junction: %v\n", why) // an empty list would say nothing
+	}
+	store, running := a.Store(), RunningServers(ctx, a.Place)
+	var all []ListedServer
+	for _, e := range WithoutSelf(ctx, a, entries, nil) {
+		s := ListedServer{Entry: e}
+		if !e.IsDisabled() {
+			known := Remembered(ctx, e, store)
+			if s.Open = known == nil || refresh; !s.Open {
+				s.Listing.Entries, s.Listing.Remembered, s.Listing.read = known.List(l.Name), true, known.Read
+				s.Listing.runs = running.Of(e)
+			}
+		}
+		all = append(all, s)
+	}
+	return set, all, nil
+}
+
+// AskOpen asks the servers that nothing is remembered of, several at a time, and shows all in their order; consent
+// is asked for first; named says that the person asks for them by their names. Each is shown when it has answered and the one before it is shown;
+// who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
+func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
+	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
+	order := &Arrivals{}
+	var open, asked []*ListedServer
+	var entries []cli.Entry
+	for i := range all {
+		one := &all[i]
+		if order.Open = append(order.Open, one); !one.Open {
+			order.There = append(order.There, one)
+			continue
+		}
+		one.Open = false
+		open, entries = append(open, one), append(entries, one.Entry)
+	}
+	for i, fault := range Consents(ctx, a, entries, named) {
+		if one := open[i]; fault != nil {
+			one.Listing.Err = fault
+			order.There = append(order.There, one)
+		} else {
+			asked = append(asked, one)
+			s.Pending[one.Entry.Name] = Waits
+		}
+	}
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	came := make(chan *ListedServer) // which is read until all did
+	dialing := make(chan struct{}, maxDialing)
+	for _, one := range asked {
+		go func() {
+			askOne(asking, a, l, one, s, dialing)
+			came <- one
+		}()
+	}
+	ticker := time.NewTicker(StartingPause)
+	defer ticker.Stop()
+	defer a.Screen.Transient("")
+	var fault error
+	for left := len(asked); ; {
+		for _, one := range order.Next() {
+			if fault == nil && ctx.Err() == nil {
+				a.Screen.Transient("") // what is shown may go to the same terminal
+				fault = show(one)
+			}
+		}
+		if fault != nil {
+			stop()
+		}
+		if left == 0 {
+			return cmp.Or(fault, context.Cause(ctx))
+		}
+		select {
+		case one := <-came:
+			left--
+			order.There = append(order.There, one)
+		case <-ticker.C:
+			if order.Late = true; asking.Err() == nil {
+				s.Tell()
+			}
+		}
+	}
+}
+
+// askOne asks one server, when it is its turn.
+func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *StartList, dialing chan struct{}) {
+	defer s.Note(one.Entry.Name, "", false)
+	t, err := Resolve(ctx, a, one.Entry)
+	if err != nil {
+		one.Listing.Err = err
+		return
+	}
+	if _, program := t.Transport.(*command.Command); !program {
+		dialing <- struct{}{}
+		defer func() { <-dialing }()
+		s.Note(one.Entry.Name, "", true)
+	}
+	one.Listing = FetchList(ctx, a, l, t, s)
+}
+
+// Arrivals has servers that answer in any order follow each other as they are configured, as long as none takes long.
+type Arrivals struct {
+	Open  []*ListedServer // that were not shown, in order
+	There []*ListedServer // of these, those that answered
+	Late  bool            // one that has not answered holds back no other any more
+}
+
+// Next takes out the servers that can be shown now.
+func (r *Arrivals) Next() (ready []*ListedServer) {
+	held := false
+	r.Open = slices.DeleteFunc(r.Open, func(s *ListedServer) bool {
+		answered := slices.Contains(r.There, s)
+		held = held || !answered && !r.Late
+		if held || !answered {
+			return false
+		}
+		ready = append(ready, s)
+		return true
+	})
+	return ready
+}
+
+// A StartList knows which of the servers that are asked have not answered yet, and
+// lets only some programs start at the same time.
+type StartList struct {
+	App  *cli.App
+	free chan struct{}
+
+	Said map[string]bool // servers that were named where there is no terminal
+
+	mu      sync.Mutex
+	Pending map[string]string // what each does
+}
+
+// Waits is what a server does that may not start yet.
+const Waits = "waits"
+
+func (s *StartList) Note(name, text string, pending bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pending {
+		s.Pending[name] = text
+	} else {
+		delete(s.Pending, name)
+	}
+}
+
+// begin waits until a program may start.
+func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) {
+	select {
+	case s.free <- struct{}{}:
+		s.Note(name, "", true)
+		return &listStart{list: s, name: name, end: sync.OnceFunc(func() { <-s.free })}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Tell says which servers still start.
+func (s *StartList) Tell() {
+	starting, waiting := s.standing()
+	if s.App.Screen.Terminal() {
+		s.App.Screen.Transient(stillStarting(starting, waiting))
+		return
+	}
+	changed := slices.DeleteFunc(starting, func(name string) bool { return s.Said[name] })
+	for _, name := range changed {
+		s.Said[name] = true
+	}
+	if len(changed) > 0 { // a file keeps what was said before
+		s.App.Screen.Printf("junction: %s\n", stillStarting(changed, waiting))
+	}
+}
+
+// standing returns the servers that start, with what they do, and how many wait.
+func (s *StartList) standing() (starting []string, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, does := range s.Pending {
+		switch does {
+		case Waits:
+			waiting++
+			continue
+		case "":
+		default:
+			name += " (" + does + ")"
+		}
+		starting = append(starting, name)
+	}
+	slices.Sort(starting)
+	return starting, waiting
+}
+
+// stillStarting is such as "still starting: a, b (npx installs x); 3 wait for their turn".
+func stillStarting(starting []string, waiting int) string {
+	if len(starting) == 0 {
+		return ""
+	}
+	text := "still starting: " + strings.Join(starting, ", ")
+	switch waiting {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 waits for its turn"
+	}
+	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
+}
+
+// A listStart is the start of one program that is asked for its lists.
+type listStart struct {
+	list *StartList
+	name string
+	end  func()
+}
+
+func (s *listStart) Note(text string) { s.list.Note(s.name, text, true) }
+func (s *listStart) Yield()           { s.end() }
+
+// dialForList connects to a server to read its lists, as junction up would. Programs
+// that are asked with others wait for their turn.
+func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *StartList, around ...mcp.Middleware) (*mcp.Client, error) {
+	o := Options(a, t)
+	o.Middleware = append(o.Middleware, around...)
+	o.Bridge = true
+	_, program := t.Transport.(*command.Command)
+	if starts == nil {
+		client, err := DialShown(ctx, a, t, o)
+		return client, Remedied(a, t, err)
+	}
+	if !program || !t.IsInstalled && !Startable(a.Place, t.Server) {
+		client, err := Dial(ctx, t.Transport, o)
+		return client, Remedied(a, t, err)
+	}
+	start, err := starts.begin(ctx, t.Name)
+	if err != nil {
+		return nil, &cli.ConnectError{Cause: err}
+	}
+	defer start.end()
+	if a.Launch.Timeout > 0 {
+		return Dial(ctx, t.Transport, o)
+	}
+	client, err := DialWatched(ctx, t.Transport, o, start, t.StartTimeout, false)
+	if err != nil {
+		return nil, &cli.ConnectError{Cause: err}
+	}
+	return client, nil
+}
+
+// FetchList lists all pages, and remembers what the server offers. A server that does not
+// offer the feature has none.
+func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts *StartList) Listing {
+	var got Listing
+	client, err := dialForList(ctx, a, t, starts, noteMissing(&got.Missing))
+	if err != nil {
+		got.Err = err
+		return got
+	}
+	defer client.Close()
+	if !l.Core && !cli.Declares(client.Capabilities(), l.Method) {
+		return got
+	}
+	for raw, err := range client.List(ctx, l.Name, l.Member) {
+		if err != nil && !cli.Declares(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			break
+		}
+		if err != nil {
+			got.Err = err
+			return got
+		}
+		got.Entries = append(got.Entries, raw)
+	}
+	a.Learn(ctx, client, t.Server, l.Name, got.Entries)
+	return got
+}

@@ -1,0 +1,268 @@
+package reach
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// ConfiguredServers reads the configuration. What is wrong with single servers is reported
+// and does not hide the others; with no configuration the servers are those that
+// ship with junction.
+func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
+	set, entries, err := ReadServers(a)
+	if err != nil && len(a.Flags.Config) > 0 {
+		return nil, nil, err
+	}
+	if err != nil {
+		a.Screen.Printf("junction: %v\n", err)
+	}
+	a.Unread, a.Faulty = err, err != nil || len(set.Problems()) > 0
+	return set, entries, nil
+}
+
+// ConfigOptions have configurations and variables be those of a place.
+func ConfigOptions(p place.Place) config.Options {
+	home, _ := p.UserHomeDir() // without one there are no files in it
+	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
+}
+
+// HostOptions have the files of hosts be those of a place.
+func HostOptions(p place.Place) hostconfig.Options {
+	home, _ := p.UserHomeDir()
+	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
+}
+
+// ConfigFiles are those of the configuration.
+func ConfigFiles(a *cli.App, o config.Options) []string {
+	if len(a.Flags.Config) > 0 {
+		return a.Paths(a.Flags.Config)
+	}
+	return config.Find(o)
+}
+
+// ReadServers is servers with the error of files that cannot be read.
+func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
+	o := ConfigOptions(a.Place)
+	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return Input(ctx, a, in) }, a.Secret
+	if !a.Asks() {
+		o.Input = nil
+	}
+	set, err := config.LoadAll(ConfigFiles(a, o), o)
+	a.Launch.Own.AddSettings(set)
+	err = withImport(err)
+	var entries []cli.Entry
+	own := sync.OnceValues(func() (*settings.Settings, error) { return QuietSettings(set, len(a.Flags.Config) > 0) })
+	for _, d := range set.Servers {
+		entries = append(entries, cli.Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
+			s, err := own()
+			if err != nil {
+				return nil, err
+			}
+			return s.Of(d.Name).Sandbox, nil
+		}})
+	}
+	if len(a.Flags.Config) == 0 {
+		entries = withoutConnected(a, entries)
+	}
+	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.Flags.Config) == 0 {
+		for _, name := range []string{"everything", "filesystem"} {
+			entries = append(entries, cli.Entry{Name: name})
+		}
+	}
+	return set, entries, err
+}
+
+// withImport adds to the error of a file in the form of a host that only imports read how it is imported.
+func withImport(err error) error {
+	var p *config.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	host := map[string]string{".toml": "codex", ".yaml": "goose", ".yml": "goose"}[strings.ToLower(filepath.Ext(p.Source))]
+	if host == "" {
+		return err
+	}
+	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, plaintext.ShellWord(p.Source))
+}
+
+// Configured is the server of that name.
+func Configured(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
+	set, e, err := ServerNamed(a, name)
+	if err != nil {
+		return launch.Target{}, err
+	}
+	if e.Definition != nil {
+		ReportIgnored(a, set, e.Definition)
+	}
+	if t, is := shared(ctx, a, e); is {
+		return t, nil
+	}
+	if err := Consent(ctx, a, e); err != nil {
+		return launch.Target{}, err
+	}
+	return Resolve(ctx, a, e)
+}
+
+// ServerNamed is find in the configuration.
+func ServerNamed(a *cli.App, name string) (*config.Set, cli.Entry, error) {
+	set, entries, err := ConfiguredServers(a)
+	if err != nil {
+		return nil, cli.Entry{}, err
+	}
+	e, err := Find(name, set, entries)
+	return set, e, err
+}
+
+// Find is the server of that name: one of the entries, or one that ships with junction.
+// The error says why none can be used: its entry is wrong, or there is none.
+func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+	if i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == name }); i >= 0 {
+		return entries[i], nil
+	}
+	for _, p := range set.Problems() {
+		if p.Server == name {
+			return cli.Entry{}, Unusable(p, set)
+		}
+	}
+	if slices.Contains(cli.ShippedNames(), name) {
+		return cli.Entry{Name: name}, nil
+	}
+	return cli.Entry{}, unknownServer(name, set, entries)
+}
+
+// Enabled is find without the servers that are switched off.
+func Enabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+	e, err := Find(name, set, entries)
+	if err == nil && e.IsDisabled() {
+		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
+	}
+	return e, err
+}
+
+// ServerNames are the names of servers.
+func ServerNames(entries []cli.Entry) (names []string) {
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return names
+}
+
+// ConfiguredNames are the names of all servers that are configured, also of those whose entry cannot be used: what
+// names one is no slip, and one that is served already goes on.
+func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
+	names := ServerNames(entries)
+	for _, p := range set.Problems() {
+		if p.Server != "" && !slices.Contains(names, p.Server) {
+			names = append(names, p.Server)
+		}
+	}
+	return names
+}
+
+func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
+	names := ServerNames(entries)
+	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
+		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
+	}
+	var files []string
+	for _, f := range set.Files {
+		files = append(files, f.Path)
+	}
+	where := "there is no configuration file"
+	if len(files) > 0 {
+		where = "not in " + strings.Join(files, ", ")
+	}
+	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
+}
+
+// Resolve makes a target of an entry.
+func Resolve(ctx context.Context, a *cli.App, e cli.Entry) (launch.Target, error) {
+	return ResolveWith(ctx, a, e, a.Launch.AuthorizedAs)
+}
+
+// ResolveWith is resolve with what sends the requests to a server that has a URL.
+func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sender) (launch.Target, error) {
+	if e.Definition == nil {
+		h, err := Shipped(ctx, a, e.Name, Shipping{})
+		if err != nil {
+			return launch.Target{}, err
+		}
+		return launch.Target{Name: e.Name, Origin: e.Origin(a.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.Logger()})}, nil
+	}
+	if slices.Contains(a.Launch.Chain(), launch.EntryMark(e.Definition)) {
+		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.Name, e.Definition.Source)
+	}
+	s, err := e.Definition.Resolve(ctx)
+	if err != nil {
+		return launch.Target{}, err
+	}
+	started, locked, err := StartedAsAgreed(ctx, a, e, s)
+	if err != nil {
+		return launch.Target{}, err
+	}
+	t, err := a.Launch.Connect(started, e.Definition, send)
+	if c, is := t.(*command.Command); is && err == nil {
+		err = confine(a, c, e, locked)
+	}
+	return launch.Target{Name: s.Name, Origin: e.Origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.Definition.StartTimeout, Revision: e.Definition.Revision}, err
+}
+
+// confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
+func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.LockedServer) error {
+	if e.Sandbox == nil {
+		return nil
+	}
+	s, err := e.Sandbox()
+	if err != nil {
+		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.Name, err)
+	}
+	var p *sandbox.Profile
+	if locked != nil {
+		p = locked.Sandbox
+	}
+	return a.Launch.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: a.Launch.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
+}
+
+// Input asks for a value that a configuration file leaves to the person.
+func Input(ctx context.Context, a *cli.App, in config.Input) (string, error) {
+	prompt := "> "
+	if in.Default != "" && !in.Password {
+		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
+	}
+	var labels []string
+	for _, o := range in.Options {
+		labels = append(labels, o.Label)
+	}
+	intro := fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
+	word, err := askTyped(ctx, a, intro, labels, prompt, in.Password)
+	if word = cmp.Or(word, in.Default); err != nil || word == "" {
+		return "", cmp.Or(err, errors.New("nothing was typed"))
+	}
+	if in.Password {
+		a.Launch.Hide(word)
+	}
+	if at := slices.Index(labels, word); at >= 0 {
+		word = in.Options[at].Value
+	}
+	return word, nil
+}

@@ -1,0 +1,117 @@
+package reach
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+// Do makes a request and shows its progress meanwhile.
+func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) (mcp.Result, error) {
+	bar := &terminal.Bar{Screen: a.Screen, Lines: a.Launch.Verbose}
+	defer bar.Done()
+	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
+	return a.Calls.Do(ctx, method, params)
+}
+
+// An Action is what a command wants of a server that it is connected to.
+type Action func(ctx context.Context, client *mcp.Client) error
+
+// AskingServer is what a command does that asks one server: read says what of the words behind
+// SERVER, before the server is connected to.
+func AskingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Action, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		if err := StartRecording(a, cmd.Name(), "", true); err != nil {
+			return err
+		}
+		t, words, err := Target(ctx, a, cmd, args)
+		if err != nil {
+			return err
+		}
+		run, err := read(cmd, words)
+		if err != nil {
+			return err
+		}
+		if t.Through != "" && a.Screen.Terminal() {
+			a.Screen.Printf("(through %s; --own starts the server for this command)\n", t.Through)
+		}
+		within, bound, stop := a.Bounded(ctx)
+		defer stop()
+		client, end, err := connectCaller(ctx, a, t, bound)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return run(within, client)
+	}
+}
+
+// PrintRequest makes a request, and prints its result.
+func PrintRequest(ctx context.Context, a *cli.App, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
+	answer, err := Do(ctx, a, method, params)
+	if err != nil {
+		return err
+	}
+	return PrintAnswer(a, method, answer, into, text)
+}
+
+// PrintAnswer prints a result: as the specification shapes it, or as text makes
+// words of it. into is what text works with.
+func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
+	body, err := r.Encoded()
+	if err != nil {
+		return err
+	}
+	if err := schema.DecodeLoose(body, into); err != nil && !a.Flags.JSON {
+		return fmt.Errorf("%s: the server's answer cannot be read (--json prints it as it is): %w", method, err)
+	}
+	if !a.Flags.JSON {
+		words, err := text(a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output)))
+		_, printing := fmt.Fprint(a.Out, words)
+		return cmp.Or(err, printing)
+	}
+	if a.Flags.Output != "" {
+		if _, err := text(a.Out.Width(), show.SaveTo(a.Path(a.Flags.Output))); err != nil {
+			return err
+		}
+	}
+	shaped, err := shape(method, r, body)
+	if err != nil {
+		return err
+	}
+	return a.PrintJSON(json.RawMessage(shaped))
+}
+
+// shape puts the members around a result's own that the server had sent with it.
+func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
+	if r.Type != "" {
+		around := revision.Envelope{Type: revision.ResultType(r.Type), Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: revision.CacheScope(r.Scope)}
+		return revision.Latest().AppendResult(nil, method, around, revision.Body{JSON: body})
+	}
+	if r.Meta == nil {
+		return body, nil
+	}
+	return jsonrpc.With(body, "_meta", r.Meta), nil
+}
+
+// Params is the object with a name or URI and, unless they are nil, arguments.
+func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.String(member, subject)
+	if arguments != nil {
+		w.Raw("arguments", arguments)
+	}
+	return w.Bytes()
+}

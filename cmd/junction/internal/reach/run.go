@@ -1,0 +1,110 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
+)
+
+// WantsJSON finds --json where the flags could not be read.
+func WantsJSON(args []string) bool {
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		args = args[:dash]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// Fail tells why the command failed.
+func Fail(a *cli.App, err error, code int, asJSON bool) {
+	switch {
+	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.EndedError)):
+		return
+	case code == cli.ExitInterrupted:
+		err = cli.ErrInterrupted
+	case errors.Is(err, cli.ErrReported):
+		return
+	}
+	if a.Log != nil {
+		a.Log.Error(why.Once(why.Text(err)))
+	} else {
+		a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+	}
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
+		a.Screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
+	}
+	if asJSON {
+		fmt.Fprintf(a.Stdout, "%s\n", cli.ErrorObject(err))
+	}
+}
+
+// stopPause is how long nothing is said of an end that was asked for.
+const stopPause = 300 * time.Millisecond
+
+// TellStopping says, when an interrupt does not end the command at once, that it is
+// heard: servers get time to end. stopped says that the command ended.
+func TellStopping(ctx context.Context, a *cli.App) (stopped func()) {
+	over := make(chan struct{})
+	unheard := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+			return
+		}
+		select {
+		case <-over:
+		case <-time.After(stopPause):
+			a.Screen.Printf("junction: stopping; Ctrl-C again kills what is still running\n")
+		}
+	})
+	return func() {
+		unheard()
+		close(over)
+	}
+}
+
+// FlagValues are what flags expect, by their types. Those of other types say it themselves.
+var FlagValues = map[string]string{
+	"duration": "a duration, such as 30s", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
+}
+
+// WithholdVariables withholds from servers the variables that flags such as --key-env name.
+func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
+	flags.Visit(func(f *pflag.Flag) {
+		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
+			a.Launch.Own.Add(f.Value.String())
+		}
+	})
+}
+
+// ConfigFlags say where servers are defined.
+func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
+	f.StringArrayVar(&a.Flags.Config, "config", nil, "read servers from `FILE` only (repeatable)")
+	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
+}
+
+// ConnectionFlags are those of every command that connects to a server.
+func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
+	ConfigFlags(a, f)
+	f.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	f.StringVar(&a.Flags.Revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
+	f.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	f.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+}
+
+// RequestFlags are those of every command whose request may ask something back.
+func RequestFlags(a *cli.App, f *pflag.FlagSet) {
+	ConnectionFlags(a, f)
+	OwnFlag(a, f)
+	f.StringVar(&a.Desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
+	f.StringVar(&a.Desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
+	f.StringArrayVar(&a.Desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
+	f.StringVar(&a.Flags.LogLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
+	f.StringVarP(&a.Flags.Output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
+}

@@ -1,0 +1,49 @@
+package reach
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/spf13/pflag"
+)
+
+// RunningServers asks every junction up that runs for its servers. One that does not answer has none.
+func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
+	ups, _ := cli.Instances(ctx, p) // a folder that cannot be read has none
+	for i := range ups {
+		for _, s := range ups[i].Servers {
+			all = append(all, cli.RunningServer{In: &ups[i], Status: s})
+		}
+	}
+	return all
+}
+
+const (
+	sharedNothing cli.Sharing = iota
+	sharedCalls               // which start a server there that is remembered
+	sharedLists               // as the server has them now
+)
+
+// shared is the server as a junction up has it that runs, if this command may use that one.
+func shared(ctx context.Context, a *cli.App, e cli.Entry) (t launch.Target, is bool) {
+	f := &a.Flags
+	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || f.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
+		return t, false
+	}
+	r := RunningServers(ctx, a.Place).Of(e)
+	if !r.Answers() || a.Sharing == sharedLists && !r.IsConnected() {
+		return t, false
+	}
+	if same, known := r.IsDefinedAs(ctx, a.Place, e); known && !same || !known && !r.IsShared(e) {
+		return t, false
+	}
+	t, err := r.Target(a, e)
+	return t, err == nil
+}
+
+// OwnFlag is of commands that use a server as a junction up has it that runs.
+func OwnFlag(a *cli.App, f *pflag.FlagSet) {
+	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
+}

@@ -1,0 +1,125 @@
+package reach
+
+import (
+	"context"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+// SuggestTimeout is how long the shell waits for what a server offers.
+const SuggestTimeout = 3 * time.Second
+
+// SuggestServers completes SERVER with the names of the configuration.
+func SuggestServers(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		a.Screen = terminal.NewScreen(io.Discard)
+		return ServerValues(a, cmd.Context()), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func SuggestTools(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 1 {
+			return suggestArguments(a, cmd, args, typed)
+		}
+		return suggest(a, cmd, args, Listed((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
+	}
+}
+
+// SuggestToolNames completes the names of tools, any number of them.
+func SuggestToolNames(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return SuggestTools(a)(cmd, args[:min(len(args), 1)], typed)
+	}
+}
+
+// suggestArguments completes KEY=VALUE: keys that were not given yet, and values
+// where there are only a few.
+func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	key, _, valued := strings.Cut(typed, "=")
+	words, directive := suggest(a, cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for t, err := range c.Tools(ctx) {
+			if err != nil || t.Name != args[1] {
+				continue
+			}
+			for _, f := range arguments.Fields(t.InputSchema) {
+				given := slices.ContainsFunc(args[2:], func(word string) bool { return strings.HasPrefix(word, f.Name+"=") })
+				switch {
+				case valued && f.Name == key:
+					for _, choice := range f.Choices {
+						add(f.Name+"="+choice, "")
+					}
+				case !valued && !given:
+					add(f.Name+"=", f.String())
+				}
+			}
+		}
+	})
+	if !valued {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return words, directive
+}
+
+// Suggests completes the word after SERVER with what list adds.
+func Suggests(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return suggest(a, cmd, args, list)
+	}
+}
+
+// Listed adds the entries of a list, as far as it can be read.
+func Listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
+	return func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for entry, err := range list(c, ctx) {
+			if err == nil {
+				add(words(entry))
+			}
+		}
+	}
+}
+
+// suggest completes the word after SERVER with what the server offers. Nobody
+// can be asked while a shell completes, so servers that need consent or an
+// input suggest nothing.
+func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return SuggestServers(a)(cmd, args, "")
+	}
+	a.Screen, a.Person = terminal.NewScreen(io.Discard), nil
+	a.Desk.Screen, a.Desk.Person, a.Sharing = a.Screen, nil, sharedCalls
+	ctx, cancel := context.WithTimeout(cmd.Context(), SuggestTimeout)
+	defer cancel()
+	t, err := NamedServer(ctx, a, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	client, err := Connect(ctx, a, t)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer client.Close()
+	var words []string
+	list(ctx, client, func(name, what string) {
+		if plaintext.Clean(name) == name && !strings.ContainsAny(name, "\t\n") {
+			words = append(words, name+"\t"+plaintext.Line(what, 80))
+		}
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

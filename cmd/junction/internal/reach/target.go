@@ -1,0 +1,222 @@
+package reach
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/spf13/cobra"
+)
+
+// Target finds the server that a command line means, and returns what else
+// stands on it.
+func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
+	if err := CheckFlags(a); err != nil {
+		return launch.Target{}, nil, err
+	}
+	switch flags := cmd.Flags(); {
+	case flags.Lookup("own") == nil:
+	case flags.Lookup("refresh") != nil:
+		a.Sharing = sharedLists
+	default:
+		a.Sharing = sharedCalls
+	}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if len(args) == dash {
+			return launch.Target{}, nil, cli.Usagef(`after "--" stands the command of a server`)
+		}
+		if len(args) == dash+1 && launch.At(args[dash]) != nil {
+			t, err := NamedServer(ctx, a, args[dash])
+			return t, args[:dash], err
+		}
+		if a.Launch.Frozen {
+			return launch.Target{}, nil, cli.Usagef("--frozen is for the servers of a configuration: no lock has a command that is typed")
+		}
+		t, err := a.Launch.Command(args[dash], args[dash+1:])
+		return t, args[:dash], err
+	}
+	if len(args) == 0 {
+		return launch.Target{}, nil, cli.Usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
+	}
+	t, err := NamedServer(ctx, a, args[0])
+	if at := slices.IndexFunc(args, func(arg string) bool { return launch.At(arg) != nil }); err != nil && at > 0 && cmd.Name() == "call" {
+		err = cli.Usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
+	}
+	return t, args[1:], err
+}
+
+func CheckFlags(a *cli.App) error {
+	if a.Launch.Timeout < 0 {
+		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
+	}
+	if name := a.Flags.Revision; name != "" && revision.Lookup(name) == nil {
+		return cli.Usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
+	}
+	return nil
+}
+
+// NamedServer is the server that SERVER means: a URL, or a name.
+func NamedServer(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
+	if launch.At(server) != nil {
+		return a.Launch.Address(server)
+	}
+	return Configured(ctx, a, server)
+}
+
+// Options are those of a client of the target.
+func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
+	o := mcp.ClientOptions{
+		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version},
+		Name:     t.Name,
+		Revision: cmp.Or(a.Flags.Revision, t.Revision),
+		Timeout:  t.Timeout,
+		Logger:   a.Launch.Logger(t.Name),
+		// Calls wait for the tasks that they become, but for those of a proxy's client that knows tasks itself.
+		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
+	}
+	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
+		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.Unmarked))
+	}
+	if a.Traffic != nil {
+		o.Wire = a.Traffic.Server(t.Title())
+	}
+	o.ConnectTimeout = t.StartTimeout
+	if a.Launch.Timeout > 0 {
+		o.Timeout, o.ConnectTimeout = a.Launch.Timeout, a.Launch.Timeout
+	}
+	if a.Launch.Recorder != nil && !a.RecordsFront {
+		o.Middleware = append(o.Middleware, a.Launch.Recorder.Middleware(t.Title()))
+	}
+	return o
+}
+
+// Connect connects to the target as a client that answers at the desk.
+func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, error) {
+	o, err := askedOptions(a, t)
+	if err != nil {
+		return nil, err
+	}
+	client, err := DialShown(ctx, a, t, o)
+	return client, Remedied(a, t, err)
+}
+
+// DialShown connects to the one server of a command. Where that takes long, a terminal shows what it waits for.
+func DialShown(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
+	starting := t.Title()
+	if c, program := t.Transport.(*command.Command); program {
+		if does := runner.Work(c.Name, c.Args, false); does != "" {
+			starting += " (" + does + ")"
+		}
+	}
+	end := ShowStarting(starting, a.Screen.Transient)
+	defer end()
+	return Dial(ctx, t.Transport, o)
+}
+
+// ShowStarting shows which server still starts once that takes long. The end, which must be called, takes that away.
+func ShowStarting(name string, show func(line string)) (end func()) {
+	started, shown := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(shown)
+		select {
+		case <-time.After(StartingPause):
+			show(stillStarting([]string{name}, 0))
+			<-started
+			show("")
+		case <-started:
+		}
+	}()
+	return func() {
+		close(started)
+		<-shown
+	}
+}
+
+// askedOptions are those of a client of the target that can be asked by it.
+func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
+	if err := a.Desk.Check(); err != nil {
+		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
+	}
+	o := Options(a, t)
+	a.Desk.Serve(&o, t.Title())
+	switch level := mcp.LogLevel(a.Flags.LogLevel); {
+	case level == "" || level == "none":
+	case level.Severity() == 0:
+		return o, cli.Usagef("--log-level: expected debug, info, notice, warning, error, critical, alert, emergency or none")
+	default:
+		o.LogLevel = level
+		o.OnLog = func(m mcp.LogMessage) { ShowLog(a, m) }
+	}
+	return o, nil
+}
+
+// Remedied adds to the error of a server that the command line names by its URL what to try, where it wants a key, or
+// nobody is there. What a configuration says of a server is mended there.
+func Remedied(a *cli.App, t launch.Target, err error) error {
+	address := t.Title()
+	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
+		return &cli.ConnectError{Cause: fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
+	}
+	if err == nil || t.Server != nil || launch.At(address) == nil {
+		return err
+	}
+	switch at, _ := url.Parse(address); {
+	case errors.Is(err, oauth.ErrLogin): // which says how
+		return err
+	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, isAuthorization):
+		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
+	case statusOf(err) == http.StatusUnauthorized:
+		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
+	case cli.NotListening(err) && (at.Host == "" || outside.IsHere(at.Hostname())):
+		err = fmt.Errorf("%w; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why", err)
+	case cli.NotListening(err):
+		err = fmt.Errorf("%w; %s", err, NobodyThere)
+	default:
+		return err
+	}
+	return &cli.ConnectError{Cause: err}
+}
+
+// isAuthorization reports whether a value of --header is one of that header.
+func isAuthorization(header string) bool {
+	name, _, _ := strings.Cut(header, ":")
+	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
+}
+
+// Dial marks errors of connecting as such.
+func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
+	client, err := mcp.DialWith(ctx, t, o)
+	if err != nil {
+		return nil, &cli.ConnectError{Cause: err}
+	}
+	return client, nil
+}
+
+func ShowLog(a *cli.App, m mcp.LogMessage) {
+	text, ok := jsonrpc.Unquote(m.Data)
+	if !ok {
+		text = string(m.Data)
+	}
+	from := ""
+	if m.Logger != "" {
+		from = " " + plaintext.Line(m.Logger, 80)
+	}
+	a.Screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, cli.MaxLog))
+}

@@ -1,0 +1,188 @@
+package reach
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// An Offering are the names of what one server offers.
+type Offering struct {
+	tools, prompts               []string          // that the server gives
+	Exposed                      map[string]string // names that clients may know its tools by, and which tool each is
+	ExposedTools, ExposedPrompts []string          // all such names
+}
+
+// OfferingOf reads the names of a server's definitions. Names for clients are those that its settings make, whether or
+// not rules or another server keep them from being used.
+func OfferingOf(server string, d *definitions.Definitions, s settings.Server) *Offering {
+	o := &Offering{tools: NamesOf(d.Tools), prompts: NamesOf(d.Prompts), Exposed: map[string]string{}}
+	public := func(name, renamed string) []string {
+		names := []string{server + gateway.Separator + name}
+		switch {
+		case s.Prefix != nil && *s.Prefix == "":
+			names = append(names, name)
+		case s.Prefix != nil:
+			names = append(names, *s.Prefix+gateway.Separator+name)
+		}
+		if renamed != "" {
+			names = append(names, renamed)
+		}
+		return names
+	}
+	for _, tool := range o.tools {
+		for _, name := range public(tool, s.Tools[tool].Name) {
+			o.Exposed[name] = tool
+		}
+	}
+	o.ExposedTools = slices.Sorted(maps.Keys(o.Exposed))
+	for _, prompt := range o.prompts {
+		o.ExposedPrompts = append(o.ExposedPrompts, public(prompt, s.Prompts[prompt].Name)...)
+	}
+	return o
+}
+
+// NamesOf are the names in a list of definitions.
+func NamesOf(list []json.RawMessage) (names []string) {
+	for _, raw := range list {
+		if name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// A Vocabulary says which names rules and settings can use.
+type Vocabulary struct {
+	Servers []string             // that are configured
+	Known   map[string]*Offering // of those whose definitions are known
+}
+
+// UnknownServer says that a rule is for a server that there is not; empty if it is not.
+func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
+	names := slices.Concat(w.Servers, cli.ShippedNames(), []string{host.OwnServer})
+	if r.Server == "" || slices.ContainsFunc(names, r.MatchesServer) {
+		return ""
+	}
+	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.OrMeant(nearest.Name(r.Server, w.Servers)))
+}
+
+// UnknownTool says that a rule names a tool that none of its servers has; empty if it does not, or the tools of one
+// are not known.
+func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
+	if strings.Trim(r.Tool, "*") == "" {
+		return ""
+	}
+	var servers, tools, own []string
+	for _, name := range w.Servers {
+		if !r.MatchesServer(name) {
+			continue
+		}
+		o := w.Known[name]
+		if o == nil || slices.ContainsFunc(o.tools, r.MatchesTool) {
+			return ""
+		}
+		servers, tools = append(servers, name), append(tools, o.tools...)
+		for _, exposed := range o.ExposedTools {
+			if r.MatchesTool(exposed) {
+				own = append(own, o.Exposed[exposed])
+			}
+		}
+	}
+	if len(servers) == 0 {
+		return ""
+	}
+	of := "any server here"
+	if len(servers) == 1 {
+		of = fmt.Sprintf("server %q", plaintext.Line(servers[0], 80))
+	}
+	said := fmt.Sprintf("no tool of %s is called %q", of, plaintext.Line(r.Tool, 80))
+	if len(own) > 0 {
+		return said + "; rules want the name that the server gives" + cli.OrMeant(own...)
+	}
+	return said + cli.OrMeant(nearest.Name(r.Tool, tools))
+}
+
+// UnmatchedRules say which rules can never match, each with its place.
+func (w *Vocabulary) UnmatchedRules(rules []policy.Rule) (lines []string) {
+	for i := range rules {
+		r := &rules[i]
+		for _, fault := range []string{w.UnknownServer(r), w.UnknownTool(r)} {
+			if fault != "" {
+				lines = append(lines, r.String()+": "+fault)
+			}
+		}
+	}
+	return lines
+}
+
+// UnmatchedSettings say what of settings is for nothing that the servers have.
+func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
+	say := func(at, format string, args ...any) {
+		lines = append(lines, "junction."+at+": "+fmt.Sprintf(format, args...))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Known)) {
+		own, o, at := s.Servers[name], w.Known[name], "servers."+name
+		for _, tool := range slices.Sorted(maps.Keys(own.Tools)) {
+			if !slices.Contains(o.tools, tool) {
+				say(at+".tools", "the server has no tool %q%s", tool, o.likely(tool))
+			}
+		}
+		for _, prompt := range slices.Sorted(maps.Keys(own.Prompts)) {
+			if !slices.Contains(o.prompts, prompt) {
+				say(at+".prompts", "the server has no prompt %q%s", prompt, cli.OrMeant(nearest.Name(prompt, o.prompts)))
+			}
+		}
+		for list, patterns := range map[string][]string{"only": own.Only, "hide": own.Hide} {
+			for _, text := range settings.Unmatched(patterns, o.tools, o.prompts, own.AllTags()) {
+				say(at+"."+list, "%q matches nothing that the server has%s", text, o.likely(text))
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
+		p := s.Profiles[name]
+		var tools, prompts, tags []string
+		complete := true
+		for _, server := range w.Servers {
+			if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
+				continue
+			}
+			o, own := w.Known[server], s.Servers[server]
+			if o == nil {
+				complete = false
+				break
+			}
+			tools, prompts, tags = append(tools, o.ExposedTools...), append(prompts, o.ExposedPrompts...), append(tags, own.AllTags()...)
+		}
+		if !complete {
+			continue
+		}
+		for list, patterns := range map[string][]string{"only": p.Only, "hide": p.Hide} {
+			for _, text := range settings.Unmatched(patterns, tools, prompts, tags) {
+				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.OrMeant(nearest.Name(text, tools)))
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// likely asks whether a tool was meant that has the name for clients, or nearly.
+func (o *Offering) likely(tool string) string {
+	if own := o.Exposed[tool]; own != "" {
+		return "; the name that the server gives is wanted" + cli.OrMeant(own)
+	}
+	return cli.OrMeant(nearest.Name(tool, o.tools))
+}
