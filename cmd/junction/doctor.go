@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/process"
@@ -352,7 +353,7 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *patient) {
 		return
 	}
 	defer client.Close()
-	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
+	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.Described(client.Server()))
 	p.strays(stray)
 	if s != nil && t.IsWeb() {
 		p.ok("authorization", "%s", authorizedBy(ctx, a, s))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -103,7 +104,7 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 func TestOneThatIsConnectedAnswers(t *testing.T) {
 	a := &cli.App{Place: placeOf(t)}
 	s := reach.ListedServer{Entry: cli.Entry{Name: "slow"}, Listing: reach.Listing{Err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
-	if got := failure(a, s); got != `server "slow": tools/list: no response in time` {
+	if got := use.Failure(a, s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
 	if s.IsSilent() {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -49,7 +50,7 @@ func TestJSONMeansTheSameForAllCommands(t *testing.T) {
 func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": allListed{},
+		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": use.AllListed{},
 		"servers\nservers[]  server, package, locked": cli.ServersShown[*struct {
 			Server  string `json:"server"`
 			Hidden  string `json:"-"`
@@ -68,7 +69,7 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 	}
 	var members map[string]any
 	_ = json.Unmarshal(text, &members) // which was just written
-	if fields := cli.FieldLines(reflect.TypeFor[callShown](), "", map[reflect.Type]string{}); len(strings.Split(fields[0], ", ")) != len(members) {
+	if fields := cli.FieldLines(reflect.TypeFor[use.CallShown](), "", map[reflect.Type]string{}); len(strings.Split(fields[0], ", ")) != len(members) {
 		t.Errorf("a result of a call has %s, help says %q", text, fields)
 	}
 }

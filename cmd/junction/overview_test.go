@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -101,7 +102,7 @@ func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
 }
 
 func TestATerminalShowsALineForEachTool(t *testing.T) {
-	l := toolList()
+	l := use.ToolList()
 	entries := []json.RawMessage{
 		json.RawMessage(`{"name":"a","description":"First. Second.","inputSchema":{"properties":{"x":{"type":"string"}}}}`),
 		json.RawMessage(`{"name":"longer","description":"Use it, e.g. so.\nMore."}`),

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -104,7 +105,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	if err != nil {
 		return err
 	}
-	if in.Arguments, err = wholeArguments(a, x.args, words); err != nil {
+	if in.Arguments, err = use.WholeArguments(a, x.args, words); err != nil {
 		return err
 	}
 	if in.Arguments == nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,23 +34,23 @@ const (
 
 // tree returns all commands in the order of help: headings, and below them what users need most first.
 func tree() []branch {
-	all := []branch{{path: "list", group: groupUse, make: listCommand}}
-	for _, l := range allLists() {
-		all = append(all, branch{path: "list " + l.Command, old: l.Command, make: func(a *cli.App) *cobra.Command { return newListCommand(a, l) }})
+	all := []branch{{path: "list", group: groupUse, make: use.ListCommand}}
+	for _, l := range use.AllLists() {
+		all = append(all, branch{path: "list " + l.Command, old: l.Command, make: func(a *cli.App) *cobra.Command { return use.NewListCommand(a, l) }})
 	}
 	return append(all, []branch{
-		{path: "call", group: groupUse, make: callCommand},
+		{path: "call", group: groupUse, make: use.CallCommand},
 		{path: "get", group: groupUse, short: "Read a resource, or fill in a prompt"},
-		{path: "get resource", old: "read", make: readCommand},
-		{path: "get prompt", old: "prompt", make: promptCommand},
-		{path: "get completion", old: "complete", make: completeCommand},
+		{path: "get resource", old: "read", make: use.ReadCommand},
+		{path: "get prompt", old: "prompt", make: use.PromptCommand},
+		{path: "get completion", old: "complete", make: use.CompleteCommand},
 		{path: "chat", group: groupUse, make: chatCommand},
 		{path: "chat history", old: "conversations", make: conversationsCommand},
 
 		{path: "server", group: groupServers, short: "Add, remove, upgrade, search, approve and confine servers"},
 		{path: "server add", old: "add", make: addCommand},
 		{path: "server remove", old: "remove", make: removeCommand},
-		{path: "server list", make: listCommand},
+		{path: "server list", make: use.ListCommand},
 		{path: "server search", old: "search", make: searchCommand},
 		{path: "server info", old: "info", make: infoCommand},
 		{path: "server upgrade", old: "upgrade", make: upgradeCommand},
@@ -57,7 +58,7 @@ func tree() []branch {
 		{path: "server upgrade --vulnerable", old: "audit-deps", make: auditDepsCommand},
 		{path: "server approve", old: "approve", make: approveCommand},
 		{path: "server sandbox", old: "sandbox", make: sandboxCommand},
-		{path: "server ping", old: "ping", make: pingCommand},
+		{path: "server ping", old: "ping", make: use.PingCommand},
 		{path: "server install", old: "install", make: installCommand},
 		{path: "server publish", old: "publish", make: publishCommand},
 

@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"cmp"
@@ -21,9 +21,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func allLists() []reach.List {
+func AllLists() []reach.List {
 	return []reach.List{
-		toolList(),
+		ToolList(),
 		{Method: revision.MethodNamed("resources/list"), Command: "resources", Text: texts(show.Resources), Brief: nil},
 		{Method: revision.MethodNamed("resources/templates/list"), Command: "templates", Text: texts(show.Templates), Brief: nil},
 		{Method: revision.MethodNamed("prompts/list"), Command: "prompts", Text: texts(show.Prompts), Brief: nil},
@@ -31,7 +31,7 @@ func allLists() []reach.List {
 	}
 }
 
-func toolList() reach.List {
+func ToolList() reach.List {
 	return reach.List{Method: revision.MethodNamed("tools/list"), Command: "tools", Text: texts(show.Tools), Brief: texts(show.ToolLines)}
 }
 
@@ -43,14 +43,14 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
 	reach.ConnectionFlags(a, flags)
-	a.JSONFlag(cmd, append([]any{allListed{}, reach.ListedShown{}}, written...)...)
+	a.JSONFlag(cmd, append([]any{AllListed{}, reach.ListedShown{}}, written...)...)
 	reach.OwnFlag(a, flags)
 }
 
-// newListCommand returns the command that lists what servers offer.
-func newListCommand(a *cli.App, l reach.List) *cobra.Command {
+// NewListCommand returns the command that lists what servers offer.
+func NewListCommand(a *cli.App, l reach.List) *cobra.Command {
 	switch l.Command {
-	case toolList().Command:
+	case ToolList().Command:
 		return toolsCommand(a)
 	case skillList().Command:
 		return skillsCommand(a)
@@ -78,7 +78,7 @@ in full, as they are where no terminal is.
 
 ` + listHelp(),
 		ValidArgsFunction: reach.SuggestToolNames(a),
-		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, toolList(), args, f) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, ToolList(), args, f) },
 	}
 	f.define(a, cmd)
 	cmd.Flags().BoolVarP(&f.long, "long", "l", false, "show descriptions and arguments in full")
@@ -207,8 +207,8 @@ func printList(a *cli.App, l reach.List, server string, entries []json.RawMessag
 	return err
 }
 
-// An allListed is what a list prints of several servers with --json.
-type allListed struct {
+// An AllListed is what a list prints of several servers with --json.
+type AllListed struct {
 	Servers byName[reach.ListedShown] `json:"servers"`
 }
 
@@ -248,5 +248,5 @@ func printListed(a *cli.App, l reach.List, all []reach.ListedServer, about bool)
 			value reach.ListedShown
 		}{s.Entry.Name, one})
 	}
-	return a.PrintIndented(allListed{servers}, "")
+	return a.PrintIndented(AllListed{servers}, "")
 }

@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func listCommand(a *cli.App) *cobra.Command {
+func ListCommand(a *cli.App) *cobra.Command {
 	var refresh bool
 	cmd := &cobra.Command{
 		Use:     "list [SERVER…]",
@@ -24,13 +24,13 @@ they offer, in full, of one server or all. A server with the name of one comes f
 			if cmd.ArgsLenAtDash() >= 0 {
 				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
-			l := toolList()
+			l := ToolList()
 			l.Text, l.Brief = l.Brief, nil
 			return listAll(cmd.Context(), a, l, args, refresh, true)
 		},
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	reach.ConnectionFlags(a, cmd.Flags())
-	a.JSONFlag(cmd, allListed{})
+	a.JSONFlag(cmd, AllListed{})
 	return cmd
 }

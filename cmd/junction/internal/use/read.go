@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func readCommand(a *cli.App) *cobra.Command {
+func ReadCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SERVER URI",
 		Short: "Read a resource",

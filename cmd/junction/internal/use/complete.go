@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func completeCommand(a *cli.App) *cobra.Command {
+func CompleteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
 		Short: "Ask how an argument of a prompt or resource template could go on",

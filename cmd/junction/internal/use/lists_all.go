@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"cmp"
@@ -76,7 +76,7 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 		case s.IsSilent() && !a.Launch.Verbose:
 			silent = append(silent, plaintext.Line(s.Entry.Name, 80))
 		default:
-			a.Screen.Printf("junction: %s\n", failure(a, s))
+			a.Screen.Printf("junction: %s\n", Failure(a, s))
 		}
 		failed = true
 	}
@@ -89,9 +89,9 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 	return failed
 }
 
-// failure is the line that says why a server could not be asked; with --verbose all
+// Failure is the line that says why a server could not be asked; with --verbose all
 // that is known.
-func failure(a *cli.App, s reach.ListedServer) string {
+func Failure(a *cli.App, s reach.ListedServer) string {
 	if a.Launch.Verbose {
 		return s.Listing.Err.Error()
 	}

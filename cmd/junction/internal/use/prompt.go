@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func promptCommand(a *cli.App) *cobra.Command {
+func PromptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER NAME [KEY=VALUE…]",
 		Short: "Fill in a prompt and print its messages",

@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func pingCommand(a *cli.App) *cobra.Command {
+func PingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
 		Short:             "Ask whether a server is reachable, and what it is",
@@ -36,12 +36,12 @@ func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 		return a.PrintJSON(struct{}{})
 	}
 	_, err := fmt.Fprintf(a.Out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
-		time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
+		time.Since(start).Round(10*time.Microsecond), client.Revision(), Described(client.Server()))
 	return err
 }
 
-// described is a server's name and version after a comma, if it has said them.
-func described(server *mcp.Implementation) string {
+// Described is a server's name and version after a comma, if it has said them.
+func Described(server *mcp.Implementation) string {
 	if server == nil || server.Name == "" {
 		return ""
 	}

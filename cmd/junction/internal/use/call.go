@@ -1,4 +1,4 @@
-package main
+package use
 
 import (
 	"cmp"
@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func callCommand(a *cli.App) *cobra.Command {
+func CallCommand(a *cli.App) *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
 		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
@@ -47,7 +47,7 @@ command at the end SERVER is omitted:
 			if len(words) == 0 {
 				return func(ctx context.Context, client *mcp.Client) error { return listForCall(ctx, a, client) }, nil
 			}
-			given, err := wholeArguments(a, raw, words[1:])
+			given, err := WholeArguments(a, raw, words[1:])
 			return func(ctx context.Context, client *mcp.Client) error {
 				return callTool(ctx, a, client, words[0], words[1:], given)
 			}, err
@@ -55,14 +55,14 @@ command at the end SERVER is omitted:
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	reach.RequestFlags(a, cmd.Flags())
-	a.JSONFlag(cmd, callShown{})
+	a.JSONFlag(cmd, CallShown{})
 	reach.FrozenFlag(a, cmd.Flags())
 	reach.RecordFlag(a, cmd.Flags())
 	return cmd
 }
 
-// A callShown has the members of the result of a call.
-type callShown struct {
+// A CallShown has the members of the result of a call.
+type CallShown struct {
 	Content           []mcp.Content   `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
 	IsError           bool            `json:"isError,omitempty"`
@@ -72,7 +72,7 @@ type callShown struct {
 // listForCall shows the tools of a server of which the command line names none.
 func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	if !a.Flags.JSON {
-		l := toolList().ShownAs(false)
+		l := ToolList().ShownAs(false)
 		var tools []json.RawMessage
 		for raw, err := range client.List(ctx, l.Name, l.Member) {
 			if err != nil {
@@ -150,9 +150,9 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 	return reach.Unlisted("tool", tool, names, err)
 }
 
-// wholeArguments reads --args, or the one word that is a JSON object; nil where
+// WholeArguments reads --args, or the one word that is a JSON object; nil where
 // neither was given.
-func wholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
+func WholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
 	case raw == "" && object:
