@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -22,11 +23,13 @@ import (
 // adder returns what adds and upgrades servers of the user's configuration.
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
-		Launcher:      &a.Launch,
-		Prompter:      reach.TerminalPrompter{App: a},
-		Configured:    func() (add.Configured, error) { return configuredForAdd(a) },
-		Secret:        a.Secret,
-		KeepSecret:    func(ctx context.Context, name string, value string) error { return storeSecret(ctx, a, name, value) },
+		Launcher:   &a.Launch,
+		Prompter:   reach.TerminalPrompter{App: a},
+		Configured: func() (add.Configured, error) { return configuredForAdd(a) },
+		Secret:     a.Secret,
+		KeepSecret: func(ctx context.Context, name string, value string) error {
+			return account.StoreSecret(ctx, a, name, value)
+		},
 		ClientOptions: func(t launch.Target) mcp.ClientOptions { return reach.Options(a, t) },
 		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Keep(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console"
@@ -82,7 +83,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	origin := "http://" + l.Addr().String()
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	if !o.noBrowser && a.Person != nil && canOpenBrowser(a.Place) {
+	if !o.noBrowser && a.Person != nil && account.CanOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
 		a.Out.Printf("The console is at\n  %s\n", link)
 		openOnce(ctx, a, link, over, &asking)
@@ -140,7 +141,7 @@ func consoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		}()
 		a.Launch.AtEnd(s)
 	}
-	if !open || !canOpenBrowser(a.Place) {
+	if !open || !account.CanOpenBrowser(a.Place) {
 		return s.Console.Link(s.Origin, ""), nil
 	}
 	link, over := s.Console.OpenedLink(s.Origin, "")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -207,7 +208,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	case err != nil:
 		return "", err
 	}
-	return describeLogin(l, time.Now()), lacking(l, scopes)
+	return account.DescribeLogin(l, time.Now()), account.Lacking(l, scopes)
 }
 
 func isHTTP(server string) bool {

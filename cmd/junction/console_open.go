@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
@@ -25,7 +26,7 @@ func openOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}
 		<-over
 		_ = os.Remove(path)
 	})
-	_ = startBrowser(ctx, a.Place, filename.URL(path)) // else the link is printed
+	_ = account.StartBrowser(ctx, a.Place, filename.URL(path)) // else the link is printed
 }
 
 // writeDoor writes a page that goes on to a link.

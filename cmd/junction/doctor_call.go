@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -25,7 +26,7 @@ func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	}
 	if tokens, err := a.Launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
 		if l, err := tokens.LoginOf(ctx, s.URL); err == nil {
-			return "by a login: " + describeLogin(l, time.Now())
+			return "by a login: " + account.DescribeLogin(l, time.Now())
 		}
 	}
 	if len(s.Headers) > 0 {

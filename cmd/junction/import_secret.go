@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -71,7 +72,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		for n := 2; ; n++ {
 			value, taken := used[p.Secret]
 			if !taken {
-				kept, err := isKept(ctx, i.App, p.Secret)
+				kept, err := account.IsKept(ctx, i.App, p.Secret)
 				if err == nil && kept {
 					value, err = i.Secret(ctx, p.Secret)
 				}

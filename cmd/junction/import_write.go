@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -135,7 +136,7 @@ func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 // write keeps the secrets, and then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
-		if err := storeSecret(ctx, i.App, p.Secret, p.Value); err != nil {
+		if err := account.StoreSecret(ctx, i.App, p.Secret, p.Value); err != nil {
 			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
 		}
 	}
@@ -154,7 +155,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 	}
 	slices.Sort(needs)
 	for _, name := range slices.Compact(needs) {
-		if kept, err := isKept(ctx, i.App, name); err != nil || kept {
+		if kept, err := account.IsKept(ctx, i.App, name); err != nil || kept {
 			if err != nil {
 				return err
 			}
@@ -169,7 +170,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 		}
 		if value == "" {
 			i.Out.Printf("To be given before its server can start: junction secret set %s\n", name)
-		} else if err := storeSecret(ctx, i.App, name, value); err != nil {
+		} else if err := account.StoreSecret(ctx, i.App, name, value); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -309,7 +310,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			a.Person = terminal.NewPerson(in, a.Screen)
 			ended := make(chan error, 1)
 			go func() {
-				err := login(t.Context(), a, signer{name: "site", url: s.URL + "/mcp"}, false)
+				err := account.Login(t.Context(), a, account.Signer{Name: "site", URL: s.URL + "/mcp"}, false)
 				_ = screen.Close()
 				ended <- err
 			}()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/mcp"
@@ -79,11 +80,11 @@ func TestOnlyWhatHelpListsIsWritten(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &cli.App{Stdout: &out}
-	a.Flags.Written = []any{secretsShown{}}
-	if err := a.PrintJSON(loginsShown{}); err == nil || out.Len() > 0 {
+	a.Flags.Written = []any{account.SecretsShown{}}
+	if err := a.PrintJSON(account.LoginsShown{}); err == nil || out.Len() > 0 {
 		t.Errorf("wrote %q, %v", out.String(), err)
 	}
-	if err := a.PrintJSON(secretsShown{[]string{"a"}}); err != nil || out.String() != `{"secrets":["a"]}`+"\n" {
+	if err := a.PrintJSON(account.SecretsShown{Secrets: []string{"a"}}); err != nil || out.String() != `{"secrets":["a"]}`+"\n" {
 		t.Errorf("wrote %q, %v", out.String(), err)
 	}
 }

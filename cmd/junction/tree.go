@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
@@ -76,10 +77,10 @@ func tree() []branch {
 		{path: "key", group: groupGateway, make: keyCommand},
 		{path: "user", group: groupGateway, make: userCommand},
 
-		{path: "login", group: groupAccount, make: loginCommand},
-		{path: "logout", make: logoutCommand},
-		{path: "whoami", make: whoamiCommand},
-		{path: "secret", group: groupAccount, make: secretCommand},
+		{path: "login", group: groupAccount, make: account.LoginCommand},
+		{path: "logout", make: account.LogoutCommand},
+		{path: "whoami", make: account.WhoamiCommand},
+		{path: "secret", group: groupAccount, make: account.SecretCommand},
 
 		{path: "traffic", group: groupWatch, make: trafficCommand},
 		{path: "console", group: groupWatch, make: consoleCommand},
@@ -92,7 +93,7 @@ func tree() []branch {
 		{path: "proxy", group: groupDevelop, make: proxyCommand},
 		{path: "replay", make: replayCommand},
 		{path: "version", make: func(*cli.App) *cobra.Command { return versionCommand() }},
-		{path: launch.RenewCommand, make: renewLoginCommand},
+		{path: launch.RenewCommand, make: account.RenewLoginCommand},
 	}...)
 }
 

@@ -1,4 +1,4 @@
-package main
+package account
 
 import (
 	"context"
@@ -26,14 +26,14 @@ Secrets are kept encrypted, in state.db in junction's folder; the key is in the 
 this system, or where there is none in a file that only you can read. ${file:PATH} takes
 what a file holds instead.`
 
-func secretCommand(a *cli.App) *cobra.Command {
+func SecretCommand(a *cli.App) *cobra.Command {
 	return cli.Group("secret", "Keep passwords and tokens out of configuration files",
 		"Work with secrets that a configuration names, so that they do not stand in it.\n\n"+secretHelp,
 		secretSetCommand(a), secretListCommand(a), secretRemoveCommand(a))
 }
 
-// isKept reports whether there is a secret of this name.
-func isKept(ctx context.Context, a *cli.App, name string) (bool, error) {
+// IsKept reports whether there is a secret of this name.
+func IsKept(ctx context.Context, a *cli.App, name string) (bool, error) {
 	store, _, err := a.OpenSecrets(ctx, false)
 	if err == nil {
 		_, err = store.Get(ctx, cli.SecretKeys+name)
@@ -44,8 +44,8 @@ func isKept(ctx context.Context, a *cli.App, name string) (bool, error) {
 	return err == nil, err
 }
 
-// storeSecret keeps a secret in place of one of this name.
-func storeSecret(ctx context.Context, a *cli.App, name, value string) error {
+// StoreSecret keeps a secret in place of one of this name.
+func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
 	if err := cli.CheckSecretName(name); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := storeSecret(ctx, a, name, value); err != nil {
+			if err := StoreSecret(ctx, a, name, value); err != nil {
 				return fmt.Errorf("the secret is not kept: %w", err)
 			}
 			a.Screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
@@ -108,8 +108,8 @@ func readSecret(ctx context.Context, a *cli.App, name string) (value string, err
 	return value, nil
 }
 
-// A secretsShown is what secret list --json prints.
-type secretsShown struct {
+// A SecretsShown is what secret list --json prints.
+type SecretsShown struct {
 	Secrets []string `json:"secrets"`
 }
 
@@ -130,7 +130,7 @@ func secretListCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if a.Flags.JSON {
-				return a.PrintJSON(secretsShown{names})
+				return a.PrintJSON(SecretsShown{names})
 			}
 			if len(names) == 0 {
 				a.Screen.Printf("junction: no secret is kept; junction secret set NAME keeps one\n")
@@ -143,7 +143,7 @@ func secretListCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	a.JSONFlag(cmd, secretsShown{})
+	a.JSONFlag(cmd, SecretsShown{})
 	return cmd
 }
 

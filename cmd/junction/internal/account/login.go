@@ -1,4 +1,4 @@
-package main
+package account
 
 import (
 	"context"
@@ -28,33 +28,33 @@ expires; only one of them at a time does. Logins are kept in state.db in junctio
 folder, sealed with a key in the keyring of your system, or, where there is none, in
 logins.key, which only you can read.`
 
-// A signer is a server that can be logged in at.
-type signer struct {
-	name string // as the person calls it
-	url  string
+// A Signer is a server that can be logged in at.
+type Signer struct {
+	Name string // as the person calls it
+	URL  string
 	auth config.OAuth
 	asks []string // scopes that the person asks for, in addition to what auth does
 }
 
 // findSigner finds the server that a command line means.
-func findSigner(a *cli.App, cmd *cobra.Command, args []string) (signer, error) {
+func findSigner(a *cli.App, cmd *cobra.Command, args []string) (Signer, error) {
 	if len(args) != 1 {
-		return signer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
+		return Signer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
 	}
 	if launch.At(args[0]) != nil {
-		return signer{name: args[0], url: args[0]}, nil
+		return Signer{Name: args[0], URL: args[0]}, nil
 	}
 	t, err := reach.Configured(cmd.Context(), a, args[0])
 	if err != nil {
-		return signer{}, err
+		return Signer{}, err
 	}
 	if t.Server == nil || !t.IsWeb() {
-		return signer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
+		return Signer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
 	}
-	return signer{name: args[0], url: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
+	return Signer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
-func loginCommand(a *cli.App) *cobra.Command {
+func LoginCommand(a *cli.App) *cobra.Command {
 	var asksNoBrowser bool
 	var scopes []string
 	var client string
@@ -81,7 +81,7 @@ error; you are logged in with the others.
 			}
 			s.asks = strings.Fields(strings.Join(scopes, " "))
 			s.auth.Scopes = slices.Concat(s.auth.Scopes, s.asks)
-			return login(cmd.Context(), a, s, !asksNoBrowser && canOpenBrowser(a.Place))
+			return Login(cmd.Context(), a, s, !asksNoBrowser && CanOpenBrowser(a.Place))
 		},
 	}
 	flags := cmd.Flags()
@@ -93,7 +93,7 @@ error; you are logged in with the others.
 	return cmd
 }
 
-func login(ctx context.Context, a *cli.App, s signer, browser bool) error {
+func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
 	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
 		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
@@ -116,26 +116,26 @@ func login(ctx context.Context, a *cli.App, s signer, browser bool) error {
 		if err != nil {
 			return err
 		}
-		a.Out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
+		a.Out.Printf("%s: %s\n", said, DescribeLogin(l, time.Now()))
 		said = "A token"
 	}
-	l, err := oauth.New(o).Login(ctx, s.url, nil)
+	l, err := oauth.New(o).Login(ctx, s.URL, nil)
 	switch {
 	case errors.Is(err, oauth.ErrNotWanted):
-		a.Out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
+		a.Out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.Name, 200))
 		return nil
 	case err != nil && launch.LogsInAtProvider(&s.auth):
-		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)
+		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.Name, 200), err)
 	case err != nil:
 		return err
 	}
-	a.Out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
-	return lacking(l, s.asks)
+	a.Out.Printf("%s: %s\n", said, DescribeLogin(l, time.Now()))
+	return Lacking(l, s.asks)
 }
 
-// lacking is the error for scopes that were asked for and are not given, nil if there are none: to log in once more
+// Lacking is the error for scopes that were asked for and are not given, nil if there are none: to log in once more
 // would not give them either.
-func lacking(l *oauth.Login, asked []string) error {
+func Lacking(l *oauth.Login, asked []string) error {
 	missing := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
 		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // which some never name
 	})
@@ -146,8 +146,8 @@ func lacking(l *oauth.Login, asked []string) error {
 		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
-// describeLogin is a login in a line.
-func describeLogin(l *oauth.Login, now time.Time) string {
+// DescribeLogin is a login in a line.
+func DescribeLogin(l *oauth.Login, now time.Time) string {
 	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
 	if l.Identity {
 		text = "who you are, at " + plaintext.Line(l.Issuer, 200)
@@ -173,14 +173,14 @@ func openBrowser(ctx context.Context, a *cli.App, page string) error {
 		return err
 	}
 	a.Screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
-	if err := startBrowser(ctx, a.Place, page); err != nil {
+	if err := StartBrowser(ctx, a.Place, page); err != nil {
 		a.Screen.Printf("It cannot be opened from here: %v\n", err)
 	}
 	return nil // it can be opened by hand
 }
 
-// startBrowser has the person's browser show a page.
-func startBrowser(ctx context.Context, p place.Place, page string) error {
+// StartBrowser has the person's browser show a page.
+func StartBrowser(ctx context.Context, p place.Place, page string) error {
 	name, args := browser(p)
 	cmd := p.Command(context.WithoutCancel(ctx), name, append(args, page)...)
 	if err := cmd.Start(); err != nil {
@@ -203,8 +203,8 @@ func browser(p place.Place) (name string, args []string) {
 	return "xdg-open", nil
 }
 
-// canOpenBrowser reports whether there is a browser where the person sits.
-func canOpenBrowser(p place.Place) bool {
+// CanOpenBrowser reports whether there is a browser where the person sits.
+func CanOpenBrowser(p place.Place) bool {
 	name, _ := browser(p)
 	if _, err := p.LookPath(name); err != nil {
 		return false
@@ -236,7 +236,7 @@ func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, 
 // defaultCallback is the port to which a browser goes that nobody waits for.
 const defaultCallback = 3118
 
-func logoutCommand(a *cli.App) *cobra.Command {
+func LogoutCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
 		Short:             "Forget the login at a server, and have it revoked",
@@ -254,10 +254,10 @@ func logoutCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l, revoked, err := tokens.Logout(cmd.Context(), s.url)
+			l, revoked, err := tokens.Logout(cmd.Context(), s.URL)
 			switch {
 			case errors.Is(err, oauth.ErrNoLogin):
-				a.Out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
+				a.Out.Printf("You are not logged in at %s.\n", plaintext.Line(s.Name, 200))
 				return nil
 			case err != nil:
 				return err
@@ -274,12 +274,12 @@ func logoutCommand(a *cli.App) *cobra.Command {
 }
 
 // logoutAtProvider forgets the token for a server and the login at the identity provider.
-func logoutAtProvider(ctx context.Context, a *cli.App, s signer) error {
+func logoutAtProvider(ctx context.Context, a *cli.App, s Signer) error {
 	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return err
 	}
-	_, _, errToken := oauth.New(o).Logout(ctx, s.url)
+	_, _, errToken := oauth.New(o).Logout(ctx, s.URL)
 	_, revoked, err := a.Launch.Identity(&s.auth, o).Logout(ctx)
 	none := errors.Is(err, oauth.ErrNoLogin)
 	switch {
@@ -290,7 +290,7 @@ func logoutAtProvider(ctx context.Context, a *cli.App, s signer) error {
 	case none && errToken != nil:
 		a.Out.Printf("You are not logged in at %s.\n", plaintext.Line(s.auth.IdentityProvider, 200))
 	case none:
-		a.Out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
+		a.Out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.Name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
 	default:
 		how := "Logged out here: %s revokes nothing."
 		if revoked {
@@ -301,12 +301,12 @@ func logoutAtProvider(ctx context.Context, a *cli.App, s signer) error {
 	return nil
 }
 
-// A loginsShown is what whoami --json prints.
-type loginsShown struct {
+// A LoginsShown is what whoami --json prints.
+type LoginsShown struct {
 	Logins []*oauth.Login `json:"logins"`
 }
 
-func whoamiCommand(a *cli.App) *cobra.Command {
+func WhoamiCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "whoami [SERVER]",
 		Short:             "Show where you are logged in",
@@ -318,7 +318,7 @@ func whoamiCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if a.Flags.JSON {
-				return a.PrintJSON(loginsShown{logins})
+				return a.PrintJSON(LoginsShown{logins})
 			}
 			if len(logins) == 0 {
 				a.Out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
@@ -326,13 +326,13 @@ func whoamiCommand(a *cli.App) *cobra.Command {
 			}
 			var rows [][]string
 			for _, l := range logins {
-				rows = append(rows, []string{plaintext.Line(l.Server, 200), describeLogin(l, time.Now())})
+				rows = append(rows, []string{plaintext.Line(l.Server, 200), DescribeLogin(l, time.Now())})
 			}
 			a.Out.Printf("%s", a.Table(rows, 2))
 			return nil
 		},
 	}
-	a.JSONFlag(cmd, loginsShown{})
+	a.JSONFlag(cmd, LoginsShown{})
 	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
@@ -353,8 +353,8 @@ func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, erro
 	if err != nil {
 		return nil, err
 	}
-	token, err := oauth.New(o).LoginOf(cmd.Context(), s.url)
-	at, all := s.name, []*oauth.Login{token}
+	token, err := oauth.New(o).LoginOf(cmd.Context(), s.URL)
+	at, all := s.Name, []*oauth.Login{token}
 	if launch.LogsInAtProvider(&s.auth) && (err == nil || errors.Is(err, oauth.ErrNoLogin)) {
 		var who *oauth.Login
 		if at, all = s.auth.IdentityProvider, nil; err == nil {
@@ -364,12 +364,12 @@ func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, erro
 		all = slices.Insert(all, 0, who)
 	}
 	if errors.Is(err, oauth.ErrNoLogin) {
-		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), plaintext.ShellWord(s.name))
+		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), plaintext.ShellWord(s.Name))
 	}
 	return all, err
 }
 
-func renewLoginCommand(a *cli.App) *cobra.Command {
+func RenewLoginCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
