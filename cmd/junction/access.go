@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
@@ -129,7 +130,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f front, profil
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
-			k, err := keys(a.Place)
+			k, err := policies.Keys(a.Place)
 			if err != nil {
 				return nil, err
 			}
@@ -225,7 +226,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f front, x *access) (*
 			x.unnamed(p.Groups[group], "the group "+group)
 		}
 	} else {
-		if o.Users, err = users(a.Place); err != nil {
+		if o.Users, err = policies.Users(a.Place); err != nil {
 			return nil, err
 		}
 		all, err := o.Users.All()

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/internal/formfill"
 	"github.com/spf13/cobra"
 )
@@ -88,10 +89,10 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		name    string
 		want    string // empty: it can be used
 	}{
-		{userAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
-		{userPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
-		{userPasswdCommand, "ann", ""},
-		{userAddCommand, "ben", ""},
+		{policies.UserAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
+		{policies.UserPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
+		{policies.UserPasswdCommand, "ann", ""},
+		{policies.UserAddCommand, "ben", ""},
 	} {
 		a, seen := asking(t, "another password\nanother password\n")
 		cmd := test.command(a)

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 )
@@ -11,8 +12,8 @@ import (
 // server that makes two sets of definitions with one hash has the harmless one shown, and the other approved. For 48
 // bits it finds them within some 2^24 tries: seconds.
 func TestTwoDefinitionsCannotHaveOneHash(t *testing.T) {
-	u := &unapproved{server: "evil", withheld: []review.Withheld{{Definition: guard.Definition{Kind: "tool", Name: "a"}, Verdict: guard.Verdict{Hash: "x"}}}}
-	if bits := 4 * len(u.hash()); bits < 128 {
+	u := &policies.Unapproved{Server: "evil", Withheld: []review.Withheld{{Definition: guard.Definition{Kind: "tool", Name: "a"}, Verdict: guard.Verdict{Hash: "x"}}}}
+	if bits := 4 * len(u.Hash()); bits < 128 {
 		t.Errorf("the hash by which definitions are approved has %d bits: whoever writes them finds two with the same after 2^%d tries", bits, bits/2)
 	}
 }
@@ -26,10 +27,10 @@ func TestApproveShowsWhatWasSeen(t *testing.T) {
 	if err := pins.See(old); err != nil {
 		t.Fatal(err)
 	}
-	u := &unapproved{server: "s", withheld: []review.Withheld{{Definition: now, Verdict: pins.Check(now)}}}
+	u := &policies.Unapproved{Server: "s", Withheld: []review.Withheld{{Definition: now, Verdict: pins.Check(now)}}}
 	want := "tool a of server s, changed since it was first seen, and never approved:\n  --- description (approved)\n  +++ description (now)\n  @@ -0,0 +1,1 @@\n  +subtracts\n" +
 		"  --- schema (approved)\n  +++ schema (now)\n  @@ -0,0 +1,1 @@\n  +{}\n  --- description (as it was first seen)\n  -adds\n"
-	if got := u.text(new(guard.Catalogue)); got != want {
+	if got := u.Text(new(guard.Catalogue)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -108,7 +109,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.Lookup("up").NoOptDefVal = anyURL
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
-	policyFlag(flags, &f.policy)
+	policies.PolicyFlag(flags, &f.policy)
 	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
 	f.model.define(flags)
 	f.search.define(flags)

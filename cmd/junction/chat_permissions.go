@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -21,7 +22,7 @@ import (
 // permissions list all that says what may be done: rules, trust, approvals of definitions,
 // answers about the project, and what the conversation remembers.
 func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
-	path, err := policyPath(t.app.Place, t.flags.policy)
+	path, err := policies.PolicyPath(t.app.Place, t.flags.policy)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +108,7 @@ func (t *chatSetup) permitted(r policy.Rule) string {
 		}
 		r.After = strings.Join(after, ", ")
 	}
-	return string(r.Effect) + " " + aboutRule(r)
+	return string(r.Effect) + " " + policies.AboutRule(r)
 }
 
 // ofFile reports whether a rule came from the person's file, or was written into it since.

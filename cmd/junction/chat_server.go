@@ -45,8 +45,8 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 	t.ownNames[name] = own
 	t.options.Servers = append(t.options.Servers, host.Server{
 		Name: name, Origin: command, Stderr: kept.Lines,
-		Trusted: reach.Vouches(t.flags.trust, name, command, true) || reach.Vouches(t.rules.trusted, name, command, own),
-		Public:  reach.Vouches(t.rules.public, name, command, own),
+		Trusted: reach.Vouches(t.flags.trust, name, command, true) || reach.Vouches(t.rules.Trusted, name, command, own),
+		Public:  reach.Vouches(t.rules.Public, name, command, own),
 		Local:   isLocal(command),
 	})
 	return nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
@@ -33,7 +34,7 @@ type chatSetup struct {
 	host       *host.Host
 	person     *person.Approving // who is asked
 	archive    *archive.Archive  // nil where nothing is stored
-	rules      *rulebook
+	rules      *policies.Rulebook
 	gateway    *gateway.Gateway // of all servers that are connected to
 	trace      *trace.Trace     // nil if nobody wants one
 	back       func()           // gives standard error back; nil if nobody took it
@@ -82,7 +83,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
 		return cli.Usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
-	if t.rules, err = readRulebook(a, f.policy); err != nil {
+	if t.rules, err = policies.ReadRulebook(a, f.policy); err != nil {
 		return err
 	}
 	if t.rules.Policy, err = asksWhereHidden(t.rules.Policy); err != nil {
@@ -127,7 +128,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 
 // writesRules has what a person says for good stand in their policy.
 func (t *chatSetup) writesRules(ctx context.Context) error {
-	path, err := policyPath(t.app.Place, t.flags.policy)
+	path, err := policies.PolicyPath(t.app.Place, t.flags.policy)
 	t.options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
 	t.options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
 	return err

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/guard"
 )
 
@@ -37,7 +38,7 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 		if d.Kind == guard.Tool {
 			d.Description += " It was another one."
 			pins.Forget("kept")
-			if err := approveIn(pins, "kept", []guard.Definition{d}); err != nil {
+			if err := policies.ApproveIn(pins, "kept", []guard.Definition{d}); err != nil {
 				t.Fatal(err)
 			}
 			break

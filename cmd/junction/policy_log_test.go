@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 )
 
 // Rules are tried on calls as they were, and where the log does not tell how, that is said.
@@ -81,7 +82,7 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 		{"a URI without its query", `{"rules": [{"effect": "deny", "when": "resource.contains('b')"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"file:///a?***"`, ""},
 	} {
 		got := verdicts(test.rules)
-		if !strings.Contains(got, test.want) || test.not == decidable && strings.Contains(got, string(cannotTell)) {
+		if !strings.Contains(got, test.want) || test.not == decidable && strings.Contains(got, string(policies.CannotTell)) {
 			t.Errorf("%s: got %s", test.name, got)
 		}
 	}
@@ -118,4 +119,4 @@ func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
 }
 
 // decidable marks tests in which the log tells enough of every call.
-const decidable = string(cannotTell)
+const decidable = string(policies.CannotTell)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/launch"
@@ -57,7 +58,7 @@ func tree() []branch {
 		{path: "server upgrade", old: "upgrade", make: upgradeCommand},
 		{path: "server upgrade --check", old: "outdated", make: outdatedCommand},
 		{path: "server upgrade --vulnerable", old: "audit-deps", make: auditDepsCommand},
-		{path: "server approve", old: "approve", make: approveCommand},
+		{path: "server approve", old: "approve", make: policies.ApproveCommand},
 		{path: "server sandbox", old: "sandbox", make: sandboxCommand},
 		{path: "server ping", old: "ping", make: use.PingCommand},
 		{path: "server install", old: "install", make: installCommand},
@@ -72,10 +73,10 @@ func tree() []branch {
 		{path: "up", group: groupGateway, make: upCommand},
 		{path: "up service", old: "service", make: serviceCommand},
 		{path: "status", group: groupGateway, make: (*cli.App).StatusCommand},
-		{path: "policy", group: groupGateway, make: policyCommand},
-		{path: "audit", group: groupGateway, make: auditCommand},
-		{path: "key", group: groupGateway, make: keyCommand},
-		{path: "user", group: groupGateway, make: userCommand},
+		{path: "policy", group: groupGateway, make: policies.PolicyCommand},
+		{path: "audit", group: groupGateway, make: policies.AuditCommand},
+		{path: "key", group: groupGateway, make: policies.KeyCommand},
+		{path: "user", group: groupGateway, make: policies.UserCommand},
 
 		{path: "login", group: groupAccount, make: account.LoginCommand},
 		{path: "logout", make: account.LogoutCommand},

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -120,7 +121,7 @@ func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 
 // unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
 // not asked for.
-func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
+func (v *served) unapproved(ctx context.Context) (all []*policies.Unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
 	if approved, err = cli.Pins(v.app.Place); err != nil {
 		return nil, nil, nil, err
 	}
@@ -128,7 +129,7 @@ func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *
 	if mode == reach.ReviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
-	all, catalogue = findUnapproved(ctx, v.app, v.serverEntries(), approved, review.Mode(mode))
+	all, catalogue = policies.FindUnapproved(ctx, v.app, v.serverEntries(), approved, review.Mode(mode))
 	return all, catalogue, approved, nil
 }
 
@@ -158,16 +159,16 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 	}
 	servers := []server{}
 	for _, u := range all {
-		s := server{Server: u.server, Hash: u.hash()}
-		for _, withheld := range u.withheld {
+		s := server{Server: u.Server, Hash: u.Hash()}
+		for _, withheld := range u.Withheld {
 			d := withheld.Definition
-			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(before(withheld), d)}
-			for _, c := range guard.Changes(before(withheld), d) {
+			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(policies.Before(withheld), d)}
+			for _, c := range guard.Changes(policies.Before(withheld), d) {
 				if !one.Changed {
 					one.Fields = append(one.Fields, field{c.Field, c.New})
 				}
 			}
-			one.Findings = findings(catalogue, d)
+			one.Findings = policies.Findings(catalogue, d)
 			s.Definitions = append(s.Definitions, one)
 		}
 		servers = append(servers, s)
@@ -193,16 +194,16 @@ func (v *served) approveExactly(ctx context.Context, name, hash string) (status 
 	if err != nil {
 		return http.StatusInternalServerError, err
 	}
-	i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
+	i := slices.IndexFunc(all, func(u *policies.Unapproved) bool { return u.Server == name })
 	switch {
 	case i < 0:
 		return http.StatusNotFound, errors.New("of this server there is nothing to approve")
 	case hash == "":
 		return http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it")
-	case hash != all[i].hash():
+	case hash != all[i].Hash():
 		return http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it")
 	}
-	return http.StatusInternalServerError, approveIn(approved, name, all[i].definitions())
+	return http.StatusInternalServerError, policies.ApproveIn(approved, name, all[i].Definitions())
 }
 
 // restart restarts a server, and says who wanted that.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -67,7 +68,7 @@ func (v *served) describe() cli.Instance {
 		}
 		if now.Review != reach.ReviewNone && one.Source != "" {
 			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
-				one.Approval = approval(s.Name, "", one.Source)
+				one.Approval = policies.Approval(s.Name, "", one.Source)
 			}
 		}
 		one.Definitions = v.definitionsMark(s.Name)

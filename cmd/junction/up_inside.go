@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -79,7 +80,7 @@ func (v *served) inside() inside {
 		i.Profiles = append(i.Profiles, one)
 	}
 	if book := now.books[""]; book != nil {
-		i.Policy = book.paths()
+		i.Policy = book.Paths()
 	}
 	i.Tokens = toolsearch.Tokens(string(v.gateway.ToolList()))
 	i.Listed = i.Tokens
@@ -164,7 +165,7 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 		if approved != nil {
 			one.State = approved.Check(d).State.String()
 		}
-		one.Findings = findings(catalogue, d)
+		one.Findings = policies.Findings(catalogue, d)
 		all[string(d.Kind)+" "+d.Name] = one
 	}
 	for _, f := range lint.Check(&lint.Seen{Name: server, Tools: tools, Prompts: prompts}) {
@@ -223,7 +224,7 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 	}
 	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
-		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.trusted, e.Name, e.Command(), !e.OfProject())}
+		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}
@@ -235,7 +236,7 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	reply.JSON(w, http.StatusOK, explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
+	reply.JSON(w, http.StatusOK, policies.Explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
 }
 
 // listAudit answers with the last lines of the log that fit the query.
@@ -246,7 +247,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	q := r.URL.Query()
 	var f audit.Filter
-	err := filterError(auditFilters.Query(&f, q))
+	err := policies.FilterError(policies.AuditFilters.Query(&f, q))
 	most := usualAuditLines
 	if text := q.Get("limit"); text != "" && err == nil {
 		if most, err = strconv.Atoi(text); err == nil && (most < 1 || most > maxAuditLines) {
@@ -284,7 +285,7 @@ func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
-	report, err := verified(v.app.Place, v.layers.folder, "")
+	report, err := policies.Verified(v.app.Place, v.layers.folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))

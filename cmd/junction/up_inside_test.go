@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/console"
 )
 
@@ -127,7 +128,7 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 	r, ask := insideUp(t)
 	for arguments, want := range map[string]string{`{"a":1,"b":2}`: "allow", `{"a":101,"b":2}`: "deny"} {
 		status, text := ask("POST", "explain", `{"server":"one","tool":"add","arguments":`+arguments+`}`)
-		var decision explanationShown
+		var decision policies.ExplanationShown
 		if err := json.Unmarshal([]byte(text), &decision); status != http.StatusOK || err != nil || string(decision.Effect) != want {
 			t.Errorf("%s gets %d %v %s, want %s", arguments, status, err, text, want)
 		}

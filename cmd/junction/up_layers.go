@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
@@ -48,7 +49,7 @@ type layers struct {
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
 	withheld   *prometheus.CounterVec // definitions, by server
-	removed    *rulebook              // of profiles that there are not any more
+	removed    *policies.Rulebook     // of profiles that there are not any more
 	logger     *slog.Logger
 	authorizes bool // callers have principals, with scopes
 }
@@ -56,11 +57,11 @@ type layers struct {
 // An arrangement is what may change while a gateway runs; it is not changed itself.
 type arrangement struct {
 	settings *settings.Settings
-	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
-	limits   map[limitOf]countedLimits // of users, servers and tools
-	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
-	audit    *settings.Audit           // what of calls is written down; nil as usual
-	unlogged redact.Paths              // of arguments and results in the audit log
+	books    map[string]*policies.Rulebook // by profile, "" is the whole gateway; those without rules have none
+	limits   map[limitOf]countedLimits     // of users, servers and tools
+	redacted map[string]redact.Options     // by server; those of which nothing is hidden have none
+	audit    *settings.Audit               // what of calls is written down; nil as usual
+	unlogged redact.Paths                  // of arguments and results in the audit log
 
 	picks map[string]*settings.Selection // what each server with settings offers
 }

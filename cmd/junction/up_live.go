@@ -110,8 +110,8 @@ func (l *liveUp) Restart(server string) error { return l.served.restart(server, 
 func (l *liveUp) Unapproved(ctx context.Context, server string) (text, hash string, err error) {
 	all, catalogue, _, err := l.unapproved(ctx)
 	for _, u := range all {
-		if u.server == server {
-			return u.text(catalogue), u.hash(), err
+		if u.Server == server {
+			return u.Text(catalogue), u.Hash(), err
 		}
 	}
 	return "", "", err

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/results"
@@ -99,7 +100,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
-	y := &layers{results: results.NewStore(0), removed: new(rulebook), logger: slog.New(slog.DiscardHandler), tasks: long, log: log, authorizes: true}
+	y := &layers{results: results.NewStore(0), removed: new(policies.Rulebook), logger: slog.New(slog.DiscardHandler), tasks: long, log: log, authorizes: true}
 	y.now.Store(&arrangement{settings: s, limits: map[limitOf]countedLimits{{}: {s.Limits, limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
 	h := y.front(part{gateway: g})
 	knows := tasks.Capabilities()

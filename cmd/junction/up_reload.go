@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
@@ -165,14 +166,14 @@ func (v *served) reloaded(ctx context.Context, then map[string]string, was func(
 func (v *served) stamp() map[string]string {
 	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
 	for _, book := range v.layers.now.Load().books {
-		rules = append(rules, book.paths()...)
+		rules = append(rules, book.Paths()...)
 	}
 	return stamp(v.app, rules)
 }
 
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
 func stamp(a *cli.App, rules []string) map[string]string {
-	paths := append(rules, filepath.FromSlash(projectPolicy))
+	paths := append(rules, filepath.FromSlash(policies.ProjectPolicy))
 	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
@@ -253,9 +254,9 @@ func (v *served) readAgain() (r reread, err error) {
 	}
 	v.ruled = nil
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, policyFiles(r.settings, profile)...)
+		v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, profile)...)
 	}
-	v.ruled = append(v.ruled, policyFiles(r.settings, "")...)
+	v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, "")...)
 	r.next, err = v.layers.arrange(v.app, r.settings)
 	return r, err
 }
@@ -318,7 +319,7 @@ func (now *arrangement) changes(before *arrangement) (what []string) {
 	rules := func(n *arrangement) map[string][]*policy.File {
 		all := map[string][]*policy.File{}
 		for profile, book := range n.books {
-			all[profile] = book.files
+			all[profile] = book.Files
 		}
 		return all
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -95,6 +96,6 @@ func (r reviewedServer) Note(_ string, value any) {
 		if len(names[why]) > 1 {
 			is = "are"
 		}
-		r.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", r.entry.Name, cli.SomeNames(names[why]), is, why, approval(r.entry.Name, "", r.entry.Definition.Source))
+		r.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", r.entry.Name, cli.SomeNames(names[why]), is, why, policies.Approval(r.entry.Name, "", r.entry.Definition.Source))
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -16,9 +17,9 @@ import (
 // readRules reads the rules of the whole gateway and of the profiles.
 func readRules(_ *layers, a *cli.App, now *arrangement) error {
 	s := now.settings
-	now.books = map[string]*rulebook{}
+	now.books = map[string]*policies.Rulebook{}
 	if s.Policy != "" {
-		book, err := readRulebook(a, s.Policy)
+		book, err := policies.ReadRulebook(a, s.Policy)
 		if err != nil {
 			return err
 		}
@@ -28,7 +29,7 @@ func readRules(_ *layers, a *cli.App, now *arrangement) error {
 		book := now.books[""]
 		if p.Policy != "" {
 			var err error
-			if book, err = readRulebook(a, policyFiles(s, name)...); err != nil {
+			if book, err = policies.ReadRulebook(a, policies.PolicyFiles(s, name)...); err != nil {
 				return fmt.Errorf("profile %q: %w", name, err)
 			}
 		}
@@ -41,14 +42,14 @@ func readRules(_ *layers, a *cli.App, now *arrangement) error {
 
 // denyRemoved makes the rules of profiles that there are not any more.
 func (y *layers) denyRemoved(*cli.App) (err error) {
-	y.removed = new(rulebook)
+	y.removed = new(policies.Rulebook)
 	y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
 	return err
 }
 
 // book are the rules for a request; nil if there are none. Those of a profile that was removed since the request came to it let
 // nothing through.
-func (y *layers) book(ctx context.Context) *rulebook {
+func (y *layers) book(ctx context.Context) *policies.Rulebook {
 	now, profile := y.now.Load(), profileOf(ctx)
 	if _, there := now.settings.Profiles[profile]; profile != "" && !there {
 		return y.removed
@@ -73,7 +74,7 @@ func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
 		Server:  e.Name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := y.book(ctx)
-			return book != nil && reach.Vouches(book.trusted, e.Name, command, !e.OfProject())
+			return book != nil && reach.Vouches(book.Trusted, e.Name, command, !e.OfProject())
 		},
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -42,7 +43,7 @@ func (o *upOptions) settled(s *settings.Settings) (*settings.Settings, reach.Dra
 	}
 	ends := o.drains(s.Drain)
 	merged.Drain = &settings.Drain{Delay: &ends.Delay, Time: &ends.Time}
-	return merged, ends, checkProfile(s, o.profile)
+	return merged, ends, policies.CheckProfile(s, o.profile)
 }
 
 // drains returns how long it takes to end: as a flag says, or else the settings.

@@ -43,7 +43,7 @@ func (v *served) reportUnmatched() {
 	}
 	var lines []string
 	for _, profile := range slices.Sorted(maps.Keys(now.books)) {
-		for _, f := range now.books[profile].files {
+		for _, f := range now.books[profile].Files {
 			lines = append(lines, w.UnmatchedRules(f.Rules)...)
 		}
 	}

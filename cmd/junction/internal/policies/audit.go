@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"encoding/json"
@@ -32,7 +32,7 @@ const auditExitHelp = `Exit codes:
 // errChanged is how verify ends where the log is not as it was written; that is printed already.
 var errChanged = fmt.Errorf("the audit log was changed: %w", cli.ErrToolFailed)
 
-func auditCommand(a *cli.App) *cobra.Command {
+func AuditCommand(a *cli.App) *cobra.Command {
 	return cli.Group("audit", "Show which tools were called through junction up, and verify that log",
 		"Work with the log of calls that junction up --audit writes.\n\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp+"\n\n"+auditExitHelp,
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
@@ -62,7 +62,7 @@ to its last checkpoint.
 			if err != nil {
 				return err
 			}
-			report, err := verified(a.Place, folder, public)
+			report, err := Verified(a.Place, folder, public)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("%w; junction up --audit writes one", err)
@@ -77,8 +77,8 @@ to its last checkpoint.
 	return cmd
 }
 
-// verified verifies with a public key, or with that of this installation.
-func verified(p place.Place, folder, public string) (*audit.Report, error) {
+// Verified verifies with a public key, or with that of this installation.
+func Verified(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
 		if err != nil {
@@ -126,14 +126,14 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	return errors.Join(err, changed)
 }
 
-// auditFilters are the flags and parameters that choose lines, and auditRecords the fields of a line.
+// AuditFilters are the flags and parameters that choose lines, and auditRecords the fields of a line.
 var (
-	auditFilters = fields.ParamsOf[audit.Filter]()
+	AuditFilters = fields.ParamsOf[audit.Filter]()
 	auditRecords = fields.Of[audit.Record]()
 )
 
-// filterError returns an error of a filter as one of usage, with a hint where the filter looks for refused calls.
-func filterError(err error) error {
+// FilterError returns an error of a filter as one of usage, with a hint where the filter looks for refused calls.
+func FilterError(err error) error {
 	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
 		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
 			return cli.Usagef("%w; what rules refused is found with %sdecision deny", err, dashes)
@@ -157,7 +157,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			var f audit.Filter
-			if err := filterError(chosen(&f)); err != nil {
+			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
 			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
@@ -166,7 +166,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 			return &cli.EndedError{Code: cli.ExitInterrupted} // by the person, who knows it
 		},
 	}
-	chosen = auditFilters.Flags(cmd.Flags(), "since", "until")
+	chosen = AuditFilters.Flags(cmd.Flags(), "since", "until")
 	a.JSONFlag(cmd, audit.Record{})
 	return cmd
 }
@@ -190,24 +190,24 @@ not verified.
 				return err
 			}
 			var f audit.Filter
-			if err := filterError(chosen(&f)); err != nil {
+			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
-			n, err := printLines(a, last(audit.Read(folder, f), most))
+			n, err := printLines(a, Last(audit.Read(folder, f), most))
 			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
 				a.Screen.Printf("No line is like that.\n")
 			}
 			return err
 		},
 	}
-	chosen = auditFilters.Flags(cmd.Flags())
+	chosen = AuditFilters.Flags(cmd.Flags())
 	cmd.Flags().IntVar(&most, "limit", -1, "print the newest `N` lines only")
 	a.JSONFlag(cmd, audit.Record{})
 	return cmd
 }
 
-// last are the last lines of some, at most so many unless that is negative, in their order.
-func last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
+// Last are the last lines of some, at most so many unless that is negative, in their order.
+func Last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
 	if most < 0 {
 		return lines
 	}
@@ -246,7 +246,7 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 		n++
 		text := string(line)
 		if !a.Flags.JSON {
-			text = readableLine(line)
+			text = ReadableLine(line)
 		}
 		if _, err := fmt.Fprintln(a.Out, text); err != nil {
 			return n, err
@@ -255,9 +255,9 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 	return n, nil
 }
 
-// readableLine is a line of the log for people: when, what kind, the name, and the columns of the fields, those with words before
+// ReadableLine is a line of the log for people: when, what kind, the name, and the columns of the fields, those with words before
 // those with numbers.
-func readableLine(line json.RawMessage) string {
+func ReadableLine(line json.RawMessage) string {
 	text := func(name string) string {
 		raw := jsonrpc.Get(line, name)
 		if s, ok := jsonrpc.Unquote(raw); ok {

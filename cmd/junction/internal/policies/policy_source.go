@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"cmp"
@@ -12,14 +12,14 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 )
 
-// policyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
+// PolicyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
 // and the one that the command line or the settings name for all. There are none where nothing names one.
-func policyFiles(s *settings.Settings, profile string) []string {
+func PolicyFiles(s *settings.Settings, profile string) []string {
 	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
 }
 
-// checkProfile says that there is no such profile.
-func checkProfile(s *settings.Settings, name string) error {
+// CheckProfile says that there is no such profile.
+func CheckProfile(s *settings.Settings, name string) error {
 	if _, there := s.Profiles[name]; name == "" || there {
 		return nil
 	}
@@ -33,27 +33,27 @@ type policySource struct {
 	flag     string // --policy
 	settings *settings.Settings
 	from     string // the file of the settings
-	books    map[string]*rulebook
+	books    map[string]*Rulebook
 }
 
 // readPolicySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
 func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
 	s, from, err := reach.ReadSettings(a, set)
 	if err == nil && from != "" {
-		err = checkProfile(s, profile)
+		err = CheckProfile(s, profile)
 	}
-	return &policySource{a, flag, s, from, map[string]*rulebook{}}, err
+	return &policySource{a, flag, s, from, map[string]*Rulebook{}}, err
 }
 
 // files are those for a profile that junction up has.
 func (p *policySource) files(profile string) []string {
 	s := *p.settings
 	s.Policy = cmp.Or(p.flag, s.Policy)
-	return policyFiles(&s, profile)
+	return PolicyFiles(&s, profile)
 }
 
 // book are the rules for a profile; one that there is not has those of the whole gateway.
-func (p *policySource) book(profile string) (*rulebook, error) {
+func (p *policySource) book(profile string) (*Rulebook, error) {
 	if _, there := p.settings.Profiles[profile]; !there {
 		profile = ""
 	}
@@ -64,7 +64,7 @@ func (p *policySource) book(profile string) (*rulebook, error) {
 	if len(files) == 0 {
 		files = []string{""} // the person's own
 	}
-	book, err := readRulebook(p.app, files...)
+	book, err := ReadRulebook(p.app, files...)
 	if err == nil {
 		p.books[profile] = book
 	}
@@ -77,7 +77,7 @@ func (p *policySource) report(profile string) {
 	for _, path := range p.files(profile) {
 		files = append(files, p.app.Short(path))
 	}
-	own, err := policyPath(p.app.Place, "")
+	own, err := PolicyPath(p.app.Place, "")
 	switch {
 	case p.flag != "" && len(files) == 1:
 	case len(files) > 0:

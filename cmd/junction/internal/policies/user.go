@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"bufio"
@@ -26,14 +26,14 @@ const userHelp = `Users log in to a junction up that runs with --auth local. Wha
 is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
-func userCommand(a *cli.App) *cobra.Command {
+func UserCommand(a *cli.App) *cobra.Command {
 	return cli.Group("user", "Let colleagues use your junction up, each by a password",
 		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
-		userAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), userPasswdCommand(a))
+		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
 }
 
-// users are those of this installation.
-func users(p place.Place) (*authserver.Users, error) {
+// Users are those of this installation.
+func Users(p place.Place) (*authserver.Users, error) {
 	return cli.Kept(p, "users.json", authserver.OpenUsers)
 }
 
@@ -85,7 +85,7 @@ func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name stri
 	return password(ctx, a)
 }
 
-func userAddCommand(a *cli.App) *cobra.Command {
+func UserAddCommand(a *cli.App) *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "add USER",
@@ -110,7 +110,7 @@ func userListCommand(a *cli.App) *cobra.Command {
 		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoMore,
 		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			u, err := users(a.Place)
+			u, err := Users(a.Place)
 			if err != nil {
 				return err
 			}
@@ -212,7 +212,7 @@ func userRemoveCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func userPasswdCommand(a *cli.App) *cobra.Command {
+func UserPasswdCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "passwd USER",
 		Short: "Give a user another password, and end the logins",
@@ -234,7 +234,7 @@ func changeUser(a *cli.App, args []string, done string, change func(u *authserve
 	if err != nil {
 		return err
 	}
-	u, err := users(a.Place)
+	u, err := Users(a.Place)
 	if err != nil {
 		return err
 	}

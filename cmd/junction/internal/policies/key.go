@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"fmt"
@@ -15,14 +15,14 @@ import (
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
-func keyCommand(a *cli.App) *cobra.Command {
+func KeyCommand(a *cli.App) *cobra.Command {
 	return cli.Group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
 		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 
-// keys are those of this installation.
-func keys(p place.Place) (*apikey.Keys, error) { return cli.Kept(p, "keys.json", apikey.Open) }
+// Keys are those of this installation.
+func Keys(p place.Place) (*apikey.Keys, error) { return cli.Kept(p, "keys.json", apikey.Open) }
 
 func keyCreateCommand(a *cli.App) *cobra.Command {
 	var scopes []string
@@ -38,7 +38,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
 				return cli.Usagef("--expires: expected a time such as 720h, got %v", lasts)
 			}
-			k, err := keys(a.Place)
+			k, err := Keys(a.Place)
 			if err != nil {
 				return err
 			}
@@ -63,7 +63,7 @@ func keyListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without what is secret of them", Args: cli.NoMore,
 		RunE: func(*cobra.Command, []string) error {
-			k, err := keys(a.Place)
+			k, err := Keys(a.Place)
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func keyRemoveCommand(a *cli.App) *cobra.Command {
 			if len(args) != 1 {
 				return cli.Usagef("expected the id of a key or the name of a user; junction key list lists them")
 			}
-			k, err := keys(a.Place)
+			k, err := Keys(a.Place)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"cmp"
@@ -44,7 +44,7 @@ may be a slip, and so may a tool that the server did not list when it was last c
 			return listRules(a, book)
 		},
 	}
-	policyFlag(cmd.Flags(), &path)
+	PolicyFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 	reach.ConfigFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, rulesShown{})
@@ -57,20 +57,20 @@ type rulesShown struct {
 	Rules []policy.Rule `json:"rules"`
 }
 
-func listRules(a *cli.App, book *rulebook) error {
+func listRules(a *cli.App, book *Rulebook) error {
 	if a.Flags.JSON {
-		return a.PrintJSON(rulesShown{book.paths(), book.Rules()})
+		return a.PrintJSON(rulesShown{book.Paths(), book.Rules()})
 	}
 	rows := [][]string{}
 	for _, r := range book.Rules() {
-		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), cli.MaxLog)})
+		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(AboutRule(r), cli.MaxLog)})
 	}
 	_, err := fmt.Fprint(a.Out, a.Table(rows, 0))
 	return err
 }
 
-// aboutRule is what a rule is about, with its name and its reason.
-func aboutRule(r policy.Rule) string {
+// AboutRule is what a rule is about, with its name and its reason.
+func AboutRule(r policy.Rule) string {
 	about := ""
 	if r.Name != "" {
 		about = r.Name + ": "

@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// projectPolicy is where a project keeps rules of its own, which only tighten.
-const projectPolicy = ".junction/policy.json"
+// ProjectPolicy is where a project keeps rules of its own, which only tighten.
+const ProjectPolicy = ".junction/policy.json"
 
 const policyHelp = `Rules stand in a file of JSON, comments allowed:
 
@@ -33,7 +33,7 @@ Of the rules that match a call the strictest decides, in whatever order they sta
 before ask before allow. "when" is a condition in CEL.
 The file is the one that the settings of the configuration name as "policy", which
 junction up goes by; or else junction/policy.json in your configuration folder, which
-junction chat goes by; or --policy FILE. Rules of a project, in ` + projectPolicy + `,
+junction chat goes by; or --policy FILE. Rules of a project, in ` + ProjectPolicy + `,
 can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
@@ -45,27 +45,27 @@ const policyExitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
-func policyCommand(a *cli.App) *cobra.Command {
+func PolicyCommand(a *cli.App) *cobra.Command {
 	return cli.Group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
 		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
 		policyListCommand(a), policyExplainCommand(a), policyTestCommand(a))
 }
 
-// policyFlag says which file holds the rules.
-func policyFlag(f *pflag.FlagSet, path *string) {
+// PolicyFlag says which file holds the rules.
+func PolicyFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
 }
 
-// A rulebook is the policy of this person in this folder, with the files it came from.
-type rulebook struct {
+// A Rulebook is the policy of this person in this folder, with the files it came from.
+type Rulebook struct {
 	*policy.Policy
-	files           []*policy.File
-	trusted, public []string // servers
+	Files           []*policy.File
+	Trusted, Public []string // servers
 }
 
-// readRulebook reads the person's file, or those at paths in its place, and what the
+// ReadRulebook reads the person's file, or those at paths in its place, and what the
 // project in the current folder tightens. Files that are not there hold no rules.
-func readRulebook(a *cli.App, paths ...string) (*rulebook, error) {
+func ReadRulebook(a *cli.App, paths ...string) (*Rulebook, error) {
 	type source struct {
 		path     string
 		required bool
@@ -73,16 +73,16 @@ func readRulebook(a *cli.App, paths ...string) (*rulebook, error) {
 	}
 	var sources []source
 	for _, path := range paths {
-		full, err := policyPath(a.Place, path)
+		full, err := PolicyPath(a.Place, path)
 		if err != nil {
 			return nil, err
 		}
 		sources = append(sources, source{full, path != "", policy.LoadOptions{}})
 	}
-	book := &rulebook{}
+	book := &Rulebook{}
 	var rules []policy.Rule
 	var byDefault policy.Options
-	for _, source := range append(sources, source{a.Path(filepath.FromSlash(projectPolicy)), false, policy.LoadOptions{Tighten: true}}) {
+	for _, source := range append(sources, source{a.Path(filepath.FromSlash(ProjectPolicy)), false, policy.LoadOptions{Tighten: true}}) {
 		file, err := policy.Load(source.path, source.options)
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
 			continue
@@ -96,9 +96,9 @@ func readRulebook(a *cli.App, paths ...string) (*rulebook, error) {
 		for _, ignored := range file.Ignored {
 			a.Screen.Printf("junction: %v\n", ignored)
 		}
-		book.files = append(book.files, file)
+		book.Files = append(book.Files, file)
 		rules = append(rules, file.Rules...)
-		book.trusted, book.public = append(book.trusted, file.Trusted...), append(book.public, file.Public...)
+		book.Trusted, book.Public = append(book.Trusted, file.Trusted...), append(book.Public, file.Public...)
 		byDefault = tightened(byDefault, file, source.options.Tighten)
 	}
 	var err error
@@ -108,8 +108,8 @@ func readRulebook(a *cli.App, paths ...string) (*rulebook, error) {
 	return book, nil
 }
 
-// policyPath is where the person's rules are: in the file at path, if one is named.
-func policyPath(p place.Place, path string) (string, error) {
+// PolicyPath is where the person's rules are: in the file at path, if one is named.
+func PolicyPath(p place.Place, path string) (string, error) {
 	if path != "" {
 		return p.Path(path), nil
 	}
@@ -132,10 +132,10 @@ func tightened(before policy.Options, next *policy.File, tighten bool) policy.Op
 	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
 }
 
-// paths are the files that there were.
-func (b *rulebook) paths() []string {
+// Paths are the files that there were.
+func (b *Rulebook) Paths() []string {
 	paths := []string{}
-	for _, f := range b.files {
+	for _, f := range b.Files {
 		paths = append(paths, f.Path)
 	}
 	return paths

@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func approveCommand(a *cli.App) *cobra.Command {
+func ApproveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [SERVER[@HASH]…]",
 		Short: "Approve what servers define, where junction up withholds it",
@@ -36,8 +36,8 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
-// approval is the command that approves what a server defines, or exactly what has the hash, in whatever folder it is typed.
-func approval(server, hash, file string) string {
+// Approval is the command that approves what a server defines, or exactly what has the hash, in whatever folder it is typed.
+func Approval(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
 	}
@@ -48,20 +48,20 @@ func approval(server, hash, file string) string {
 	return command
 }
 
-// An unapproved server has definitions that nobody approved as they are.
-type unapproved struct {
-	server   string
+// An Unapproved server has definitions that nobody approved as they are.
+type Unapproved struct {
+	Server   string
 	file     string // that defines it
-	withheld []review.Withheld
+	Withheld []review.Withheld
 	changed  int // of them, the others are new
 	findings int
 }
 
-// hash is a name for exactly what is not approved: of 128 bits, since whoever writes the definitions would find two sets
+// Hash is a name for exactly what is not approved: of 128 bits, since whoever writes the definitions would find two sets
 // of them with one hash if it were short, and have the other one shown.
-func (u *unapproved) hash() string {
+func (u *Unapproved) Hash() string {
 	h := sha256.New()
-	for _, w := range u.withheld {
+	for _, w := range u.Withheld {
 		fmt.Fprintf(h, "%s %s\n", w.Definition.Kind, w.Verdict.Hash)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
@@ -89,12 +89,12 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	if entries, err = reach.Chosen(entries, set, names); err != nil {
 		return err
 	}
-	all, catalogue := findUnapproved(ctx, a, entries, pins, review.All)
+	all, catalogue := FindUnapproved(ctx, a, entries, pins, review.All)
 	if len(args) == 0 {
 		return listUnapproved(a, all, set)
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
+		i := slices.IndexFunc(all, func(u *Unapproved) bool { return u.Server == name })
 		if i < 0 {
 			a.Out.Printf("Of server %q there is nothing to approve.\n", name)
 			continue
@@ -106,8 +106,8 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// findUnapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
-func findUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
+// FindUnapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
+func FindUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *guard.Pins, mode review.Mode) ([]*Unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.Store()
 	offered := map[string][]guard.Definition{}
@@ -119,9 +119,9 @@ func findUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *
 		offered[e.Name] = review.Definitions(e.Name, known.Tools, known.Prompts)
 		catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
 	}
-	var all []*unapproved
+	var all []*Unapproved
 	for _, e := range entries {
-		u := &unapproved{server: e.Name, file: e.Source()}
+		u := &Unapproved{Server: e.Name, file: e.Source()}
 		for _, d := range offered[e.Name] {
 			verdict := mode.Compare(pins, d)
 			if verdict.State == guard.Same {
@@ -130,17 +130,17 @@ func findUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *
 			if verdict.State == guard.Changed {
 				u.changed++
 			}
-			u.withheld = append(u.withheld, review.Withheld{Definition: d, Verdict: verdict})
+			u.Withheld = append(u.Withheld, review.Withheld{Definition: d, Verdict: verdict})
 			u.findings += len(catalogue.ScanDefinition(d))
 		}
-		if len(u.withheld) > 0 {
+		if len(u.Withheld) > 0 {
 			all = append(all, u)
 		}
 	}
 	return all, catalogue
 }
 
-func listUnapproved(a *cli.App, all []*unapproved, set *config.Set) error {
+func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
 		for _, f := range set.Files {
@@ -153,25 +153,25 @@ func listUnapproved(a *cli.App, all []*unapproved, set *config.Set) error {
 		}
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b *unapproved) int { return cmp.Compare(b.changed, a.changed) })
+	slices.SortStableFunc(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
-		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
+		rows = append(rows, []string{u.Server, u.summary(), Approval(u.Server, "", u.file)})
 	}
 	a.Out.Printf("%s", a.Table(rows, 2))
 	return nil
 }
 
 // summary counts what is not approved.
-func (u *unapproved) summary() string {
+func (u *Unapproved) summary() string {
 	var parts []string
 	if u.changed > 0 {
 		parts = append(parts, fmt.Sprintf("%d changed", u.changed))
 	}
-	if fresh := len(u.withheld) - u.changed; fresh > 0 {
+	if fresh := len(u.Withheld) - u.changed; fresh > 0 {
 		parts = append(parts, fmt.Sprintf("%d new", fresh))
 	}
-	parts[len(parts)-1] += " (" + guard.Counted(u.definitions()) + ")"
+	parts[len(parts)-1] += " (" + guard.Counted(u.Definitions()) + ")"
 	if u.findings > 0 {
 		parts = append(parts, plaintext.Count(u.findings, "warning"))
 	}
@@ -179,59 +179,59 @@ func (u *unapproved) summary() string {
 }
 
 // approveOne shows what a server defines and approves it, if the hash or the person says so.
-func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
+func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *guard.Catalogue, u *Unapproved, hash string) error {
 	if hash == "" {
-		a.Out.Printf("%s", u.text(catalogue))
+		a.Out.Printf("%s", u.Text(catalogue))
 		if a.Person == nil {
-			return cli.Usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
+			return cli.Usagef("nobody can be asked here; %s approves this", Approval(u.Server, u.Hash(), u.file))
 		}
-		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.hash()))
+		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.Hash()))
 		if err != nil {
 			return err
 		}
 		if !agreed {
-			a.Out.Printf("Nothing of server %q was approved.\n", u.server)
+			a.Out.Printf("Nothing of server %q was approved.\n", u.Server)
 			return nil
 		}
-	} else if hash != u.hash() {
-		return fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))
+	} else if hash != u.Hash() {
+		return fmt.Errorf("server %q defines something else by now: %s shows it", u.Server, Approval(u.Server, "", u.file))
 	}
-	if err := approveIn(pins, u.server, u.definitions()); err != nil {
+	if err := ApproveIn(pins, u.Server, u.Definitions()); err != nil {
 		return err
 	}
-	a.Out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
+	a.Out.Printf("Approved of server %q: %s.\n", u.Server, u.summary())
 	return nil
 }
 
-func (u *unapproved) definitions() (list []guard.Definition) {
-	for _, w := range u.withheld {
+func (u *Unapproved) Definitions() (list []guard.Definition) {
+	for _, w := range u.Withheld {
 		list = append(list, w.Definition)
 	}
 	return list
 }
 
-// findings are what the scanner finds in a definition, in words.
-func findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
+// Findings are what the scanner finds in a definition, in words.
+func Findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
 	for _, f := range catalogue.ScanDefinition(d) {
 		all = append(all, f.Why+" ("+f.Where+": "+f.Excerpt+")")
 	}
 	return all
 }
 
-// before is what was approved in the place of a definition: nothing, if it is new.
-func before(w review.Withheld) guard.Definition {
+// Before is what was approved in the place of a definition: nothing, if it is new.
+func Before(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
 		return w.Verdict.Old
 	}
 	return guard.Definition{Kind: w.Definition.Kind, Server: w.Definition.Server, Name: w.Definition.Name}
 }
 
-// text shows each definition, with what the scanner found: what was hidden is visible.
-func (u *unapproved) text(catalogue *guard.Catalogue) string {
+// Text shows each definition, with what the scanner found: what was hidden is visible.
+func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	var b strings.Builder
-	for _, w := range u.withheld {
+	for _, w := range u.Withheld {
 		d, state := w.Definition, "new"
-		text := guard.Diff(before(w), d)
+		text := guard.Diff(Before(w), d)
 		switch {
 		case w.Verdict.State == guard.Changed:
 			state = "changed"
@@ -241,8 +241,8 @@ func (u *unapproved) text(catalogue *guard.Catalogue) string {
 				text += "--- " + c.Field + " (as it was first seen)\n-" + strings.ReplaceAll(strings.TrimSuffix(c.Old, "\n"), "\n", "\n-") + "\n"
 			}
 		}
-		fmt.Fprintf(&b, "%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
-		for _, found := range findings(catalogue, d) {
+		fmt.Fprintf(&b, "%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.Server, state)
+		for _, found := range Findings(catalogue, d) {
 			fmt.Fprintf(&b, "  warning: %s\n", plaintext.Line(found, cli.MaxReason))
 		}
 		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
@@ -252,8 +252,8 @@ func (u *unapproved) text(catalogue *guard.Catalogue) string {
 	return b.String()
 }
 
-// approveIn approves definitions of a server, and keeps that.
-func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+// ApproveIn approves definitions of a server, and keeps that.
+func ApproveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
 	err := p.Approve(definitions...)
 	if err == nil {
 		err = p.Save()

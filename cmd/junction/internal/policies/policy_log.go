@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"cmp"
@@ -38,7 +38,7 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 			return testOnLog(cmd.Context(), a, path, folder)
 		},
 	}
-	policyFlag(cmd.Flags(), &path)
+	PolicyFlag(cmd.Flags(), &path)
 	reach.ConfigFlags(a, cmd.Flags())
 	a.JSONFlag(cmd, verdictsShown{})
 	return cmd
@@ -95,8 +95,8 @@ func isTranslated(uri string) bool {
 	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
 }
 
-// cannotTell is the effect of a verdict that depends on what a line does not tell.
-const cannotTell policy.Effect = "cannot tell"
+// CannotTell is the effect of a verdict that depends on what a line does not tell.
+const CannotTell policy.Effect = "cannot tell"
 
 // A verdict is what becomes of some calls of one tool, and by which rule.
 type verdict struct {
@@ -145,7 +145,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 		}
 		if e, known := servers[l.Server]; known {
 			command := e.Command()
-			in.Origin, in.Trusted = policy.OriginOf(command), reach.Vouches(book.trusted, e.Name, command, !e.OfProject())
+			in.Origin, in.Trusted = policy.OriginOf(command), reach.Vouches(book.Trusted, e.Name, command, !e.OfProject())
 		} else {
 			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}
@@ -176,7 +176,7 @@ func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	case l.Method != "tools/call" && d.Default: // as in a gateway, where the default is for tools
 		v.Effect = policy.Allow
 	case len(d.Unknown) > 0:
-		v.Effect, v.Reason = cannotTell, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
+		v.Effect, v.Reason = CannotTell, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
 	}
 	return v
 }
@@ -194,7 +194,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 		all = append(all, v)
 		total[v.Effect] += n
 	}
-	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, cannotTell}
+	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, CannotTell}
 	slices.SortFunc(all, func(a, b verdict) int {
 		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
@@ -210,7 +210,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 		rows = append(rows, []string{string(v.Effect), plaintext.Count(v.Calls, "call"), plaintext.Line(strings.TrimPrefix(v.Server+"/"+v.Tool, "/"), 80), rule})
 	}
 	untold := ""
-	if n := total[cannotTell]; n > 0 {
+	if n := total[CannotTell]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
 	_, err := fmt.Fprintf(a.Out, "%s%d allowed, %d asked about, %d denied%s\n", a.Table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)

@@ -1,4 +1,4 @@
-package main
+package policies
 
 import (
 	"cmp"
@@ -66,7 +66,7 @@ junction call.
 		},
 	}
 	f := cmd.Flags()
-	policyFlag(f, &x.policy)
+	PolicyFlag(f, &x.policy)
 	f.StringVar(&x.args, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
 	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
@@ -79,7 +79,7 @@ junction call.
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	reach.ConnectionFlags(a, f)
-	a.JSONFlag(cmd, explanationShown{})
+	a.JSONFlag(cmd, ExplanationShown{})
 	return cmd
 }
 
@@ -124,7 +124,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.Flags.JSON {
-		err = a.PrintJSON(explained(book, in, decision, hidden))
+		err = a.PrintJSON(Explained(book, in, decision, hidden))
 	} else {
 		err = showExplanation(a, in, decision, hidden)
 	}
@@ -179,14 +179,14 @@ func offlineHint(err error) error {
 // identify says which server of its name this is, and whether the person vouches for it,
 // as they do for those that ship with junction. Of a server that is only a name, its name
 // is all that can be known.
-func identify(x *explanation, book *rulebook, entries []cli.Entry, in *policy.Input) {
-	trusted := policy.Named(book.trusted, in.Server, "")
+func identify(x *explanation, book *Rulebook, entries []cli.Entry, in *policy.Input) {
+	trusted := policy.Named(book.Trusted, in.Server, "")
 	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
 	switch {
 	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.Command())
-		trusted = e.Definition == nil || reach.Vouches(book.trusted, e.Name, e.Command(), !e.OfProject())
+		trusted = e.Definition == nil || reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())
 	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}
@@ -270,8 +270,8 @@ func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool
 	return err
 }
 
-// An explanationShown is a decision for programs.
-type explanationShown struct {
+// An ExplanationShown is a decision for programs.
+type ExplanationShown struct {
 	Effect  policy.Effect `json:"effect"`
 	Rule    *policy.Rule  `json:"rule"`
 	Reason  string        `json:"reason"`
@@ -288,10 +288,10 @@ type stepShown struct {
 	Why     string         `json:"why"`
 }
 
-func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) explanationShown {
+func Explained(book *Rulebook, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
-	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
+	return ExplanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.Paths(), steps}
 }
