@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -69,7 +70,7 @@ func TestHarmlessToolsTellNoSecrets(t *testing.T) {
 		"get-env": "", "get_env": "", "getEnv": "", "printEnvironment": "", "list_secrets": "", "show": "Returns all environment variables.",
 		"status": "Shows the API key in use.", "whoami": "Prints the access token.", "now": "What time it is.", "envelope": "Reads the envelope.",
 	} {
-		if isHarmless(&mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}) {
+		if doctor.IsHarmless(&mcp.Tool{Name: name, Description: about, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}) {
 			harmless = append(harmless, name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/inspect"
@@ -124,7 +125,7 @@ func (in *inspected) unopened(err error) error {
 	case errors.As(err, new(*url.Error)): // which quotes it, with what may be secret in it
 		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
-		fault.Link, fault.Remedy = "variables", variablesRemedy(err)
+		fault.Link, fault.Remedy = "variables", doctor.VariablesRemedy(err)
 	case !in.known:
 		fault.Remedy = "see what there is: junction list"
 	}
@@ -138,19 +139,10 @@ func (in *inspected) opened() *inspect.Opened {
 	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
-	if s != nil && t.IsWeb() && !namesAuthorization(s.Headers) {
+	if s != nil && t.IsWeb() && !doctor.NamesAuthorization(s.Headers) {
 		o.Login = in.login
 	}
 	return o
-}
-
-func namesAuthorization(headers map[string]string) bool {
-	for name := range headers {
-		if http.CanonicalHeaderKey(name) == "Authorization" {
-			return true
-		}
-	}
-	return false
 }
 
 // entry is how a configuration says the server, without secrets.
@@ -173,17 +165,17 @@ func (in *inspected) entry() inspect.Entry {
 
 // explain says why there is no connection, or none any more, as doctor does.
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
-	t, s, p := in.target, in.server, &patient{}
+	t, s, p := in.target, in.server, &doctor.Patient{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
-	sound := s == nil || answered || lookFor(ctx, in.app, s, p)
+	sound := s == nil || answered || doctor.LookFor(ctx, in.app, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
-		p.broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.OnlyMessages)
+		p.Broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.OnlyMessages)
 	case sound:
-		p.notStarted(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
+		p.NotStarted(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
-	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !namesAuthorization(s.Headers)}
+	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.NamesAuthorization(s.Headers)}
 }
 
 // login has the user log in at the server; the page shows where.

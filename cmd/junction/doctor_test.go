@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -75,7 +76,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	var all struct {
-		Servers []patient `json:"servers"`
+		Servers []doctor.Patient `json:"servers"`
 	}
 	if err := json.Unmarshal([]byte(got.stdout), &all); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -73,11 +74,11 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 
 func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
 	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction sandbox allow s --host a.example"} {
-		p := &patient{}
-		p.ok("start", "")
-		p.mayLack(refused)
-		p.broken("tools", "fetch failed", "report it")
-		p.mayLack(refused)
+		p := &doctor.Patient{}
+		p.Ok("start", "")
+		p.MayLack(refused)
+		p.Broken("tools", "fetch failed", "report it")
+		p.MayLack(refused)
 		want := "report it"
 		if refused != "" {
 			want = "this may be why: " + refused + "; else report it"

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
@@ -62,9 +63,9 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
 	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
 	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
-	sick := &patient{}
-	sick.broken("start", "the port is taken", "look at its log")
-	sick.runsIn(reach.RunningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
+	sick := &doctor.Patient{}
+	sick.Broken("start", "the port is taken", "look at its log")
+	sick.RunsIn(reach.RunningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}

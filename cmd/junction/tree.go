@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
@@ -86,7 +87,7 @@ func tree() []branch {
 		{path: "traffic", group: groupWatch, make: trafficCommand},
 		{path: "console", group: groupWatch, make: consoleCommand},
 		{path: "inspect", group: groupWatch, make: inspectCommand},
-		{path: "doctor", group: groupWatch, make: doctorCommand},
+		{path: "doctor", group: groupWatch, make: doctor.DoctorCommand},
 
 		{path: "test", group: groupDevelop, make: testCommand},
 		{path: "lint", group: groupDevelop, make: lintCommand},

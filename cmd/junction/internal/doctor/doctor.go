@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -31,7 +31,7 @@ const (
 	maxVersion = 4 << 10 // bytes of what a program prints as its version
 )
 
-func doctorCommand(a *cli.App) *cobra.Command {
+func DoctorCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and how to fix it",
@@ -48,7 +48,7 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
-	a.JSONFlag(cmd, cli.ServersShown[*patient]{})
+	a.JSONFlag(cmd, cli.ServersShown[*Patient]{})
 	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
@@ -65,28 +65,28 @@ type link struct {
 	Remedy  string `json:"remedy,omitempty"` // of one that is broken
 }
 
-// A patient is a server with its links, up to the first that is broken.
-type patient struct {
+// A Patient is a server with its links, up to the first that is broken.
+type Patient struct {
 	Server string `json:"server"`
 	Host   bool   `json:"host,omitempty"` // it is a host that junction connect connected, and no server
 	Source string `json:"source,omitempty"`
 	Links  []link `json:"links"`
 }
 
-func (p *patient) ok(name, format string, args ...any) bool {
+func (p *Patient) Ok(name, format string, args ...any) bool {
 	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), cli.MaxReason)})
 	return true
 }
 
 // careful is ok where something is not as it should be.
-func (p *patient) careful(name, format string, args ...any) bool {
-	p.ok(name, format, args...)
+func (p *Patient) careful(name, format string, args ...any) bool {
+	p.Ok(name, format, args...)
 	p.Links[len(p.Links)-1].Careful = true
 	return true
 }
 
-// runsIn says that a junction up is connected to the server, while another process of it was tried here.
-func (p *patient) runsIn(r *cli.RunningServer) {
+// RunsIn says that a junction up is connected to the server, while another process of it was tried here.
+func (p *Patient) RunsIn(r *cli.RunningServer) {
 	if !r.IsConnected() || len(p.Links) == 0 {
 		return
 	}
@@ -94,16 +94,16 @@ func (p *patient) runsIn(r *cli.RunningServer) {
 		last.Remedy = r.Where() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
 		return
 	}
-	p.ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.Where())
+	p.Ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.Where())
 }
 
 // skipped notes a link that was not tried.
-func (p *patient) skipped(name, why string) {
-	p.ok(name, "%s", why)
+func (p *Patient) skipped(name, why string) {
+	p.Ok(name, "%s", why)
 	p.Links[len(p.Links)-1].Skipped = true
 }
 
-func (p *patient) broken(name, why, remedy string) bool {
+func (p *Patient) Broken(name, why, remedy string) bool {
 	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, cli.MaxReason), Remedy: remedy})
 	return false
 }
@@ -128,24 +128,24 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 			reach.ReportIgnored(a, set, e.Definition)
 		}
 	}
-	var all []*patient
+	var all []*Patient
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
-			sick := &patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
-			sick.broken("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			sick := &Patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
+			sick.Broken("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 			showPatient(a, sick)
 		}
 	}
 	if a.Unread != nil && len(names) == 0 {
-		sick := &patient{Server: "configuration"}
-		sick.broken("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
+		sick := &Patient{Server: "configuration"}
+		sick.Broken("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
 	faults := reach.Consents(ctx, a, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
-	examined := func(p *patient) {
+	examined := func(p *Patient) {
 		if ctx.Err() != nil { // which breaks links that hold
 			return
 		}
@@ -155,10 +155,10 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		}
 	}
 	examineAll(ctx, a, entries, faults, examined)
-	place := func(p *patient) int {
+	place := func(p *Patient) int {
 		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
 	}
-	slices.SortStableFunc(all, func(x, y *patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
+	slices.SortStableFunc(all, func(x, y *Patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
 	if len(names) == 0 && len(a.Flags.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
@@ -187,9 +187,9 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	if len(some) < 2 {
 		return false
 	}
-	p := &patient{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
+	p := &Patient{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
 	for _, line := range reach.NotStarted(some) {
-		p.broken(consentLink, line, agreeToIt)
+		p.Broken(consentLink, line, agreeToIt)
 	}
 	showPatient(a, p)
 	return true
@@ -200,9 +200,9 @@ const behindTime = 5 * time.Second
 
 // examineAll examines servers at the same time, as many as may start together, and calls examined with each: in the
 // order of the entries, but that one which takes long does not hold up those after it. On a terminal a line says which are still open.
-func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*patient)) {
+func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Patient)) {
 	type place struct {
-		p    *patient
+		p    *Patient
 		done time.Time // zero: not yet
 	}
 	running := reach.RunningServers(ctx, a.Place)
@@ -212,7 +212,7 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 		if e.IsDisabled() {
 			continue
 		}
-		at := &place{p: &patient{Server: e.Name, Source: e.Source()}}
+		at := &place{p: &Patient{Server: e.Name, Source: e.Source()}}
 		open = append(open, at)
 		go func() {
 			slots <- struct{}{}
@@ -220,10 +220,10 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 			switch {
 			case ctx.Err() != nil:
 			case faults[i] != nil:
-				at.p.broken(consentLink, faults[i].Error(), agreeToIt)
+				at.p.Broken(consentLink, faults[i].Error(), agreeToIt)
 			default:
 				examine(ctx, a, e, at.p)
-				at.p.runsIn(running.Of(e))
+				at.p.RunsIn(running.Of(e))
 			}
 			came <- at
 		}()
@@ -256,9 +256,9 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 }
 
 // diagnosed prints what is left to print, and returns whether a link is broken.
-func diagnosed(a *cli.App, all []*patient) error {
+func diagnosed(a *cli.App, all []*Patient) error {
 	if a.Flags.JSON {
-		if err := a.PrintIndented(cli.ServersShown[*patient]{Servers: all}, "  "); err != nil {
+		if err := a.PrintIndented(cli.ServersShown[*Patient]{Servers: all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -288,7 +288,7 @@ func diagnosed(a *cli.App, all []*patient) error {
 }
 
 // showPatient prints a server with its links for people.
-func showPatient(a *cli.App, p *patient) {
+func showPatient(a *cli.App, p *Patient) {
 	if a.Flags.JSON {
 		return
 	}
@@ -312,32 +312,32 @@ func showPatient(a *cli.App, p *patient) {
 }
 
 // examine tries one link after another, up to the first that is broken.
-func examine(ctx context.Context, a *cli.App, e cli.Entry, p *patient) {
+func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Patient) {
 	var s *config.Server
 	if e.Definition != nil {
 		var err error
 		if s, err = e.Definition.Resolve(ctx); err != nil {
-			p.broken("variables", err.Error(), variablesRemedy(err))
+			p.Broken("variables", err.Error(), VariablesRemedy(err))
 			return
 		}
 		if names := e.Definition.Variables(); len(names) > 0 {
-			p.ok("variables", "%s", strings.Join(names, ", "))
+			p.Ok("variables", "%s", strings.Join(names, ", "))
 		}
 		started, _, err := reach.StartedAsAgreed(ctx, a, e, s)
 		if err != nil {
-			p.broken("lock", err.Error(), "do as it says")
+			p.Broken("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", strings.TrimPrefix(reach.LockLine(a, e), "which junction.lock says is "))
+			p.Ok("lock", "%s", strings.TrimPrefix(reach.LockLine(a, e), "which junction.lock says is "))
 		}
-		if !lookFor(ctx, a, started, p) {
+		if !LookFor(ctx, a, started, p) {
 			return
 		}
 	}
 	t, err := reach.Resolve(ctx, a, e)
 	if err != nil {
-		p.broken("entry", err.Error(), "change the entry")
+		p.Broken("entry", err.Error(), "change the entry")
 		return
 	}
 	limit := reach.StartLimit(t.StartTimeout)
@@ -346,37 +346,37 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *patient) {
 	began := time.Now()
 	o := reach.Options(a, t)
 	launch.OffersNothing(&o)
-	defer func() { p.mayLack(a.StderrOf(e.Name).WasRefused()) }()
+	defer func() { p.MayLack(a.StderrOf(e.Name).WasRefused()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
 	if err != nil {
-		p.notStarted(t.Transport, err, e.Name, stray, limit)
+		p.NotStarted(t.Transport, err, e.Name, stray, limit)
 		return
 	}
 	defer client.Close()
-	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.Described(client.Server()))
+	p.Ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.Described(client.Server()))
 	p.strays(stray)
 	if s != nil && t.IsWeb() {
-		p.ok("authorization", "%s", authorizedBy(ctx, a, s))
+		p.Ok("authorization", "%s", authorizedBy(ctx, a, s))
 	}
 	era := "modern"
 	if slices.Contains(revision.Legacy(), client.Revision()) {
 		era = "legacy"
 	}
-	p.ok("era", "%s, revision %s", era, client.Revision())
+	p.Ok("era", "%s, revision %s", era, client.Revision())
 	if tools, ok := listAndPing(ctx, a, client, p); ok {
 		callHarmless(ctx, client, tools, e.Name, p)
 	}
 }
 
-// mayLack says of a broken link what the server's sandbox refused, which may be why it is.
-func (p *patient) mayLack(refused string) {
+// MayLack says of a broken link what the server's sandbox refused, which may be why it is.
+func (p *Patient) MayLack(refused string) {
 	if last := &p.Links[len(p.Links)-1]; !last.OK && refused != "" {
 		last.Remedy = "this may be why: " + refused + "; else " + last.Remedy
 	}
 }
 
-// variablesRemedy is what mends an entry whose variables cannot be filled in.
-func variablesRemedy(err error) string {
+// VariablesRemedy is what mends an entry whose variables cannot be filled in.
+func VariablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
 		return reach.KeepSecret
@@ -387,30 +387,30 @@ func variablesRemedy(err error) string {
 }
 
 // listAndPing lists tools and pings.
-func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
+func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Patient) (tools []mcp.Tool, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
 		n := 0
 		for tool, err := range client.Tools(ctx) {
 			if err != nil {
-				return nil, p.broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
+				return nil, p.Broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
 			}
-			if n++; isHarmless(tool) {
+			if n++; IsHarmless(tool) {
 				tools = append(tools, *tool)
 			}
 		}
-		p.ok("tools", "%d", n)
+		p.Ok("tools", "%d", n)
 	}
 	began := time.Now()
 	if err := client.Ping(ctx); err != nil {
-		return nil, p.broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
+		return nil, p.Broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
 	}
-	return tools, p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
+	return tools, p.Ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
-// lookFor looks for the program of a server, or its address.
-func lookFor(ctx context.Context, a *cli.App, s *config.Server, p *patient) bool {
+// LookFor looks for the program of a server, or its address.
+func LookFor(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
 	if launch.IsProgram(s.Kind) {
 		return findProgram(ctx, a, s, p)
 	}
@@ -418,7 +418,7 @@ func lookFor(ctx context.Context, a *cli.App, s *config.Server, p *patient) bool
 }
 
 // findProgram looks for the program of a server, and for its version where it only starts others.
-func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *patient) bool {
+func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
 		for _, dir := range filepath.SplitList(where) {
@@ -430,17 +430,17 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *patient) 
 	}
 	found, err := a.LookPath(path)
 	if err != nil {
-		return p.broken("program", err.Error(), reach.Runnable(s.Command, err))
+		return p.Broken("program", err.Error(), reach.Runnable(s.Command, err))
 	}
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
-		return p.ok("program", "%s", found)
+		return p.Ok("program", "%s", found)
 	}
 	version, err := printedVersion(ctx, found, a.Launch.Environ(a.Environ(), s.Unset))
 	if err != nil {
-		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
+		return p.Broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}
-	return p.ok("program", "%s, %s", found, version)
+	return p.Ok("program", "%s, %s", found, version)
 }
 
 // printedVersion is the first line that a program prints as its version. It is started as servers are: what interrupts doctor at a
@@ -465,13 +465,13 @@ func printedVersion(ctx context.Context, program string, environ []string) (stri
 }
 
 // reachAddress looks an address up, and connects to it.
-func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
+func reachAddress(ctx context.Context, s *config.Server, p *Patient) bool {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return p.broken("address", err.Error(), "change the URL")
+		return p.Broken("address", err.Error(), "change the URL")
 	}
 	if proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil {
-		return p.ok("address", "by way of the proxy %s", proxy.Host)
+		return p.Ok("address", "by way of the proxy %s", proxy.Host)
 	}
 	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
@@ -483,25 +483,25 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 		if errors.As(err, new(*net.DNSError)) {
 			remedy = reach.KnownName
 		}
-		return p.broken("address", err.Error(), remedy)
+		return p.Broken("address", err.Error(), remedy)
 	}
 	defer conn.Close()
 	if u.Scheme != "https" {
-		return p.ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
+		return p.Ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
 	}
 	wanted := false
 	o, err := launch.TLSConfig(s.TLS, func() { wanted = true })
 	if err != nil {
-		return p.broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
+		return p.Broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
 	}
 	o.ServerName = u.Hostname()
 	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), reach.Handshaken(err))
+		return p.Broken("TLS", err.Error(), reach.Handshaken(err))
 	}
 	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
-		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
+		p.Ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
 	}
 	until := secure.ConnectionState().PeerCertificates[0].NotAfter
-	return p.ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
+	return p.Ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
 }

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 
 // authorizedBy says as whom a server at a URL was asked.
 func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
-	if namesAuthorization(s.Headers) {
+	if NamesAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
 	}
 	if tokens, err := a.Launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
@@ -35,9 +35,9 @@ func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	return "not wanted"
 }
 
-// isHarmless reports whether a tool can be called to see whether calls work: the server says that it only reads and
+// IsHarmless reports whether a tool can be called to see whether calls work: the server says that it only reads and
 // reaches nothing else, and it needs no arguments.
-func isHarmless(t *mcp.Tool) bool {
+func IsHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
 	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
 		return false
@@ -62,7 +62,7 @@ func parameters(t *mcp.Tool) (n int) {
 }
 
 // callHarmless calls one of the tools that can be called without harm, one with as few parameters as possible.
-func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *patient) {
+func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *Patient) {
 	if len(tools) == 0 {
 		p.skipped("call", "no tool is safe to try: read-only, without outside access, and without arguments")
 		return
@@ -75,12 +75,12 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 	remedy := "see what it says: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		p.broken("call", name+" did not answer within "+reach.LinkTime.String(), remedy)
+		p.Broken("call", name+" did not answer within "+reach.LinkTime.String(), remedy)
 	case err != nil:
-		p.broken("call", name+": "+err.Error(), remedy)
+		p.Broken("call", name+": "+err.Error(), remedy)
 	case result.IsError:
-		p.broken("call", name+" says that it failed: "+result.Text(), remedy)
+		p.Broken("call", name+" says that it failed: "+result.Text(), remedy)
 	default:
-		p.ok("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
+		p.Ok("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
 	}
 }

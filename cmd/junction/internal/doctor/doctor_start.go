@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -44,25 +44,25 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	return client, stray, err
 }
 
-// notStarted reports which link of a server broke when it was started, and how to fix it.
-func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
+// NotStarted reports which link of a server broke when it was started, and how to fix it.
+func (p *Patient) NotStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
-		return p.broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.OnlyMessages)
+		return p.Broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.OnlyMessages)
 	}
 	p.strays(stray)
 	switch {
 	case launch.WantsLogin(err):
 		link = "authorization"
 	case reach.IsWebPage(err):
-		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RightPath)
+		return p.Broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RightPath)
 	}
 	_, program := t.(*command.Command)
-	return p.broken(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
+	return p.Broken(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
 // strays quotes a line that is no message, if there was one. Junction skips it.
-func (p *patient) strays(line string) {
+func (p *Patient) strays(line string) {
 	if line != "" {
 		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.OnlyMessages)
 	}

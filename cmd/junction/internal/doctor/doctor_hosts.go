@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
-func examineHosts(ctx context.Context, a *cli.App) (all []*patient) {
+func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
 	journal, err := reach.Taps(a.Place)
 	if err != nil {
 		return nil
 	}
 	records, err := journal.Records()
 	if err != nil {
-		p := &patient{Server: "hosts", Host: true}
-		p.broken("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
+		p := &Patient{Server: "hosts", Host: true}
+		p.Broken("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
 		all = append(all, p)
 	}
 	for _, r := range records {
@@ -31,30 +31,30 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*patient) {
 			continue
 		}
 		h, _, _ := hostconfig.LookupHost(r.Host)
-		p := &patient{Server: h.ID, Host: true, Source: r.Path}
+		p := &Patient{Server: h.ID, Host: true, Source: r.Path}
 		examineHost(ctx, a, h, r, p)
 		all = append(all, p)
 	}
 	return all
 }
 
-func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *patient) {
+func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Patient) {
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
-		p.broken("file", err.Error(), "correct the file, or "+r.Remedy())
+		p.Broken("file", err.Error(), "correct the file, or "+r.Remedy())
 		return
 	}
-	p.ok("file", "%s", a.Short(r.Path))
+	p.Ok("file", "%s", a.Short(r.Path))
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
-		p.broken("entry", "somebody removed junction from it", again)
+		p.Broken("entry", "somebody removed junction from it", again)
 		return
 	case isChanged:
 		p.careful("entry", "somebody changed it since it was written")
 	case adds:
-		p.ok("entry", "as junction connect wrote it")
+		p.Ok("entry", "as junction connect wrote it")
 	}
 	if ours != nil && !examineEntry(ctx, a, ours, p, again) {
 		return
@@ -87,14 +87,14 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 }
 
 // examineEntry tries what the host starts or calls.
-func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *patient, again string) bool {
+func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Patient, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}
 	if _, err := a.LookPath(ours.Command); err != nil {
-		return p.broken("program", err.Error(), "put junction back there, or "+again)
+		return p.Broken("program", err.Error(), "put junction back there, or "+again)
 	}
-	p.ok("program", "%s", a.Short(ours.Command))
+	p.Ok("program", "%s", a.Short(ours.Command))
 	for k, arg := range ours.Args {
 		if arg != "--config" || k+1 == len(ours.Args) {
 			continue
@@ -104,9 +104,9 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *pa
 			if errors.Is(err, os.ErrNotExist) {
 				reason = fmt.Errorf("%s is not there", a.Short(ours.Args[k+1]))
 			}
-			return p.broken("configuration", reason.Error(), "junction import writes it, or "+again)
+			return p.Broken("configuration", reason.Error(), "junction import writes it, or "+again)
 		}
-		p.ok("configuration", "%s", a.Short(ours.Args[k+1]))
+		p.Ok("configuration", "%s", a.Short(ours.Args[k+1]))
 	}
 	return true
 }
