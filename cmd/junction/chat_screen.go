@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/model"
@@ -84,7 +85,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 
 // console opens the console in the person's browser, if there is one, and returns a link to it.
 func (t *chatSetup) console(ctx context.Context) (string, error) {
-	return consoleLink(ctx, t.app, true)
+	return watch.ConsoleLink(ctx, t.app, true)
 }
 
 // plain has the conversation go on line by line. Where standard output is no terminal, it gets

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/model"
@@ -56,7 +57,7 @@ func TestTheConsoleReadsConversations(t *testing.T) {
 		t.Errorf("a search gives %d %v %s", status, err, text)
 	}
 	status, text = ask("GET", "conversations/"+id, "")
-	var page conversationPage
+	var page watch.ConversationPage
 	if err := json.Unmarshal([]byte(text), &page); status != http.StatusOK || err != nil {
 		t.Fatalf("it gives %d %v %s", status, err, text)
 	}
@@ -82,21 +83,21 @@ func TestTheConsoleReadsConversations(t *testing.T) {
 
 func TestALongConversationComesInPages(t *testing.T) {
 	var entries []host.Entry
-	for i := range maxEntries + 1 {
+	for i := range watch.MaxEntries + 1 {
 		entries = append(entries, said(strconv.Itoa(i)))
 	}
-	page, err := pageOf(archive.Meta{}, entries, 0)
-	if err != nil || len(page.Entries) != maxEntries || page.Next != maxEntries {
+	page, err := watch.PageOf(archive.Meta{}, entries, 0)
+	if err != nil || len(page.Entries) != watch.MaxEntries || page.Next != watch.MaxEntries {
 		t.Fatalf("the first page has %d entries, next %d, %v", len(page.Entries), page.Next, err)
 	}
-	if page, err = pageOf(archive.Meta{}, entries, page.Next); err != nil || len(page.Entries) != 1 || page.Next != 0 {
+	if page, err = watch.PageOf(archive.Meta{}, entries, page.Next); err != nil || len(page.Entries) != 1 || page.Next != 0 {
 		t.Errorf("the second has %d, next %d, %v", len(page.Entries), page.Next, err)
 	}
-	large := said(strings.Repeat("x", maxEntriesBytes))
-	if page, err = pageOf(archive.Meta{}, []host.Entry{large, large}, 0); err != nil || len(page.Entries) != 1 || page.Next != 1 {
+	large := said(strings.Repeat("x", watch.MaxEntriesBytes))
+	if page, err = watch.PageOf(archive.Meta{}, []host.Entry{large, large}, 0); err != nil || len(page.Entries) != 1 || page.Next != 1 {
 		t.Errorf("of large ones the first has %d, next %d, %v", len(page.Entries), page.Next, err)
 	}
-	if page, err = pageOf(archive.Meta{}, entries, len(entries)+5); err != nil || len(page.Entries) != 0 || page.Next != 0 {
+	if page, err = watch.PageOf(archive.Meta{}, entries, len(entries)+5); err != nil || len(page.Entries) != 0 || page.Next != 0 {
 		t.Errorf("beyond the end there are %d, next %d, %v", len(page.Entries), page.Next, err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -39,7 +40,7 @@ func inspectorWith(t *testing.T, config string) inspectorPage {
 		}
 		a.Flags.Config = []string{"inspect.json"}
 	}
-	inspector := newInspector(a, nil)
+	inspector := watch.NewInspector(a, nil)
 	mux := http.NewServeMux()
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
@@ -33,7 +34,7 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 	defer served.Close()
 	link, over := c.OpenedLink(served.URL, "inspector/weather")
 	var opening sync.WaitGroup
-	openOnce(t.Context(), (&cli.App{Place: placeOf(t)}), link, over, &opening)
+	watch.OpenOnce(t.Context(), (&cli.App{Place: placeOf(t)}), link, over, &opening)
 	words, err := os.ReadFile(said)
 	if err != nil {
 		t.Fatal(err)

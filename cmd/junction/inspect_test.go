@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 )
 
 func TestInspectConnectsBeforeThePageIsOpened(t *testing.T) {
@@ -44,7 +45,7 @@ func TestTheConsoleListsWhatItCanConnectTo(t *testing.T) {
 	ask := consoleServed(t, "--config", "servers.json")
 	status, text := ask(http.MethodGet, "servers", "")
 	var got struct {
-		Servers  []inspectableServer
+		Servers  []watch.InspectableServer
 		Problems []string
 	}
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK {

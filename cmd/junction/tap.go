@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -25,7 +26,7 @@ type tap struct {
 	record           string // the folder of recordings; absolute
 	files            []string
 	keep, undo, list bool
-	filter           trafficFilter
+	filter           watch.TrafficFilter
 
 	host    hostconfig.Host
 	applied []*appliedTap
@@ -80,7 +81,7 @@ With a command it is that of the command.`,
 	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, of HOST or of all")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
 	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
-	a.JSONFlag(cmd, &shownEvent{})
+	a.JSONFlag(cmd, &watch.ShownEvent{})
 	return cmd
 }
 
@@ -201,7 +202,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		return p.runHost(ctx, command)
 	}
 	p.filter.Servers = names
-	return cli.Orderly(ctx, watchTraffic(ctx, p.App, nil, len(names), p.filter))
+	return cli.Orderly(ctx, watch.WatchTraffic(ctx, p.App, nil, len(names), p.filter))
 }
 
 // apply puts junction in the place of servers, and says where.

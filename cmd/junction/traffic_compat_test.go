@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -17,11 +18,11 @@ func TestFiltersOfTrafficOfAnOlderVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	var events []shownEvent
+	var events []watch.ShownEvent
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
-		var e shownEvent
+		var e watch.ShownEvent
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			t.Fatal(err)
 		}
@@ -29,22 +30,22 @@ func TestFiltersOfTrafficOfAnOlderVersion(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		filter trafficFilter
+		filter watch.TrafficFilter
 		want   int
 	}{
-		{"all", trafficFilter{Notes: true}, 56},
-		{"messages", trafficFilter{}, 36},
-		{"calls", trafficFilter{Method: "tools/call"}, 16},
-		{"a server", trafficFilter{Servers: []string{"memory"}}, 6},
-		{"a server that there is not", trafficFilter{Servers: []string{"files"}}, 0},
-		{"a text", trafficFilter{Text: "relations are kept"}, 1},
-		{"errors", trafficFilter{Errors: true}, 4},
-		{"errors of a server", trafficFilter{Errors: true, Servers: []string{"memory"}}, 1},
+		{"all", watch.TrafficFilter{Notes: true}, 56},
+		{"messages", watch.TrafficFilter{}, 36},
+		{"calls", watch.TrafficFilter{Method: "tools/call"}, 16},
+		{"a server", watch.TrafficFilter{Servers: []string{"memory"}}, 6},
+		{"a server that there is not", watch.TrafficFilter{Servers: []string{"files"}}, 0},
+		{"a text", watch.TrafficFilter{Text: "relations are kept"}, 1},
+		{"errors", watch.TrafficFilter{Errors: true}, 4},
+		{"errors of a server", watch.TrafficFilter{Errors: true, Servers: []string{"memory"}}, 1},
 	} {
 		shown := map[string]int{}
 		all := 0
 		for i := range events {
-			if tt.filter.shows(&events[i]) {
+			if tt.filter.Shows(&events[i]) {
 				shown[events[i].Kind]++
 				all++
 			}

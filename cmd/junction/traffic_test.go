@@ -18,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -103,9 +104,9 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 		default:
 		}
 	}
-	var events []shownEvent
+	var events []watch.ShownEvent
 	for line := range strings.Lines(seen.String()) {
-		var e shownEvent
+		var e watch.ShownEvent
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err, line)
 		}
@@ -129,22 +130,22 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 	missed := traffic.Event{Kind: traffic.Dropped, Count: 3}
 	note := traffic.Event{Kind: traffic.Note, Note: "policy", Hop: traffic.Client, Method: "tools/call"}
 	for name, test := range map[string]struct {
-		filter trafficFilter
+		filter watch.TrafficFilter
 		want   string
 	}{
-		"everything":         {trafficFilter{}, "call client failed missed"},
-		"a method":           {trafficFilter{Method: "tools/list"}, "failed missed"},
-		"errors":             {trafficFilter{Errors: true}, "client failed missed"},
-		"notes":              {trafficFilter{Notes: true}, "call client failed missed note"},
-		"a text":             {trafficFilter{Text: `"x"`}, "call missed"},
-		"a text of failures": {trafficFilter{Text: "refused"}, "failed missed"},
+		"everything":         {watch.TrafficFilter{}, "call client failed missed"},
+		"a method":           {watch.TrafficFilter{Method: "tools/list"}, "failed missed"},
+		"errors":             {watch.TrafficFilter{Errors: true}, "client failed missed"},
+		"notes":              {watch.TrafficFilter{Notes: true}, "call client failed missed note"},
+		"a text":             {watch.TrafficFilter{Text: `"x"`}, "call missed"},
+		"a text of failures": {watch.TrafficFilter{Text: "refused"}, "failed missed"},
 	} {
 		var shown []string
 		for _, e := range []struct {
 			name  string
 			event *traffic.Event
 		}{{"call", &call}, {"client", &client}, {"failed", &failed}, {"missed", &missed}, {"note", &note}} {
-			if test.filter.shows(&shownEvent{Event: *e.event}) {
+			if test.filter.Shows(&watch.ShownEvent{Event: *e.event}) {
 				shown = append(shown, e.name)
 			}
 		}
@@ -160,7 +161,7 @@ func TestAResultWithIsErrorFailed(t *testing.T) {
 		`{"result":{"content":[]}}`:                "tools/call x answered after 2ms: []",
 	} {
 		e := traffic.Event{Kind: traffic.Response, Method: "tools/call", Name: "x", Took: 2 * time.Millisecond, Message: json.RawMessage(message)}
-		if got := gist(&e); got != want {
+		if got := watch.Gist(&e); got != want {
 			t.Errorf("%s is shown as %q, want %q", message, got, want)
 		}
 	}
@@ -168,16 +169,16 @@ func TestAResultWithIsErrorFailed(t *testing.T) {
 
 // A proxy serves one server, so that what its client says is for that, too.
 func TestTheTrafficOfOneServerIsShown(t *testing.T) {
-	files := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Server, Server: "files"}}
-	client := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Client: "Claude/1"}}
+	files := watch.ShownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Server, Server: "files"}}
+	client := watch.ShownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Client: "Claude/1"}}
 	ofProxy := client
 	ofProxy.Serves = "files"
 	for _, test := range []struct {
 		servers []string
 		want    [3]bool // of files, client and ofProxy
 	}{{nil, [3]bool{true, true, true}}, {[]string{"files"}, [3]bool{true, false, true}}, {[]string{"web", "files"}, [3]bool{true, false, true}}, {[]string{"web"}, [3]bool{}}} {
-		f := trafficFilter{Servers: test.servers}
-		if got := [3]bool{f.shows(&files), f.shows(&client), f.shows(&ofProxy)}; got != test.want {
+		f := watch.TrafficFilter{Servers: test.servers}
+		if got := [3]bool{f.Shows(&files), f.Shows(&client), f.Shows(&ofProxy)}; got != test.want {
 			t.Errorf("with %v shown are %v, want %v", test.servers, got, test.want)
 		}
 	}
@@ -221,12 +222,12 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 	}
 	<-came
 	lines := bufio.NewScanner(client)
-	lines.Buffer(nil, maxTrafficLine)
+	lines.Buffer(nil, watch.MaxTrafficLine)
 	if !lines.Scan() {
 		t.Fatal(lines.Err())
 	}
-	events := make(chan shownEvent, 10)
-	running.Go(func() { readTraffic(ctx, client, lines, "7.traffic", events) })
+	events := make(chan watch.ShownEvent, 10)
+	running.Go(func() { watch.ReadTraffic(ctx, client, lines, "7.traffic", events) })
 	for id, method := range []string{"ping", strings.Repeat("x", 3<<20), "tools/call"} {
 		log.Clients().Passes(ctx, mcp.WireMessage{ToServer: true, Message: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)})
 	}
@@ -303,13 +304,13 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	}
 	shows := listen(2)
 	ctx, cancel := context.WithCancel(t.Context())
-	began, came, over := make(chan struct{}), make(chan shownEvent, 1), make(chan struct{})
+	began, came, over := make(chan struct{}), make(chan watch.ShownEvent, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = followTraffic(ctx, placeOf(t), nil, trafficFollower{began: func(int) error {
+		_ = watch.FollowTraffic(ctx, placeOf(t), nil, watch.TrafficFollower{Began: func(int) error {
 			close(began)
 			return nil
-		}, event: func(e shownEvent, _ bool) error {
+		}, Event: func(e watch.ShownEvent, _ bool) error {
 			came <- e
 			return nil
 		}})
@@ -345,11 +346,11 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 }
 
 func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
-	e := shownEvent{Event: traffic.Event{Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Legacy: true, Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)}}
-	if got, want := gist(&e.Event), "server/discover refused: a legacy server"; got != want {
+	e := watch.ShownEvent{Event: traffic.Event{Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Legacy: true, Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)}}
+	if got, want := watch.Gist(&e.Event), "server/discover refused: a legacy server"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	if f := (trafficFilter{Errors: true}); f.shows(&e) {
+	if f := (watch.TrafficFilter{Errors: true}); f.Shows(&e) {
 		t.Error("it is shown among errors")
 	}
 }
@@ -361,10 +362,10 @@ func TestWhoFollowsHearsThatAProcessEnded(t *testing.T) {
 	began, ended, over := make(chan struct{}), make(chan int, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = followTraffic(ctx, placeOf(t), nil, trafficFollower{
-			began: func(int) error { close(began); return nil },
-			event: func(shownEvent, bool) error { return nil },
-			ended: func(pid int) { ended <- pid },
+		_ = watch.FollowTraffic(ctx, placeOf(t), nil, watch.TrafficFollower{
+			Began: func(int) error { close(began); return nil },
+			Event: func(watch.ShownEvent, bool) error { return nil },
+			Ended: func(pid int) { ended <- pid },
 		})
 	}()
 	<-began

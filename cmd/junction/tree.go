@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -84,9 +85,9 @@ func tree() []branch {
 		{path: "whoami", make: account.WhoamiCommand},
 		{path: "secret", group: groupAccount, make: account.SecretCommand},
 
-		{path: "traffic", group: groupWatch, make: trafficCommand},
-		{path: "console", group: groupWatch, make: consoleCommand},
-		{path: "inspect", group: groupWatch, make: inspectCommand},
+		{path: "traffic", group: groupWatch, make: watch.TrafficCommand},
+		{path: "console", group: groupWatch, make: watch.ConsoleCommand},
+		{path: "inspect", group: groupWatch, make: watch.InspectCommand},
 		{path: "doctor", group: groupWatch, make: doctor.DoctorCommand},
 
 		{path: "test", group: groupDevelop, make: testCommand},

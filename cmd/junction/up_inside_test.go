@@ -18,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console"
 )
 
@@ -242,7 +243,7 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	go process.Serve(l)
 	defer process.Close()
 	c := console.New()
-	c.Handle("/instances/{pid}/{rest...}", passOrders(placeOf(t)))
+	c.Handle("/instances/{pid}/{rest...}", watch.PassOrders(placeOf(t)))
 	served := httptest.NewServer(c)
 	defer served.Close()
 	link := c.Link(served.URL, "")

@@ -1,38 +1,26 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"mime"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/console/reply"
-	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-// orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
-const orderTime = 2 * time.Minute
 
 // share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
 // that it returns ends that, but for the console.
 func (v *served) share(ctx context.Context) (end func()) {
 	end = v.takeOrders(ctx)
 	if v.options.console {
-		if link, err := consoleLink(ctx, v.app, false); err != nil {
+		if link, err := watch.ConsoleLink(ctx, v.app, false); err != nil {
 			v.app.Screen.Printf("junction: the console is not served: %v\n", err)
 		} else {
 			v.app.Screen.Printf("The console is at %s\n", link)
@@ -97,61 +85,4 @@ func readWhole(h http.Handler) http.Handler {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(adminTime)) // the Handler may have taken it away
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
 	})
-}
-
-// passOrders passes requests of the console on to the process that they name. Of its answer only the data come back: the page is
-// served at the console's own address, so whatever is behind the socket must not set cookies there, send the page elsewhere, or
-// have a page or script of its own.
-func passOrders(p place.Place) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		pid := r.PathValue("pid")
-		if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
-			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
-			return
-		}
-		dir, err := cli.StatusFolder(p)
-		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		at := url.URL{Scheme: "http", Host: "junction", Path: "/api/" + r.PathValue("rest"), RawQuery: r.URL.RawQuery}
-		req, err := http.NewRequestWithContext(r.Context(), r.Method, at.String(), r.Body)
-		if err != nil {
-			reply.Error(w, http.StatusBadRequest, err)
-			return
-		}
-		resp, err := cli.AskProcess(filepath.Join(dir, pid+cli.ControlEnd), req, orderTime)
-		if err == nil {
-			defer resp.Body.Close()
-		}
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
-			return
-		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+cli.ControlEnd)):
-			reply.Error(w, http.StatusGone, err)
-			return
-		case err != nil || resp.StatusCode < http.StatusOK:
-			reply.Error(w, http.StatusBadGateway, cmp.Or(err, errors.New("the process gives no answer of HTTP")))
-			return
-		}
-		kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-		if err != nil || kind != "application/json" {
-			kind = "text/plain; charset=utf-8"
-		}
-		w.Header().Set("Content-Type", kind)
-		w.WriteHeader(resp.StatusCode)
-		if _, err := io.Copy(w, resp.Body); err != nil {
-			panic(http.ErrAbortHandler) // else half an answer would end as a whole one does
-		}
-	})
-}
-
-// hasEnded reports whether the process of a socket has ended. One that is killed while it answers resets the connection.
-func hasEnded(ctx context.Context, path string) bool {
-	conn, err := cli.DialMine(ctx, path)
-	if err == nil {
-		conn.Close()
-	}
-	return cli.NotListening(err) || errors.Is(err, fs.ErrNotExist)
 }

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -31,7 +31,7 @@ type consoleOptions struct {
 	inspected *inspect.Server // to connect to and to show; nil: the page shows its first view
 }
 
-func consoleCommand(a *cli.App) *cobra.Command {
+func ConsoleCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -86,7 +86,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	if !o.noBrowser && a.Person != nil && account.CanOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
 		a.Out.Printf("The console is at\n  %s\n", link)
-		openOnce(ctx, a, link, over, &asking)
+		OpenOnce(ctx, a, link, over, &asking)
 	} else {
 		a.Out.Printf("The console is at\n  %s\n", c.Link(origin, view))
 	}
@@ -118,9 +118,9 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// consoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
+// ConsoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
 // is wanted and there is a browser.
-func consoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
+func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 	s := &a.Side
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -145,7 +145,7 @@ func consoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		return s.Console.Link(s.Origin, ""), nil
 	}
 	link, over := s.Console.OpenedLink(s.Origin, "")
-	openOnce(ctx, a, link, over, &s.Opening)
+	OpenOnce(ctx, a, link, over, &s.Opening)
 	return link, nil
 }
 
@@ -161,12 +161,12 @@ func printLinks(ctx context.Context, a *cli.App, link func() string) {
 
 // consoleRoutes adds the API of the page to the console, but for what [live.Ring] has, and returns its inspector.
 func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
-	inspector := newInspector(a, c.Once)
+	inspector := NewInspector(a, c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
 		all, err := cli.Instances(r.Context(), a.Place)
 		return map[string][]cli.Instance{"instances": all}, err
 	}))
-	c.Handle("/instances/{pid}/{rest...}", passOrders(a.Place))
+	c.Handle("/instances/{pid}/{rest...}", PassOrders(a.Place))
 	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspectable(inspector.app) }))
 	conversationRoutes(a, c.Handle)
 	inspector.Mount(c.Handle)
@@ -192,17 +192,17 @@ func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() e
 		})
 	}
 	following.Go(func() {
-		err := followTraffic(ctx, a.Place, nil, trafficFollower{
+		err := FollowTraffic(ctx, a.Place, nil, TrafficFollower{
 			not:   own,
 			notes: true,
 			busy: func(pid int) {
 				a.Screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, reach.MaxWatchers)
 			},
-			event: func(e shownEvent, _ bool) error {
+			Event: func(e ShownEvent, _ bool) error {
 				ring.Add(e.PID, &e.Event)
 				return nil
 			},
-			ended: ring.End,
+			Ended: ring.End,
 		})
 		if ctx.Err() == nil {
 			a.Screen.Printf("The console shows no traffic: %v\n", err)

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -36,10 +36,10 @@ func (i consoleInspector) Close() error {
 	return i.app.Launch.Close()
 }
 
-// newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
+// NewInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
-func newInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
+func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	own := cli.Ready(&cli.App{Place: a.Place, Kill: a.Kill, Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen})
 	own.Launch.Gateway = a.Launch.Gateway
 	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog

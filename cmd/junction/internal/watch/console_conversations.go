@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	maxEntries      = 200     // of a conversation in one answer
-	maxEntriesBytes = 4 << 20 // of them, but for the last one
+	MaxEntries      = 200     // of a conversation in one answer
+	MaxEntriesBytes = 4 << 20 // of them, but for the last one
 )
 
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
@@ -39,7 +39,7 @@ func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler))
 		if err != nil {
 			return nil, err
 		}
-		return pageOf(record.Meta(), entries, from)
+		return PageOf(record.Meta(), entries, from)
 	}))
 }
 
@@ -56,20 +56,20 @@ func numberOf(r *http.Request, name string, least int) (int, error) {
 	return n, nil
 }
 
-// A conversationPage is a part of a conversation.
-type conversationPage struct {
+// A ConversationPage is a part of a conversation.
+type ConversationPage struct {
 	Meta    archive.Meta      `json:"meta"`
 	From    int               `json:"from"` // the number of the first entry here, from 0
 	Entries []json.RawMessage `json:"entries"`
 	Next    int               `json:"next,omitempty"` // where more follow
 }
 
-// pageOf is as much of a conversation from an entry on as fits into one answer.
-func pageOf(meta archive.Meta, entries []host.Entry, from int) (*conversationPage, error) {
-	page := &conversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
+// PageOf is as much of a conversation from an entry on as fits into one answer.
+func PageOf(meta archive.Meta, entries []host.Entry, from int) (*ConversationPage, error) {
+	page := &ConversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
 	size := 0
 	for i := from; i < len(entries); i++ {
-		if len(page.Entries) == maxEntries || size > maxEntriesBytes {
+		if len(page.Entries) == MaxEntries || size > MaxEntriesBytes {
 			page.Next = i
 			break
 		}

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"bytes"
@@ -25,12 +25,12 @@ import (
 
 const (
 	lookPause      = 50 * time.Millisecond // between two looks for processes that began
-	maxTrafficLine = 2 << 20               // bytes of one message, with what stands around it
+	MaxTrafficLine = 2 << 20               // bytes of one message, with what stands around it
 	maxExcerpt     = 2_000                 // characters of a message in one line
 )
 
-// A trafficFilter says which messages are shown, and how. Its tags are those of [fields.Params].
-type trafficFilter struct {
+// A TrafficFilter says which messages are shown, and how. Its tags are those of [fields.Params].
+type TrafficFilter struct {
 	Servers []string `name:"server" doc:"show only what goes to and comes from the server NAME; of a proxy for it both sides (repeatable)"`
 	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and what answers them"`
 	Text    string   `name:"grep" doc:"show only messages that contain TEXT"`
@@ -40,10 +40,10 @@ type trafficFilter struct {
 	Count   int      `doc:"end after N messages"` // 0: never
 }
 
-var trafficFilters = fields.ParamsOf[trafficFilter]()
+var trafficFilters = fields.ParamsOf[TrafficFilter]()
 
-func trafficCommand(a *cli.App) *cobra.Command {
-	var chosen func(*trafficFilter) error
+func TrafficCommand(a *cli.App) *cobra.Command {
+	var chosen func(*TrafficFilter) error
 	cmd := &cobra.Command{
 		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
@@ -63,15 +63,15 @@ down what was called.`,
 					return cli.Usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
-			var f trafficFilter
+			var f TrafficFilter
 			if err := chosen(&f); err != nil {
 				return &cli.UsageError{Err: err}
 			}
-			watch := func(ctx context.Context, pids []string, f trafficFilter) error {
-				return watchTraffic(ctx, a, pids, 0, f)
+			watch := func(ctx context.Context, pids []string, f TrafficFilter) error {
+				return WatchTraffic(ctx, a, pids, 0, f)
 			}
 			if !a.Flags.JSON && !f.Full && f.Count == 0 && a.ShowsLive() {
-				watch = func(ctx context.Context, pids []string, f trafficFilter) error { return watchCalls(ctx, a, pids, f) }
+				watch = func(ctx context.Context, pids []string, f TrafficFilter) error { return watchCalls(ctx, a, pids, f) }
 			}
 			if err := watch(cmd.Context(), args, f); err != nil {
 				return cli.Orderly(cmd.Context(), err)
@@ -80,12 +80,12 @@ down what was called.`,
 		},
 	}
 	chosen = trafficFilters.Flags(cmd.Flags())
-	a.JSONFlag(cmd, &shownEvent{})
+	a.JSONFlag(cmd, &ShownEvent{})
 	return cmd
 }
 
-// A shownEvent is one message of a process.
-type shownEvent struct {
+// A ShownEvent is one message of a process.
+type ShownEvent struct {
 	PID int `json:"pid"`
 	traffic.Event
 	Busy bool `json:"busy,omitempty"` // no message: the process has enough that watch
@@ -93,16 +93,16 @@ type shownEvent struct {
 	Serves string `json:"-"` // the server that is all the process serves; empty: any number
 }
 
-// watchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
+// WatchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
 // through junction from now on; else it is 0.
-func watchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f trafficFilter) error {
+func WatchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
 	shown := 0
-	err := followTraffic(ctx, a.Place, pids, trafficFollower{
+	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
 		notes: f.Notes,
-		began: func(processes int) error { return beganToWatch(a, pids, tapped, processes) },
+		Began: func(processes int) error { return beganToWatch(a, pids, tapped, processes) },
 		busy:  func(pid int) { sayBusy(a, pid) },
-		event: func(e shownEvent, several bool) error {
-			if !f.shows(&e) {
+		Event: func(e ShownEvent, several bool) error {
+			if !f.Shows(&e) {
 				return nil
 			}
 			if err := showEvent(a, &e, several, f.Full); err != nil {
@@ -121,7 +121,7 @@ func watchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f 
 }
 
 // watchCalls shows the calls of processes until the user quits, or ctx is done.
-func watchCalls(ctx context.Context, a *cli.App, pids []string, f trafficFilter) error {
+func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter) error {
 	ui := live.New(live.Options{Place: a.Place, In: a.Stdin, Out: a.Stdout})
 	undo := a.Screen.Divert(ui.Print)
 	following, end := context.WithCancelCause(ctx)
@@ -131,12 +131,12 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f trafficFilter)
 		end(errEnough)
 		shown <- err
 	}()
-	err := followTraffic(following, a.Place, pids, trafficFollower{
+	err := FollowTraffic(following, a.Place, pids, TrafficFollower{
 		notes: true,
-		began: func(processes int) error { return beganToWatch(a, pids, 0, processes) },
+		Began: func(processes int) error { return beganToWatch(a, pids, 0, processes) },
 		busy:  func(pid int) { sayBusy(a, pid) },
-		event: func(e shownEvent, _ bool) error {
-			ui.Event(live.Event{PID: e.PID, Shown: f.shows(&e), Event: e.Event})
+		Event: func(e ShownEvent, _ bool) error {
+			ui.Event(live.Event{PID: e.PID, Shown: f.Shows(&e), Event: e.Event})
 			return nil
 		},
 	})
@@ -172,8 +172,8 @@ func sayBusy(a *cli.App, pid int) {
 // errEnough ends watchTraffic.
 var errEnough = errors.New("enough was shown")
 
-// shows reports whether a message is shown.
-func (f *trafficFilter) shows(e *shownEvent) bool {
+// Shows reports whether a message is shown.
+func (f *TrafficFilter) Shows(e *ShownEvent) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
@@ -184,7 +184,7 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 }
 
 // showEvent prints one message.
-func showEvent(a *cli.App, e *shownEvent, several, full bool) error {
+func showEvent(a *cli.App, e *ShownEvent, several, full bool) error {
 	if a.Flags.JSON {
 		return a.PrintIndented(e, "")
 	}
@@ -203,7 +203,7 @@ func showEvent(a *cli.App, e *shownEvent, several, full bool) error {
 		number = "#" + strconv.FormatUint(e.Call, 10)
 	}
 	fmt.Fprintf(&b, "%-5s %s  ", number, live.Lane(&e.Event))
-	b.WriteString(plaintext.Line(strings.TrimRight(gist(&e.Event), " "), maxExcerpt))
+	b.WriteString(plaintext.Line(strings.TrimRight(Gist(&e.Event), " "), maxExcerpt))
 	text := b.String()
 	if a.Out.Terminal() && terminal.Width(text) > a.Out.Width() && !full {
 		text = plaintext.Line(text, a.Out.Width())
@@ -219,8 +219,8 @@ func showEvent(a *cli.App, e *shownEvent, several, full bool) error {
 	return err
 }
 
-// gist is what a message says, in a few words.
-func gist(e *traffic.Event) string {
+// Gist is what a message says, in a few words.
+func Gist(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
 	if e.Legacy {
 		return words + " refused" + took(e) + ": a legacy server"

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
+// OpenOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
 // machine, so the browser is given a file, which only this user can read, and which goes on to the link.
-func openOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
+func OpenOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.Logger().Debug("the browser is not opened", "error", err)

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"slices"
@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func inspectCommand(a *cli.App) *cobra.Command {
+func InspectCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SERVER | -- COMMAND…",
@@ -87,8 +87,8 @@ func onlyFor(given bool, problem string) error {
 	return nil
 }
 
-// An inspectableServer is one that the console can connect to by its name.
-type inspectableServer struct {
+// An InspectableServer is one that the console can connect to by its name.
+type InspectableServer struct {
 	Name     string `json:"name"`
 	Origin   string `json:"origin"`             // where it is defined, for people
 	Reached  string `json:"reached,omitempty"`  // what is started or called, without secrets
@@ -102,9 +102,9 @@ func inspectable(a *cli.App) (any, error) {
 	if err != nil && len(a.Flags.Config) > 0 {
 		return nil, err
 	}
-	all := []inspectableServer{}
+	all := []InspectableServer{}
 	for _, e := range entries {
-		one := inspectableServer{Name: e.Name, Origin: e.Origin(a.Place), Disabled: e.IsDisabled()}
+		one := InspectableServer{Name: e.Name, Origin: e.Origin(a.Place), Disabled: e.IsDisabled()}
 		if e.Definition != nil {
 			one.Reached = e.Definition.String()
 		}
@@ -112,7 +112,7 @@ func inspectable(a *cli.App) (any, error) {
 	}
 	for _, name := range cli.ShippedNames() {
 		if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name }) {
-			all = append(all, inspectableServer{Name: name, Origin: cli.Entry{Name: name}.Origin(a.Place)})
+			all = append(all, InspectableServer{Name: name, Origin: cli.Entry{Name: name}.Origin(a.Place)})
 		}
 	}
 	problems := []string{}
@@ -123,7 +123,7 @@ func inspectable(a *cli.App) (any, error) {
 		problems = append(problems, why.Text(reach.Unusable(p, set)))
 	}
 	return struct {
-		Servers  []inspectableServer `json:"servers"`
+		Servers  []InspectableServer `json:"servers"`
 		Problems []string            `json:"problems"`
 	}{all, problems}, nil
 }

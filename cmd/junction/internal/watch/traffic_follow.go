@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"bufio"
@@ -20,25 +20,25 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
-type trafficFollower struct {
+// A TrafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
+type TrafficFollower struct {
 	notes bool                                   // are wanted, too
 	not   int                                    // a process that is not watched in this way; 0: none
-	began func(processes int) error              // once, with the number of those that run
+	Began func(processes int) error              // once, with the number of those that run
 	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
-	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
-	ended func(pid int)                          // for a process of which no more messages come
+	Event func(e ShownEvent, several bool) error // for each message; several says that there is more than one process
+	Ended func(pid int)                          // for a process of which no more messages come
 }
 
-// followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
+// FollowTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
 // done, and returns why.
-func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficFollower) error {
+func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficFollower) error {
 	dir, err := cli.StatusFolder(p)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: reach.WantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: reach.WantsMessages, asked: make(chan reached), events: make(chan ShownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
 	if f.notes {
 		w.wants = reach.WantsNotes
 	}
@@ -58,8 +58,8 @@ func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficF
 		case <-ctx.Done():
 		}
 	}
-	if f.began != nil {
-		if err := f.began(len(w.seen)); err != nil {
+	if f.Began != nil {
+		if err := f.Began(len(w.seen)); err != nil {
 			return err
 		}
 	}
@@ -68,7 +68,7 @@ func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficF
 		case e := <-w.events:
 			switch {
 			case !e.Busy:
-				if err := f.event(e, len(w.seen) > 1); err != nil {
+				if err := f.Event(e, len(w.seen) > 1); err != nil {
 					return err
 				}
 			case f.busy != nil:
@@ -78,8 +78,8 @@ func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficF
 			w.join(a)
 		case path := <-w.ended:
 			delete(w.seen, path) // it may be there still, or again
-			if f.ended != nil {
-				f.ended(processOf(path))
+			if f.Ended != nil {
+				f.Ended(processOf(path))
 			}
 		case <-look.C:
 			w.ask(unwatched(dir, pids, w.seen))
@@ -94,7 +94,7 @@ type watched struct {
 	ctx     context.Context
 	wants   byte // what each is asked for
 	asked   chan reached
-	events  chan shownEvent
+	events  chan ShownEvent
 	ended   chan string     // sockets of those that ended
 	asking  map[string]bool // sockets that have not answered yet; for whoever shows the messages, as is seen
 	seen    map[string]bool // sockets
@@ -125,7 +125,7 @@ func (w *watched) ask(paths []string) {
 			case <-w.ctx.Done():
 				return
 			}
-			if err != nil || readTraffic(w.ctx, conn, lines, path, w.events) {
+			if err != nil || ReadTraffic(w.ctx, conn, lines, path, w.events) {
 				return // and is not tried again
 			}
 			select {
@@ -154,7 +154,7 @@ func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	_ = conn.SetDeadline(time.Now().Add(cli.StatusTime))
 	_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not answer either
 	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
+	lines.Buffer(make([]byte, 0, 64<<10), MaxTrafficLine)
 	if !lines.Scan() { // it ends, or is no junction of this version
 		conn.Close()
 		return nil, nil, cmp.Or(lines.Err(), io.EOF)
@@ -162,12 +162,12 @@ func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	return conn, lines, conn.SetDeadline(time.Time{})
 }
 
-// readTraffic reads the messages of one process until it ends, or has enough that watch it. Its first line, which is scanned, is
+// ReadTraffic reads the messages of one process until it ends, or has enough that watch it. Its first line, which is scanned, is
 // what it serves.
-func readTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- shownEvent) (busy bool) {
+func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- ShownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
-	from := shownEvent{PID: processOf(path), Serves: lines.Text()}
+	from := ShownEvent{PID: processOf(path), Serves: lines.Text()}
 	for lines.Scan() {
 		e := from
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
