@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
@@ -52,21 +53,21 @@ func BenchmarkAuthenticatedCall(b *testing.B) {
 	asked := auth.Introspection(auth.IntrospectionOptions{Issuer: giver.URL, URL: giver.URL + "/introspect", ClientID: "c", Secret: "s", HTTP: giver.Client()})
 	for _, c := range []struct {
 		name, secret string
-		access       *access // nil: everybody is let in
+		access       *up.Access // nil: everybody is let in
 	}{
 		{"anybody", "", nil},
-		{"token checked by signature", token, &access{verifier: signed}},
-		{"token asked about", rand.Text() + rand.Text(), &access{verifier: asked}},
-		{"one of 10 keys", fewKey, &access{keys: few.Principal}},
-		{"one of 10000 keys", manyKey, &access{keys: many.Principal}},
-		{"token where keys are taken too", token, &access{verifier: signed, keys: few.Principal}},
+		{"token checked by signature", token, &up.Access{Verifier: signed}},
+		{"token asked about", rand.Text() + rand.Text(), &up.Access{Verifier: asked}},
+		{"one of 10 keys", fewKey, &up.Access{Keys: few.Principal}},
+		{"one of 10000 keys", manyKey, &up.Access{Keys: many.Principal}},
+		{"token where keys are taken too", token, &up.Access{Verifier: signed, Keys: few.Principal}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var o streamable.Options
 			if c.access != nil {
-				c.access.origins, c.access.issuers, c.access.needs = []string{origin}, []string{giver.URL}, []string{"tools:read"}
-				c.access.guards = map[string]*auth.Guard{}
-				o.Principal, o.Challenge = c.access.at(launch.EndpointPath)
+				c.access.Origins, c.access.Issuers, c.access.Needs = []string{origin}, []string{giver.URL}, []string{"tools:read"}
+				c.access.Guards = map[string]*auth.Guard{}
+				o.Principal, o.Challenge = c.access.At(launch.EndpointPath)
 			}
 			benchmarkCall(b, c.secret, o)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/formfill"
 	"github.com/spf13/cobra"
 )
@@ -110,21 +111,21 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 
 func TestScopesThatNoSettingNamesAreListed(t *testing.T) {
 	a, seen := asking(t, "")
-	x := &access{scopes: []string{"read"}}
-	x.unnamed([]string{"read"}, "ann")
-	if sayUnnamed(a, x); seen.String() != "" {
+	x := &up.Access{Scopes: []string{"read"}}
+	x.Unnamed([]string{"read"}, "ann")
+	if up.SayUnnamed(a, x); seen.String() != "" {
 		t.Errorf("said %q", seen)
 	}
-	x.unnamed([]string{"read", "write"}, "ann")
-	x.unnamed([]string{"admin"}, "the key of ci")
-	sayUnnamed(a, x)
+	x.Unnamed([]string{"read", "write"}, "ann")
+	x.Unnamed([]string{"admin"}, "the key of ci")
+	up.SayUnnamed(a, x)
 	if want := `name "write" (ann), "admin" (the key of ci): logins`; !strings.Contains(seen.String(), want) {
 		t.Errorf("said %q, expected %q", seen, want)
 	}
-	for range maxUnnamed {
-		x.unnamed([]string{"more"}, "ben")
+	for range up.MaxUnnamed {
+		x.Unnamed([]string{"more"}, "ben")
 	}
-	if sayUnnamed(a, x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
+	if up.SayUnnamed(a, x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
 		t.Errorf("said %q", seen)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -146,7 +147,7 @@ func TestToolsNeedScopes(t *testing.T) {
 		t.Errorf("a key without the scope: %+v", got)
 	}
 	status, challenge := post(t, r.url, key, addCall)
-	if want := `Bearer error="insufficient_scope", resource_metadata="` + strings.Replace(r.url, "/mcp", metadataPath+"/mcp", 1) + `", scope="use math"`; status != http.StatusForbidden || challenge != want {
+	if want := `Bearer error="insufficient_scope", resource_metadata="` + strings.Replace(r.url, "/mcp", up.MetadataPath+"/mcp", 1) + `", scope="use math"`; status != http.StatusForbidden || challenge != want {
 		t.Errorf("a key without the scope: %d %s", status, challenge)
 	}
 	runs(t, "", append([]string{"call", r.url, "everything__echo", "message=hi"}, byKey...)...).expect(t, cli.ExitOK, "hi", "")
@@ -220,23 +221,23 @@ func TestEachEndpointIsAResourceOfItsOwn(t *testing.T) {
 	r := serving(t, "up", "--auth", "local", "--config", file)
 	origin := strings.TrimSuffix(r.url, launch.EndpointPath)
 	for path, about := range map[string]string{"": "/mcp", "/mcp": "/mcp", "/mcp/work": "/mcp/work", "/sse": "/sse", "/sse/work": "/sse/work"} {
-		found := documentAt(t, origin+metadataPath+path)
+		found := documentAt(t, origin+up.MetadataPath+path)
 		if found["resource"] != origin+about || fmt.Sprint(found["authorization_servers"]) != "["+origin+"]" {
 			t.Errorf("%s: %v", path, found)
 		}
 	}
 	byName := strings.Replace(origin, "127.0.0.1", "localhost", 1)
-	if found := documentAt(t, byName+metadataPath+"/mcp"); found["resource"] != byName+"/mcp" {
+	if found := documentAt(t, byName+up.MetadataPath+"/mcp"); found["resource"] != byName+"/mcp" {
 		t.Errorf("by another name: %v", found)
 	}
 	for _, path := range []string{"/mcp/none", "/mcp/work/x", "/other", "mcp"} {
-		if found := documentAt(t, origin+metadataPath+path); found != nil {
+		if found := documentAt(t, origin+up.MetadataPath+path); found != nil {
 			t.Errorf("%s: %v", path, found)
 		}
 	}
 	for _, path := range []string{"/mcp", "/mcp/work"} {
 		status, challenge := post(t, origin+path, "", addCall)
-		if want := `Bearer resource_metadata="` + origin + metadataPath + path + `"`; status != http.StatusUnauthorized || challenge != want {
+		if want := `Bearer resource_metadata="` + origin + up.MetadataPath + path + `"`; status != http.StatusUnauthorized || challenge != want {
 			t.Errorf("%s: %d %s", path, status, challenge)
 		}
 		status, challenge = post(t, origin+path, "no.such.token", addCall)
@@ -367,7 +368,7 @@ func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
 			auth = "keys," + web.URL
 		}
 		r := serving(t, "up", "--auth", auth, "--audit="+filepath.Join(people, name), "--config", settingsFile(t, everythingEntry(t), settings))
-		if found := documentAt(t, strings.TrimSuffix(r.url, launch.EndpointPath)+metadataPath+"/mcp"); fmt.Sprint(found["authorization_servers"]) != "["+web.URL+"]" {
+		if found := documentAt(t, strings.TrimSuffix(r.url, launch.EndpointPath)+up.MetadataPath+"/mcp"); fmt.Sprint(found["authorization_servers"]) != "["+web.URL+"]" {
 			t.Errorf("%s: %v", name, found)
 		}
 		runs(t, "", "login", r.url).expect(t, cli.ExitOK, "Logged in: "+r.url+" at "+web.URL, "")

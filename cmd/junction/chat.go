@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -106,7 +107,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
 	flags.StringArrayVar(&f.instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
 	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: the one that you run)")
-	flags.Lookup("up").NoOptDefVal = anyURL
+	flags.Lookup("up").NoOptDefVal = up.AnyURL
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
 	policies.PolicyFlag(flags, &f.policy)

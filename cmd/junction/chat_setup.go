@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -299,7 +300,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e cli.Entry) error {
 	if err := reserved(e); err != nil {
 		return err
 	}
-	askInputs(ctx, t.app, e)
+	up.AskInputs(ctx, t.app, e)
 	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := reach.Resolve(ctx, t.app, e)

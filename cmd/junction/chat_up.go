@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -13,7 +14,7 @@ import (
 // gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
 // Where none runs it is another one at the usual address, such as another user's.
 func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error) {
-	if url != anyURL {
+	if url != up.AnyURL {
 		return url, nil
 	}
 	all, err := cli.Instances(ctx, p)
@@ -28,7 +29,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 	}
 	switch len(running) {
 	case 0:
-		return "http://" + defaultAddress + launch.EndpointPath, nil
+		return "http://" + up.DefaultAddress + launch.EndpointPath, nil
 	case 1:
 		return running[0], nil
 	}
@@ -42,7 +43,7 @@ func (t *chatSetup) addGateway(ctx context.Context, url string) error {
 		return err
 	}
 	if launch.At(at) == nil {
-		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
+		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", up.DefaultAddress, launch.EndpointPath, at)
 	}
 	target, err := reach.NamedServer(ctx, t.app, at)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -40,9 +41,6 @@ type hostLink struct {
 	after   []byte
 	change  hostconfig.Change
 }
-
-// anyURL is a flag without its URL: that of a junction up that runs.
-const anyURL = "auto"
 
 func connectCommand(a *cli.App) *cobra.Command {
 	c := &connecting{importing: importing{App: a}}
@@ -77,7 +75,7 @@ knows. Files of projects are not changed, unless --file names one.
 	}
 	cmd.Flags().StringVar(&c.profile, "profile", "", "serve the profile `NAME` of junction's configuration")
 	cmd.Flags().StringVar(&c.url, "url", "", "have the host call the `URL` of junction up; without one, that of the one that runs")
-	cmd.Flags().Lookup("url").NoOptDefVal = anyURL
+	cmd.Flags().Lookup("url").NoOptDefVal = up.AnyURL
 	cmd.Flags().BoolVar(&c.stdio, "stdio", false, "have the host start junction (the default)")
 	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change `FILE` only, in place of your own files of the host (repeatable)")
 	c.flags(cmd)
@@ -225,21 +223,21 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		return nil
 	}
 	address := c.url
-	if address == anyURL {
-		address = "http://" + defaultAddress + launch.EndpointPath
+	if address == up.AnyURL {
+		address = "http://" + up.DefaultAddress + launch.EndpointPath
 		all, err := cli.Instances(ctx, c.Place)
 		if err != nil {
 			return err
 		}
 		at := slices.IndexFunc(all, func(i cli.Instance) bool { return launch.At(i.Endpoint) != nil })
 		if at < 0 {
-			c.Screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", defaultAddress)
+			c.Screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", up.DefaultAddress)
 		} else {
 			address = all[at].Endpoint
 		}
 	}
 	if launch.At(address) == nil {
-		return cli.Usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, address)
+		return cli.Usagef("--url: expected a URL such as http://%s%s, got %q", up.DefaultAddress, launch.EndpointPath, address)
 	}
 	if c.profile != "" {
 		address = strings.TrimSuffix(address, "/") + "/" + c.profile

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/launch"
@@ -111,8 +112,8 @@ func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
 	server := &http.Server{ReadHeaderTimeout: time.Second, ConnContext: admission.ConnContext, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		reach.LetIn(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	})}
-	watchHeads(server)
-	go func() { _ = server.Serve(headListener{c}) }()
+	up.WatchHeads(server)
+	go func() { _ = server.Serve(up.HeadListener{Listener: c}) }()
 	defer server.Close()
 	request, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+tcp.Addr().String(), nil)
 	response, err := http.DefaultClient.Do(request)

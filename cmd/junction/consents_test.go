@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -116,10 +117,10 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := &served{app: a}
-		v.admitted(t.Context(), entries, false)
-		lines := strings.Split(strings.ReplaceAll(strings.Join(*v.refused.Load(), "\n"), set.Files[0].Path, "FILE"), "\n")
-		if !slices.Equal(lines, test.want) || !strings.Contains(seen.String(), "junction: "+(*v.refused.Load())[0]+"\n") {
+		v := &up.Served{App: a}
+		v.Admitted(t.Context(), entries, false)
+		lines := strings.Split(strings.ReplaceAll(strings.Join(*v.Refused.Load(), "\n"), set.Files[0].Path, "FILE"), "\n")
+		if !slices.Equal(lines, test.want) || !strings.Contains(seen.String(), "junction: "+(*v.Refused.Load())[0]+"\n") {
 			t.Errorf("%q: got %q\n%s", test.typed, lines, seen)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -183,7 +184,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up" || e.Name == hostconfig.OwnName && reach.IsConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
+	case kind == "up" || e.Name == hostconfig.OwnName && reach.IsConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+up.DefaultAddress+launch.EndpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -158,9 +159,9 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &layers{}
-	y.now.Store(&arrangement{settings: &settings.Settings{Review: string(review.Changes)}})
-	if err := y.readPins(placeOf(t)); err != nil {
+	y := &up.Layers{}
+	y.Now.Store(&up.Arrangement{Settings: &settings.Settings{Review: string(review.Changes)}})
+	if err := y.ReadPins(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`
@@ -176,7 +177,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		}
 		return names
 	}
-	running := y.review(y.now.Load(), layeredServer{Entry: entries[0], app: a, upstream: &gateway.Upstream{}})
+	running := y.Review(y.Now.Load(), up.LayeredServer{Entry: entries[0], App: a, Upstream: &gateway.Upstream{}})
 	if got := names(running); len(got) > 0 {
 		t.Errorf("before it is locked: %q", got)
 	}
@@ -184,7 +185,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	path := filepath.Join("junction", install.LockName)
 	lock, err := os.ReadFile(in(t, path))
 	if err == nil {
-		err = os.WriteFile(in(t, path), []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.pins.Load().Check(d).Hash+`",`, 1)), 0o600)
+		err = os.WriteFile(in(t, path), []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.Pins.Load().Check(d).Hash+`",`, 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +194,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if got := names(running); len(got) > 0 {
 		t.Errorf("of the server that was made before: %q", got)
 	}
-	if got := names(y.review(y.now.Load(), layeredServer{Entry: entries[0], app: a, upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
+	if got := names(y.Review(y.Now.Load(), up.LayeredServer{Entry: entries[0], App: a, Upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
 		t.Errorf("of one that is made now: %q", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/spf13/pflag"
@@ -49,20 +50,20 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	}
 	parsed := func(args ...string) (*settings.Settings, reach.Drain) {
 		t.Helper()
-		o := &upOptions{admin: "127.0.0.1:0"}
+		o := &up.UpOptions{Admin: "127.0.0.1:0"}
 		set := pflag.NewFlagSet("up", pflag.ContinueOnError)
-		o.front.flags(set, "")
-		o.flags = reach.NewSettingFlags(set)
-		set.BoolVar(&o.noPrefix, "no-prefix", false, "")
+		o.Front.Flags(set, "")
+		o.Flags = reach.NewSettingFlags(set)
+		set.BoolVar(&o.NoPrefix, "no-prefix", false, "")
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
 		}
-		for _, one := range o.flags.All {
+		for _, one := range o.Flags.All {
 			if _, known := rows[one.Name]; !known {
 				t.Errorf("--%s has no row here", one.Name)
 			}
 		}
-		merged, ends, err := o.settled(s)
+		merged, ends, err := o.Settled(s)
 		if err != nil {
 			t.Fatal(args, err)
 		}
@@ -87,7 +88,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
 	}
-	upCommand((&cli.App{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
+	up.UpCommand((&cli.App{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {
 			t.Errorf("--%s: give it a row here if settings can say the same, or name it among those that they cannot", f.Name)
 		}
@@ -99,15 +100,15 @@ func TestDrainDelayIsLongerWhereSomebodyCanAsk(t *testing.T) {
 		admin string
 		want  time.Duration
 	}{{"", 0}, {"127.0.0.1:0", reach.DefaultDrainDelay}} {
-		o := &upOptions{admin: test.admin, flags: reach.NewSettingFlags(new(pflag.FlagSet))}
-		if got := o.drains(nil).Delay; got != test.want {
+		o := &up.UpOptions{Admin: test.admin, Flags: reach.NewSettingFlags(new(pflag.FlagSet))}
+		if got := o.Drains(nil).Delay; got != test.want {
 			t.Errorf("with --admin %q: %v, want %v", test.admin, got, test.want)
 		}
 	}
 }
 
 func TestHealthIsForEveryHost(t *testing.T) {
-	h := guarded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), rebinding.Guard{}, "/healthz", "/readyz")
+	h := up.Guarded(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), rebinding.Guard{}, "/healthz", "/readyz")
 	for _, test := range []struct {
 		path, host, origin string
 		want               int

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -27,7 +28,7 @@ const (
 )
 
 func proxyCommand(a *cli.App) *cobra.Command {
-	var f front
+	var f up.Front
 	var name string
 	var fromEnv bool
 	cmd := &cobra.Command{
@@ -43,14 +44,14 @@ where several clients share the server, it cannot ask for roots.`,
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			if err := f.check(); err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
 			if err := a.StartLog(); err != nil {
 				return err
 			}
-			f.stdio = f.http == ""
-			a.Launch.SeveralUsers = f.knowsCallers()
+			f.Stdio = f.HTTP == ""
+			a.Launch.SeveralUsers = f.KnowsCallers()
 			if err := reach.StartRecording(a, "proxy", name, true); err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ where several clients share the server, it cannot ask for roots.`,
 			return proxy(ctx, a, f, t)
 		},
 	}
-	f.flags(cmd.Flags(), "")
+	f.Flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&name, "name", "", "call the server `NAME` in recordings and in junction traffic")
 	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
 	reach.ConnectionFlags(a, cmd.Flags())
@@ -100,8 +101,8 @@ func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []stri
 
 // proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
 // it is connected to with the first request, which says what the client can be asked.
-func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
-	hintStdio(a, f)
+func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
+	up.HintStdio(a, f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var only *mcp.Meta // the one client, as it was with its first request
@@ -115,7 +116,7 @@ func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 			if why := failed.Load(); why != nil { // nor is it started again for those who waited
 				return nil, *why
 			}
-			if f.stdio && only == nil {
+			if f.Stdio && only == nil {
 				meta := req.Meta
 				only = &meta
 			}
@@ -128,7 +129,7 @@ func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
 				err = &cli.ConnectError{Cause: lost(c)}
-			} else if failed.Store(&err); came.Load() && !f.stdio { // those who wait ask once more
+			} else if failed.Store(&err); came.Load() && !f.Stdio { // those who wait ask once more
 				time.AfterFunc(failedTime, func() { end(err) })
 				return
 			}
@@ -136,7 +137,7 @@ func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 		},
 	})
 	defer server.Close()
-	if !f.stdio { // clients may come while it starts, if that takes longer
+	if !f.Stdio { // clients may come while it starts, if that takes longer
 		connected := make(chan error, 1)
 		go func() { connected <- server.Connect(ctx, nil) }() // Close waits for it
 		select {
@@ -147,10 +148,10 @@ func proxy(ctx context.Context, a *cli.App, f front, t launch.Target) error {
 		case <-time.After(aloneTime):
 		}
 	}
-	return cli.Orderly(ctx, serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
+	return cli.Orderly(ctx, up.Serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
 		came.Store(true)
 		result, err := server.Handle(of, req)
-		if f.knowsCallers() {
+		if f.KnowsCallers() {
 			err = mcp.PublicError(err)
 		}
 		return result, err

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/recording"
@@ -13,7 +14,7 @@ import (
 )
 
 func replayCommand(a *cli.App) *cobra.Command {
-	var f front
+	var f up.Front
 	o := recording.ReplayOptions{}
 	cmd := &cobra.Command{
 		Use:   "replay FILE",
@@ -35,7 +36,7 @@ where anything differs, or was recorded and not asked.`,
 			if len(args) != 1 {
 				return cli.Usagef("%s: expected one FILE, as --record wrote it", cmd.CommandPath())
 			}
-			if err := f.check(); err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
 			if o.Speed < 0 {
@@ -44,7 +45,7 @@ where anything differs, or was recorded and not asked.`,
 			if err := a.StartLog(); err != nil {
 				return err
 			}
-			f.stdio = f.http == ""
+			f.Stdio = f.HTTP == ""
 			var said atomic.Int64
 			o.OnDifference = func(text string) {
 				said.Add(1)
@@ -54,15 +55,15 @@ where anything differs, or was recorded and not asked.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			hintStdio(a, f)
+			up.HintStdio(a, f)
 			h := tasks.Wait(tasks.WaitOptions{})(p)
-			if err := cli.Orderly(cmd.Context(), serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
+			if err := cli.Orderly(cmd.Context(), up.Serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
 				return err
 			}
 			return differences(a, p, int(said.Load()))
 		},
 	}
-	f.flags(cmd.Flags(), "")
+	f.Flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&o.Server, "server", "", "play what was said to the server `NAME`; needed where the recording has several")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 makes none")
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is not the next recorded request, and end with exit code 1 if anything differs")

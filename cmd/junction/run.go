@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops
 // runLine runs a command line.
 func runLine(ctx context.Context, a *cli.App, args []string) int {
 	a.Desk.Place, a.Desk.Screen, a.Desk.Person = a.Place, a.Screen, a.Person
-	a.UpFlags = func(child *cli.App) *pflag.FlagSet { return upCommand(child).Flags() }
+	a.UpFlags = func(child *cli.App) *pflag.FlagSet { return up.UpCommand(child).Flags() }
 	root := root(a, args)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -230,7 +231,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		t.Helper()
 		g := gateway.New(gateway.Options{})
 		t.Cleanup(func() { _ = g.Close() })
-		if err := g.Add("db", upstreamOf(t.Context(), a, e, nil, "", nil)); err != nil {
+		if err := g.Add("db", up.UpstreamOf(t.Context(), a, e, nil, "", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Settle(t.Context()); err != nil {
@@ -239,7 +240,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	}
 	write("first")
 	missing := entryWith("/no/such/program")
-	upstreamOf(t.Context(), a, missing, nil, "", nil)
+	up.UpstreamOf(t.Context(), a, missing, nil, "", nil)
 	expected, _ := a.Digests.Of("db")
 	write("second")
 	reach(missing)
@@ -252,7 +253,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	if !ok || reached == expected {
 		t.Errorf("after it was reached there is one: %t", ok)
 	}
-	upstreamOf(t.Context(), a, missing, nil, "", nil)
+	up.UpstreamOf(t.Context(), a, missing, nil, "", nil)
 	if _, ok := a.Digests.Of("db"); ok {
 		t.Error("the entry that takes its place has a digest while the server may run still")
 	}

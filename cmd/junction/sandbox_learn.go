@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -266,7 +267,9 @@ func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Prof
 	serving, stop := context.WithCancel(ctx)
 	var served sync.WaitGroup
 	var fault error
-	served.Go(func() { fault = cli.Orderly(serving, serve(serving, a, front{http: http, auth: authNone}, client)) })
+	served.Go(func() {
+		fault = cli.Orderly(serving, up.Serve(serving, a, up.Front{HTTP: http, Auth: up.AuthNone}, client))
+	})
 	_, err = a.Person.Line(ctx, "Use it, then press Enter > ")
 	stop()
 	served.Wait()

@@ -5,11 +5,12 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/spf13/cobra"
 )
 
 func serveCommand(a *cli.App) *cobra.Command {
-	var f front
+	var f up.Front
 	var o reach.Shipping
 	cmd := &cobra.Command{
 		Use:   "serve NAME",
@@ -45,30 +46,23 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 			if len(args) != 1 {
 				return cli.Usagef("%s: expected one of %s", cmd.CommandPath(), strings.Join(cli.ShippedNames(), ", "))
 			}
-			if err := f.check(); err != nil {
+			if err := f.Check(); err != nil {
 				return err
 			}
 			if err := o.CheckFlags(cmd.Flags(), args[0]); err != nil {
 				return err
 			}
-			f.stdio = f.http == ""
+			f.Stdio = f.HTTP == ""
 			h, err := reach.Shipped(cmd.Context(), a, args[0], o)
 			if err != nil {
 				return err
 			}
-			hintStdio(a, f)
-			return cli.Orderly(cmd.Context(), serve(cmd.Context(), a, f, h))
+			up.HintStdio(a, f)
+			return cli.Orderly(cmd.Context(), up.Serve(cmd.Context(), a, f, h))
 		},
 	}
-	f.flags(cmd.Flags(), "")
+	f.Flags(cmd.Flags(), "")
 	o.Flags(cmd.Flags())
 	cmd.Flags().BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
-}
-
-// hintStdio tells a person what a silent terminal waits for.
-func hintStdio(a *cli.App, f front) {
-	if f.stdio && a.Person != nil {
-		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
-	}
 }

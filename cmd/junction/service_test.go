@@ -11,12 +11,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 func TestAServiceRunsUpAsItIsAskedTo(t *testing.T) {
-	s := &service{program: "/opt/my junction/junction", args: []string{"up", "--http", "127.0.0.1:7717", "--pin", `a"b$c%d\e`}, folder: "/home/ada/50% done", path: "/usr/bin:/opt/$x"}
-	unit := s.unit()
+	s := &up.Service{Program: "/opt/my junction/junction", Args: []string{"up", "--http", "127.0.0.1:7717", "--pin", `a"b$c%d\e`}, Folder: "/home/ada/50% done", Path: "/usr/bin:/opt/$x"}
+	unit := s.Unit()
 	for _, want := range []string{
 		`ExecStart="/opt/my junction/junction" "up" "--http" "127.0.0.1:7717" "--pin" "a\"b$$c%%d\\e"` + "\n",
 		"WorkingDirectory=/home/ada/50%% done\n", `Environment="PATH=/usr/bin:/opt/$x"` + "\n", "WantedBy=default.target\n",
@@ -25,8 +26,8 @@ func TestAServiceRunsUpAsItIsAskedTo(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, unit)
 		}
 	}
-	s.args = append(s.args, "<&>")
-	agent := s.agent()
+	s.Args = append(s.Args, "<&>")
+	agent := s.Agent()
 	if !strings.Contains(agent, "<string>/opt/my junction/junction</string>\n<string>up</string>") || !strings.Contains(agent, "<string>&lt;&amp;&gt;</string>") {
 		t.Errorf("the agent is\n%s", agent)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
@@ -19,21 +20,21 @@ import (
 const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"page","version":"1"}}}`
 
 // openDoors serves a server and the profile "work" of it at an address.
-func openDoors(t *testing.T, f front, x *access) *httptest.Server {
+func openDoors(t *testing.T, f up.Front, x *up.Access) *httptest.Server {
 	t.Helper()
 	s := mcp.NewServer("s", "1")
-	d := &doors{front: f, access: x, open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler {
+	d := &up.Doors{Front: f, Access: x, Open: map[string]up.EndpointHandler{}, Profile: func(name string) mcp.Handler {
 		if name != "work" {
 			return nil
 		}
 		return s
 	}}
-	d.newNowhere()
-	d.at(launch.EndpointPath, s)
-	d.at(olderPath, s)
+	d.NewNowhere()
+	d.At(launch.EndpointPath, s)
+	d.At(up.OlderPath, s)
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
-	t.Cleanup(d.close)
+	t.Cleanup(d.Close)
 	return server
 }
 
@@ -65,14 +66,14 @@ func exchanged(t *testing.T, method, url, body string, headers ...string) (*http
 func TestPagesOfAnAllowedOrigin(t *testing.T) {
 	const origin = "https://app.example"
 	tokens := verifierOf(func(token string) (*auth.Token, error) { return nil, auth.ErrToken })
-	guarded := &access{origins: []string{"http://127.0.0.1"}, issuers: []string{"https://as.example"}, verifier: tokens, guards: map[string]*auth.Guard{}}
-	keys := &access{keys: func(*http.Request) (*mcp.Principal, error) {
+	guarded := &up.Access{Origins: []string{"http://127.0.0.1"}, Issuers: []string{"https://as.example"}, Verifier: tokens, Guards: map[string]*auth.Guard{}}
+	keys := &up.Access{Keys: func(*http.Request) (*mcp.Principal, error) {
 		return nil, streamable.Unauthorized("s", errors.New("no key"))
 	}}
 	post := []string{"Content-Type: application/json", "Accept: application/json, text/event-stream"}
 	for _, test := range []struct {
 		name, method, path string
-		access             *access
+		access             *up.Access
 		headers            []string
 		status             int
 	}{
@@ -90,7 +91,7 @@ func TestPagesOfAnAllowedOrigin(t *testing.T) {
 		{"the metadata", "GET", "/.well-known/oauth-protected-resource/mcp", guarded, nil, 200},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			server := openDoors(t, front{origins: []string{origin}}, test.access)
+			server := openDoors(t, up.Front{Origins: []string{origin}}, test.access)
 			headers := append([]string{"Origin: " + origin}, test.headers...)
 			resp, text := exchanged(t, test.method, server.URL+test.path, initializeBody, headers...)
 			if resp.StatusCode != test.status {
@@ -110,7 +111,7 @@ func TestPagesOfAnAllowedOrigin(t *testing.T) {
 				t.Errorf("the page may not ask: %d %v", before.StatusCode, before.Header)
 			}
 			other, _ := exchanged(t, test.method, server.URL+test.path, initializeBody, append([]string{"Origin: https://evil.example"}, test.headers...)...)
-			if public := strings.HasPrefix(test.path, metadataPath); !public && (other.StatusCode != 403 || other.Header.Get("Access-Control-Allow-Origin") != "") {
+			if public := strings.HasPrefix(test.path, up.MetadataPath); !public && (other.StatusCode != 403 || other.Header.Get("Access-Control-Allow-Origin") != "") {
 				t.Errorf("another origin: %d %v", other.StatusCode, other.Header)
 			}
 		})
@@ -122,7 +123,7 @@ type verifierOf func(token string) (*auth.Token, error)
 func (v verifierOf) Verify(_ context.Context, token, _ string) (*auth.Token, error) { return v(token) }
 
 func TestOtherPagesOnLocalhostReadNothing(t *testing.T) {
-	server := openDoors(t, front{origins: []string{"https://app.example"}}, nil)
+	server := openDoors(t, up.Front{Origins: []string{"https://app.example"}}, nil)
 	resp, _ := exchanged(t, "OPTIONS", server.URL+"/mcp", "", "Origin: http://localhost:6274", "Access-Control-Request-Method: POST")
 	if resp.StatusCode != 405 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %d %v", resp.StatusCode, resp.Header)
@@ -130,7 +131,7 @@ func TestOtherPagesOnLocalhostReadNothing(t *testing.T) {
 }
 
 func TestNoPageReadsResponsesWithoutTheFlag(t *testing.T) {
-	server := openDoors(t, front{}, nil)
+	server := openDoors(t, up.Front{}, nil)
 	resp, _ := exchanged(t, "OPTIONS", server.URL+"/mcp", "", "Origin: http://localhost:6274", "Access-Control-Request-Method: POST")
 	if resp.StatusCode != 405 || resp.Header.Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("got %d %v", resp.StatusCode, resp.Header)
@@ -139,8 +140,8 @@ func TestNoPageReadsResponsesWithoutTheFlag(t *testing.T) {
 
 func TestPathsOfEndpoints(t *testing.T) {
 	tokens := verifierOf(func(string) (*auth.Token, error) { return nil, auth.ErrToken })
-	guarded := &access{origins: []string{"http://127.0.0.1"}, issuers: []string{"https://as.example"}, verifier: tokens, guards: map[string]*auth.Guard{}}
-	guarded.profile = func(name string) mcp.Handler {
+	guarded := &up.Access{Origins: []string{"http://127.0.0.1"}, Issuers: []string{"https://as.example"}, Verifier: tokens, Guards: map[string]*auth.Guard{}}
+	guarded.Profile = func(name string) mcp.Handler {
 		if name != "work" {
 			return nil
 		}
@@ -166,7 +167,7 @@ func TestPathsOfEndpoints(t *testing.T) {
 		{"POST", "/", none},
 		{"GET", "/messages/", none},
 	} {
-		server := openDoors(t, front{}, nil)
+		server := openDoors(t, up.Front{}, nil)
 		resp, text := exchanged(t, test.method, server.URL+test.path, initializeBody, "Content-Type: application/json", "Accept: application/json, text/event-stream")
 		got := fmt.Sprint(resp.StatusCode)
 		if resp.StatusCode != 200 {
@@ -185,7 +186,7 @@ func TestPathsOfEndpoints(t *testing.T) {
 		"/.well-known/oauth-protected-resource/mcp/none/": "",
 		"/.well-known/oauth-protected-resource/mcp%2F":    "",
 	} {
-		server := openDoors(t, front{}, guarded)
+		server := openDoors(t, up.Front{}, guarded)
 		resp, text := exchanged(t, "GET", server.URL+path, "")
 		if named := strings.Contains(text, `"resource":"http://127.0.0.1`+want+`"`); (want != "") != (resp.StatusCode == 200) || want != "" && !named {
 			t.Errorf("%s: got %d %s, want the metadata of %q", path, resp.StatusCode, text, want)
@@ -194,7 +195,7 @@ func TestPathsOfEndpoints(t *testing.T) {
 }
 
 func TestMessagesOfTheOlderTransportBehindASlash(t *testing.T) {
-	server := openDoors(t, front{}, nil)
+	server := openDoors(t, up.Front{}, nil)
 	req, err := http.NewRequestWithContext(t.Context(), "GET", server.URL+"/sse/", nil)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 // A slowly connection gives one byte at a time.
@@ -48,12 +50,12 @@ func TestConnectionEndsBehindARequestThatTwoParsersCouldReadInTwoWays(t *testing
 				n, _ := r.Body.Read(buf)
 				fmt.Fprintf(w, "read %d", n)
 			})}
-			watchHeads(server)
+			up.WatchHeads(server)
 			under := l
 			if slow {
 				under = slowListener{l}
 			}
-			go server.Serve(headListener{under})
+			go server.Serve(up.HeadListener{Listener: under})
 			c, err := net.Dial("tcp", l.Addr().String())
 			if err != nil {
 				t.Fatal(err)

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 func TestRequestsThatTwoParsersCouldReadInTwoWays(t *testing.T) {
-	keys := &access{keys: func(*http.Request) (*mcp.Principal, error) { return &mcp.Principal{Subject: "ann"}, nil }}
-	server := openDoors(t, front{}, keys)
+	keys := &up.Access{Keys: func(*http.Request) (*mcp.Principal, error) { return &mcp.Principal{Subject: "ann"}, nil }}
+	server := openDoors(t, up.Front{}, keys)
 	for _, test := range []struct {
 		name, path string
 		header     http.Header

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -122,7 +123,7 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 		t.Errorf("without a certificate: %q", got)
 	}
 	write(t, map[string]string{cert: "broken"})
-	time.Sleep(certificatePause)
+	time.Sleep(up.CertificatePause)
 	for range 2 {
 		if _, err := add("ann"); err != nil {
 			t.Errorf("the certificate before is not used: %v", err)

@@ -16,10 +16,12 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 // holding writes a certificate that signs itself, which holds between two times.
-func holding(t *testing.T, dir string, from, to time.Time) security {
+func holding(t *testing.T, dir string, from, to time.Time) up.Security {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -35,7 +37,7 @@ func holding(t *testing.T, dir string, from, to time.Time) security {
 		t.Fatal(err)
 	}
 	cert, keyFile := save(t, dir, "site", signed, key)
-	return security{cert: cert, key: keyFile}
+	return up.Security{Cert: cert, Key: keyFile}
 }
 
 // TestTheEndOfACertificateIsSaid looks at what is logged when it is read, when it is read again, and each day.
@@ -63,7 +65,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := s.listen(placeOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
+				l, err := s.Listen(placeOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -71,7 +73,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 				if got := said.String(); test.first == "" && got != "" || !strings.Contains(got, test.first) {
 					t.Errorf("it says %q", got)
 				}
-				if left := l.(*encrypted).certificate.left(); left.Round(time.Minute) != test.left {
+				if left := l.(*up.Encrypted).Certificate.Left(); left.Round(time.Minute) != test.left {
 					t.Errorf("it holds for %v, want %v", left, test.left)
 				}
 				before := len(said.String())
@@ -91,14 +93,14 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, second := newAuthority(t), newAuthority(t)
 	site, siteKey := first.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "site"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	s := security{}
-	s.cert, s.key = save(t, dir, "site", site, siteKey)
-	s.clientCA, _ = save(t, dir, "ca", first.cert, first.key)
-	c := &certificate{security: s, log: slog.New(slog.DiscardHandler)}
+	s := up.Security{}
+	s.Cert, s.Key = save(t, dir, "site", site, siteKey)
+	s.ClientCA, _ = save(t, dir, "ca", first.cert, first.key)
+	c := &up.Certificate{Security: s, Log: slog.New(slog.DiscardHandler)}
 	lets := func(a *authority) bool {
 		t.Helper()
-		c.looked = time.Time{}
-		config, err := c.config(nil)
+		c.Looked = time.Time{}
+		config, err := c.Config(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,17 +124,17 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 		}
 	}
 	check("at first", true, false)
-	before, err := os.Stat(s.clientCA)
+	before, err := os.Stat(s.ClientCA)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write := func(text []byte) {
 		t.Helper()
-		if err := os.WriteFile(s.clientCA, text, 0o600); err != nil {
+		if err := os.WriteFile(s.ClientCA, text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		before := before.ModTime().Add(time.Duration(len(text)) * time.Second)
-		if err := os.Chtimes(s.clientCA, before, before); err != nil {
+		if err := os.Chtimes(s.ClientCA, before, before); err != nil {
 			t.Fatal(err)
 		}
 	}

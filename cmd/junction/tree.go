@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/launch"
@@ -72,8 +73,8 @@ func tree() []branch {
 		{path: "host import", old: "import", make: importCommand},
 		{path: "host tap", old: "tap", make: tapCommand},
 
-		{path: "up", group: groupGateway, make: upCommand},
-		{path: "up service", old: "service", make: serviceCommand},
+		{path: "up", group: groupGateway, make: up.UpCommand},
+		{path: "up service", old: "service", make: up.ServiceCommand},
 		{path: "status", group: groupGateway, make: (*cli.App).StatusCommand},
 		{path: "policy", group: groupGateway, make: policies.PolicyCommand},
 		{path: "audit", group: groupGateway, make: policies.AuditCommand},

@@ -19,6 +19,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -30,22 +31,22 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 	for _, test := range []struct {
 		admin, cert string
 		insecure    bool
-		want        audience
+		want        up.Audience
 		fault       string
 	}{
-		{"127.0.0.1:9464", "", false, thisMachine, ""},
-		{"[::1]:9464", "site.pem", true, thisMachine, ""},
-		{"localhost:0", "", false, thisMachine, ""},
+		{"127.0.0.1:9464", "", false, up.ThisMachine, ""},
+		{"[::1]:9464", "site.pem", true, up.ThisMachine, ""},
+		{"localhost:0", "", false, up.ThisMachine, ""},
 		{"0.0.0.0:9464", "", false, 0, "--admin 0.0.0.0:9464 is not on a loopback address"},
 		{":9464", "", false, 0, "give --tls-cert and --tls-key, or --admin-insecure"},
 		{"192.0.2.7:9464", "", false, 0, "is not on a loopback address"},
-		{":9464", "site.pem", false, encryptedNetwork, ""},
-		{":9464", "", true, bareNetwork, ""},
+		{":9464", "site.pem", false, up.EncryptedNetwork, ""},
+		{":9464", "", true, up.BareNetwork, ""},
 		{"nonsense", "", false, 0, "--admin: "},
 	} {
-		o := upOptions{admin: test.admin, bareAdmin: test.insecure}
-		o.cert = test.cert
-		got, err := o.adminReach()
+		o := up.UpOptions{Admin: test.admin, BareAdmin: test.insecure}
+		o.Cert = test.cert
+		got, err := o.AdminReach()
 		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%+v: got %v, %v", test, got, err)
 		}
@@ -58,30 +59,30 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &served{app: &cli.App{Place: placeOf(t)}, gateway: g, layers: new(layers)}
-	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
-	v.entries = nil
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
+	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
+	v.Entries = nil
 	for _, test := range []struct {
-		reach audience
+		reach up.Audience
 		token string
 		path  string
 		want  int
 	}{
-		{thisMachine, "", "/metrics", http.StatusOK},
-		{thisMachine, "", "/api/status", http.StatusUnauthorized},
-		{encryptedNetwork, "", "/metrics", http.StatusUnauthorized},
-		{encryptedNetwork, "secret", "/metrics", http.StatusOK},
-		{encryptedNetwork, "secret", "/api/status", http.StatusOK},
-		{encryptedNetwork, "", "/healthz", http.StatusOK},
-		{bareNetwork, "", "/metrics", http.StatusOK},
-		{bareNetwork, "secret", "/api/status", http.StatusNotFound},
+		{up.ThisMachine, "", "/metrics", http.StatusOK},
+		{up.ThisMachine, "", "/api/status", http.StatusUnauthorized},
+		{up.EncryptedNetwork, "", "/metrics", http.StatusUnauthorized},
+		{up.EncryptedNetwork, "secret", "/metrics", http.StatusOK},
+		{up.EncryptedNetwork, "secret", "/api/status", http.StatusOK},
+		{up.EncryptedNetwork, "", "/healthz", http.StatusOK},
+		{up.BareNetwork, "", "/metrics", http.StatusOK},
+		{up.BareNetwork, "secret", "/api/status", http.StatusNotFound},
 	} {
 		req := httptest.NewRequest("GET", test.path, nil)
 		if test.token != "" {
 			req.Header.Set("Authorization", "Bearer "+test.token)
 		}
 		w := httptest.NewRecorder()
-		v.adminMux(t.Context(), test.reach, prometheus.NewRegistry(), "secret").ServeHTTP(w, req)
+		v.AdminMux(t.Context(), test.reach, prometheus.NewRegistry(), "secret").ServeHTTP(w, req)
 		if w.Code != test.want {
 			t.Errorf("%+v: got %d %s", test, w.Code, w.Body)
 		}
@@ -93,7 +94,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: &cli.App{Place: placeOf(t)}, gateway: g, layers: new(layers)}
+		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
 		add := func(name string) {
 			t.Helper()
 			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -111,7 +112,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at a time
 			add(fmt.Sprint("server", i))
 		}
-		if time.Sleep(time.Second); v.notReady(t.Context()) == "" {
+		if time.Sleep(time.Second); v.NotReady(t.Context()) == "" {
 			t.Error("it is ready before any server was tried")
 		}
 		time.Sleep(10 * time.Minute)
@@ -122,7 +123,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 				for _, s := range g.Status() {
 					states[s.State]++
 				}
-				if why := v.notReady(t.Context()); why != "" {
+				if why := v.NotReady(t.Context()); why != "" {
 					t.Fatalf("it is not ready: %s", why)
 				}
 				time.Sleep(time.Second)
@@ -135,7 +136,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 		add("added")
 		watch()
 		ended, end := context.WithCancel(t.Context())
-		if end(); v.notReady(ended) == "" {
+		if end(); v.NotReady(ended) == "" {
 			t.Error("it is ready while it ends")
 		}
 	})
@@ -239,7 +240,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &served{app: &cli.App{Place: placeOf(t)}, layers: new(layers)}
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Layers: new(up.Layers)}
 	alone(t)
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
@@ -247,16 +248,16 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, cli.ExitOK, "one__add", "") // so that it is remembered
-	v.app.Flags.Config = []string{"servers.json"}
-	_, entries, err := reach.ReadServers(v.app)
+	v.App.Flags.Config = []string{"servers.json"}
+	_, entries, err := reach.ReadServers(v.App)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.entries = entries
+	v.Entries = entries
 	for mode, want := range map[string]string{reach.ReviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
-		v.layers.now.Store(&arrangement{settings: &settings.Settings{Review: mode}})
+		v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Review: mode}})
 		w := httptest.NewRecorder()
-		v.listUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
+		v.ListUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
 		if got := w.Body.String(); !strings.HasPrefix(got, want) {
 			t.Errorf("--review %s: got %.200s", mode, got)
 		}

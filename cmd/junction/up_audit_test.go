@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -145,26 +146,26 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 }
 
 func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {
-	var r readDefinitions
-	for i := range 2*maxRead + 10 {
+	var r up.ReadDefinitions
+	for i := range 2*up.MaxRead + 10 {
 		one := []byte(fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true}}`, i))
 		for range 2 {
-			if hash, hints := r.of(one); hash != audit.HashOf(one) || string(hints) != `{"readOnly":true}` {
+			if hash, hints := r.Of(one); hash != audit.HashOf(one) || string(hints) != `{"readOnly":true}` {
 				t.Fatalf("of %s: %s, %s", one, hash, hints)
 			}
 		}
 	}
-	if len(r.all) > maxRead {
-		t.Errorf("%d definitions are remembered", len(r.all))
+	if len(r.All) > up.MaxRead {
+		t.Errorf("%d definitions are remembered", len(r.All))
 	}
 }
 
 func BenchmarkDescribe(b *testing.B) {
 	definition := []byte(`{"name":"read","description":"` + strings.Repeat("Reads a file. ", 100) + `","annotations":{"readOnlyHint":true}}`)
-	var r readDefinitions
+	var r up.ReadDefinitions
 	b.ReportAllocs()
 	for b.Loop() {
-		r.of(definition)
+		r.Of(definition)
 	}
 }
 

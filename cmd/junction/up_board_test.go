@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -32,9 +33,9 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 		}
 		all = append(all, s)
 	}
-	table := statusTable(all, false, 80)
+	table := up.StatusTable(all, false, 80)
 	lines := strings.Split(table, "\n")
-	if got, want := summary(all), "59 servers: 45 not started, 6 connected, 1 starting, 1 waiting to start, 6 failed · 742 tools"; got != want {
+	if got, want := up.Summary(all), "59 servers: 45 not started, 6 connected, 1 starting, 1 waiting to start, 6 failed · 742 tools"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
 	if len(lines) > 59+6*5+1 || strings.Contains(table, "59 servers") {
@@ -52,10 +53,10 @@ func TestWhatEndedIsNotCountedAsRememberedAndWhatIsOmittedIsNoTool(t *testing.T)
 		{Name: "a", State: gateway.Idle, Known: true, Tools: 3, Err: errors.New("killed")},
 		{Name: "b", State: gateway.Connected, Known: true, Tools: 5, Omitted: 2},
 	}
-	if got, want := summary(all), "2 servers: 1 connected, 1 ended · 6 tools"; got != want {
+	if got, want := up.Summary(all), "2 servers: 1 connected, 1 ended · 6 tools"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
-	if got, want := standing(all[1], false), "connected: 3 of 5 tools, 0 resources, 0 prompts"; got != want {
+	if got, want := up.Standing(all[1], false), "connected: 3 of 5 tools, 0 resources, 0 prompts"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 }
@@ -78,8 +79,8 @@ func TestSummaryCountsToolsThatAreOffered(t *testing.T) {
 		{"one list cannot be read", gateway.Status{State: gateway.Connected, Tools: 14, Err: failed}, "1 server: 1 connected · 14 tools", false},
 		{"not responding", gateway.Status{State: gateway.Unresponsive, Tools: 14, Err: failed}, "1 server: 1 not responding · 14 tools", false},
 	} {
-		if got := summary([]gateway.Status{tt.s}); got != tt.want || isFailing(tt.s) != tt.failing {
-			t.Errorf("%s: %q, failing %v; want %q, %v", tt.name, got, isFailing(tt.s), tt.want, tt.failing)
+		if got := up.Summary([]gateway.Status{tt.s}); got != tt.want || up.IsFailing(tt.s) != tt.failing {
+			t.Errorf("%s: %q, failing %v; want %q, %v", tt.name, got, up.IsFailing(tt.s), tt.want, tt.failing)
 		}
 	}
 }
@@ -96,7 +97,7 @@ func TestAgeOfWhatIsRemembered(t *testing.T) {
 	if got := cli.AsOf(time.Time{}); got != "" {
 		t.Errorf("not known: %q", got)
 	}
-	table := statusTable([]gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Tools: 3, Read: time.Now().Add(-3 * time.Hour)}}, false, 100)
+	table := up.StatusTable([]gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Tools: 3, Read: time.Now().Add(-3 * time.Hour)}}, false, 100)
 	if want := "  a  not started: 3 tools, 0 resources, 0 prompts, as of 3 hours ago\n"; table != want {
 		t.Errorf("got %q, want %q", table, want)
 	}
@@ -104,16 +105,16 @@ func TestAgeOfWhatIsRemembered(t *testing.T) {
 
 func TestASummaryFollowsOnceAllServersWereTried(t *testing.T) {
 	var out bytes.Buffer
-	b := newBoard(terminal.NewScreen(&out), false, false, "")
-	defer b.close()
-	b.more = func() string { return "Clients see 3 tools." }
-	b.sumUp([]gateway.Status{{Name: "a", State: gateway.Connecting}, {Name: "b", State: gateway.Waiting}})
+	b := up.NewBoard(terminal.NewScreen(&out), false, false, "")
+	defer b.Close()
+	b.More = func() string { return "Clients see 3 tools." }
+	b.SumUp([]gateway.Status{{Name: "a", State: gateway.Connecting}, {Name: "b", State: gateway.Waiting}})
 	if out.Len() > 0 {
 		t.Errorf("before that: %s", out.String())
 	}
 	all := []gateway.Status{{Name: "a", State: gateway.Connected, Tools: 2}, {Name: "b", State: gateway.Failed, Err: errors.New("no")}}
-	b.sumUp(all)
-	b.sumUp(all)
+	b.SumUp(all)
+	b.SumUp(all)
 	if _, said, _ := strings.Cut(out.String(), "  "); said != "2 servers: 1 connected, 1 failed · 2 tools\nClients see 3 tools.\n" {
 		t.Errorf("it says %q", said)
 	}
@@ -121,16 +122,16 @@ func TestASummaryFollowsOnceAllServersWereTried(t *testing.T) {
 
 func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
 	all := []gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Known: true, Tools: 3}}
-	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, "")
-	defer b.close()
-	b.endpoint = "http://127.0.0.1:7717/mcp"
+	b := up.NewBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, "")
+	defer b.Close()
+	b.Endpoint = "http://127.0.0.1:7717/mcp"
 	for width, want := range map[int]string{
 		77: "http://127.0.0.1:7717/mcp  1 server: 1 not started · 3 tools",
 		57: "http://127.0.0.1:7717/mcp  1 server · 3 tools",
 		37: "1 server: 1 not started · 3 tools",
 		20: "1 server · 3 tools",
 	} {
-		if got := b.lastLine(all, width); got != want {
+		if got := b.LastLine(all, width); got != want {
 			t.Errorf("in %d cells: %q, want %q", width, got, want)
 		}
 	}
@@ -182,8 +183,8 @@ func TestAServerThatIsTriedAgainSaysWhyItFailed(t *testing.T) {
 		"starting: exited with 2":                                         {State: gateway.Connecting, Program: true},
 		"still starting: npx installs x; it failed before: exited with 2": {State: gateway.Connecting, Program: true, Note: "npx installs x"},
 	} {
-		if s.Err = errors.New("exited with 2"); standing(s, true) != want || isUntried(s) {
-			t.Errorf("it says %q, want %q; untried: %v", standing(s, true), want, isUntried(s))
+		if s.Err = errors.New("exited with 2"); up.Standing(s, true) != want || up.IsUntried(s) {
+			t.Errorf("it says %q, want %q; untried: %v", up.Standing(s, true), want, up.IsUntried(s))
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 // Each layer is around one thing, those that are around more stand before those around less, and ARCHITECTURE.md has them in this order.
@@ -14,12 +16,12 @@ func TestTheChainIsAsThePageSays(t *testing.T) {
 	}
 	var names [3][]string
 	last := 0
-	for _, l := range chain {
-		for scope, is := range []bool{l.edge != nil, l.front != nil, l.server != nil} {
+	for _, l := range up.Chain {
+		for scope, is := range []bool{l.Edge != nil, l.Front != nil, l.Server != nil} {
 			if is {
-				names[scope] = append(names[scope], l.name)
+				names[scope] = append(names[scope], l.Name)
 				if scope < last {
-					t.Errorf("%s is around more than what stands before it", l.name)
+					t.Errorf("%s is around more than what stands before it", l.Name)
 				}
 				last = scope
 			}
@@ -30,7 +32,7 @@ func TestTheChainIsAsThePageSays(t *testing.T) {
 			t.Errorf("ARCHITECTURE.md does not have %s", list)
 		}
 	}
-	if n := len(names[0]) + len(names[1]) + len(names[2]); n != len(chain) {
-		t.Errorf("%d layers are around %d things", len(chain), n)
+	if n := len(names[0]) + len(names[1]) + len(names[2]); n != len(up.Chain) {
+		t.Errorf("%d layers are around %d things", len(up.Chain), n)
 	}
 }

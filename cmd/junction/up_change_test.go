@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -27,8 +28,8 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &cli.App{Place: placeOf(t)}
-				arranged := func(s settings.Server) *arrangement {
-					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Servers: map[string]settings.Server{"a": s}})
+				arranged := func(s settings.Server) *up.Arrangement {
+					now, err := new(up.Layers).Arrange(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Servers: map[string]settings.Server{"a": s}})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -42,9 +43,9 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 				before := arranged(s)
 				test.change(&s)
 				after := arranged(s)
-				after.goOn(before)
-				call := func(now *arrangement) { // its own error is nil, or the response that it is too many
-					_, _ = mcp.Chain(lasts, now.around(new(layers), a, cli.Entry{Name: "a"}, new(gateway.Upstream))...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+				after.GoOn(before)
+				call := func(now *up.Arrangement) { // its own error is nil, or the response that it is too many
+					_, _ = mcp.Chain(lasts, now.Around(new(up.Layers), a, cli.Entry{Name: "a"}, new(gateway.Upstream))...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
 				}
 				go call(before)
 				synctest.Wait()

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -34,8 +35,8 @@ func TestAServerThatIsKilledDuringACallHasALine(t *testing.T) {
 	connected := func() bool { return g.Status()[0].State == gateway.Connected }
 	waitFor(t, "it is connected", connected)
 	var out bytes.Buffer
-	b := newBoard(terminal.NewScreen(&out), false, false, "")
-	b.start(g)
+	b := up.NewBoard(terminal.NewScreen(&out), false, false, "")
+	b.Start(g)
 	data, err := os.ReadFile(in(t, file))
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func TestAServerThatIsKilledDuringACallHasALine(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "it ended and is connected again", func() bool { return g.Status()[0].Ends == 1 && connected() })
-	b.changed()
+	b.Changed()
 	if !strings.Contains(out.String(), "  a  ended: ") || strings.Count(out.String(), "  a  ended: ") != 1 {
 		t.Errorf("the board shows\n%s", out.String())
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -28,25 +29,25 @@ import (
 )
 
 // exchangeDesk has one token that holds, and what was got in exchange for it.
-func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *access, sends func() error) {
+func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *up.Access, sends func() error) {
 	t.Helper()
-	x = &access{refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
-	x.verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
+	x = &up.Access{Refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
+	x.Verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
 	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := &exchanging{}
-	one.made.Store(made)
-	x.exchanges.add(one)
-	principal, _ := x.at("/mcp")
+	one := &up.Exchanging{}
+	one.Made.Store(made)
+	x.Exchanges.Add(one)
+	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := principal(r)
 		if err != nil {
 			t.Fatalf("the owner: %v", err)
 		}
-		whose, err := one.whose(r.Context(), &mcp.Request{Principal: p})
+		whose, err := one.Whose(r.Context(), &mcp.Request{Principal: p})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +85,7 @@ func TestWhoHasABoundTokenWithoutItsKeyEndsNothingOfItsOwner(t *testing.T) {
 	if err := sends(); err != nil {
 		t.Fatal(err)
 	}
-	principal, _ := x.at("/mcp")
+	principal, _ := x.At("/mcp")
 	stolen := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/mcp", nil)
 	stolen.Header.Set("Authorization", "Bearer t0ken")
 	_, refused := principal(stolen)
@@ -102,7 +103,7 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 	if err := sends(); err != nil {
 		t.Fatal(err)
 	}
-	principal, _ := x.at("/p/other/mcp")
+	principal, _ := x.At("/p/other/mcp")
 	req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/p/other/mcp", nil)
 	req.Header.Set("Authorization", "Bearer t0ken")
 	_, refused := principal(req)
@@ -126,28 +127,28 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	}
 	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer g.Close()
-	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]print{}}
-	v.options.auth = "https://login.example.com"
-	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
-	if !v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 {
-		t.Fatalf("added: %d are kept", len(v.exchanges.all))
+	v := &up.Served{App: a, Gateway: g, Layers: new(up.Layers), Prints: map[string]up.Print{}}
+	v.Options.Auth = "https://login.example.com"
+	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
+	if !v.Add(t.Context(), entries[0], false) || len(v.Exchanges.All) != 1 {
+		t.Fatalf("added: %d are kept", len(v.Exchanges.All))
 	}
-	first := v.exchanges.all[0]
-	if v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 || v.exchanges.all[0] != first {
-		t.Errorf("added again, which fails: %d are kept", len(v.exchanges.all))
+	first := v.Exchanges.All[0]
+	if v.Add(t.Context(), entries[0], false) || len(v.Exchanges.All) != 1 || v.Exchanges.All[0] != first {
+		t.Errorf("added again, which fails: %d are kept", len(v.Exchanges.All))
 	}
-	if !v.add(t.Context(), entries[0], true) {
+	if !v.Add(t.Context(), entries[0], true) {
 		t.Error("it is not replaced")
 	}
-	v.exchanges.mu.Lock()
-	if all := v.exchanges.all; len(all) == 0 || all[len(all)-1] == first {
+	v.Exchanges.Mu.Lock()
+	if all := v.Exchanges.All; len(all) == 0 || all[len(all)-1] == first {
 		t.Errorf("replaced: %d are kept", len(all))
 	}
-	v.exchanges.mu.Unlock()
-	v.joined, v.prints["files"] = true, print{server: "before"}
-	_, left := v.change(t.Context(), nil)
+	v.Exchanges.Mu.Unlock()
+	v.Joined, v.Prints["files"] = true, up.Print{Server: "before"}
+	_, left := v.Change(t.Context(), nil)
 	left()
-	if g.Close(); len(v.exchanges.all) != 0 {
-		t.Errorf("removed: %d are kept", len(v.exchanges.all))
+	if g.Close(); len(v.Exchanges.All) != 0 {
+		t.Errorf("removed: %d are kept", len(v.Exchanges.All))
 	}
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -66,7 +67,7 @@ func newExchangeSite(t *testing.T) *exchangeSite {
 		mcp.AddTool(server, "whoami", func(ctx context.Context, _ struct{}) (string, error) {
 			return mcp.RequestFrom(ctx).Principal.Subject, nil
 		})
-		guard, err := auth.New(auth.Options{Resource: s.URL + path, Servers: []string{s.URL}, Verifier: auth.JWT(auth.JWTOptions{Issuer: s.URL, HTTP: guardedFor(s.URL, nil)}), Scopes: []string{"files"}})
+		guard, err := auth.New(auth.Options{Resource: s.URL + path, Servers: []string{s.URL}, Verifier: auth.JWT(auth.JWTOptions{Issuer: s.URL, HTTP: up.GuardedFor(s.URL, nil)}), Scopes: []string{"files"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,8 +220,8 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 // What is got for a user ends when their token is known to be revoked.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
-	x := &access{refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
-	x.verifier = verifierFunc(func(string) (*auth.Token, error) {
+	x := &up.Access{Refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
+	x.Verifier = verifierFunc(func(string) (*auth.Token, error) {
 		if revoked {
 			return nil, auth.ErrInactive
 		}
@@ -230,10 +231,10 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := &exchanging{}
-	one.made.Store(made)
-	x.exchanges.add(one)
-	principal, _ := x.at("/mcp")
+	one := &up.Exchanging{}
+	one.Made.Store(made)
+	x.Exchanges.Add(one)
+	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := principal(r)
@@ -245,7 +246,7 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 		if !found || strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, caller), "t0ken") || caller.Token.Reveal() != "t0ken" {
 			t.Errorf("%+v came as %+v", p, caller)
 		}
-		whose, err := one.whose(r.Context(), &mcp.Request{Principal: p})
+		whose, err := one.Whose(r.Context(), &mcp.Request{Principal: p})
 		if err != nil {
 			t.Error(err)
 			return
@@ -253,7 +254,7 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 		got = whose.(*oauth.Exchanged)
 		other := *p
 		other.Scopes = []string{"more"}
-		if _, err := one.whose(r.Context(), &mcp.Request{Principal: &other}); err == nil || !strings.Contains(err.Error(), "connect again") {
+		if _, err := one.Whose(r.Context(), &mcp.Request{Principal: &other}); err == nil || !strings.Contains(err.Error(), "connect again") {
 			t.Errorf("a message with other rights than its stream: %v", err)
 		}
 	}))

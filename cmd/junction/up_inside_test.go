@@ -18,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console"
 )
@@ -112,7 +113,7 @@ func TestTheConsoleSeesInsideAGateway(t *testing.T) {
 	}
 
 	var in struct {
-		Profiles []profileShown
+		Profiles []up.ProfileShown
 		Policy   []string
 		Review   string
 		Audit    string

@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -20,25 +21,25 @@ import (
 func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		at   string
-		f    front
+		f    up.Front
 		want string // with PORT for the one that is taken
 	}{
-		"an address of this machine":               {"127.0.0.1:0", front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses":                            {"0.0.0.0:0", front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses of both families":           {":0", front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses, with a name":               {"0.0.0.0:0", front{hosts: []string{"tools.example"}}, "http://tools.example:PORT/mcp"},
-		"what a proxy serves, by its origin":       {"0.0.0.0:0", front{public: "https://tools.example"}, "https://tools.example/mcp"},
-		"one address, with a name and an origin":   {"127.0.0.1:0", front{hosts: []string{"a.example"}, public: "https://tools.example"}, "https://tools.example/mcp"},
-		"an address of this machine, with a name ": {"127.0.0.1:0", front{hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
+		"an address of this machine":               {"127.0.0.1:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses":                            {"0.0.0.0:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses of both families":           {":0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses, with a name":               {"0.0.0.0:0", up.Front{Hosts: []string{"tools.example"}}, "http://tools.example:PORT/mcp"},
+		"what a proxy serves, by its origin":       {"0.0.0.0:0", up.Front{Public: "https://tools.example"}, "https://tools.example/mcp"},
+		"one address, with a name and an origin":   {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}, Public: "https://tools.example"}, "https://tools.example/mcp"},
+		"an address of this machine, with a name ": {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := listenAt(placeOf(t), test.at)
+			l, err := up.ListenAt(placeOf(t), test.at)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
 			_, port, _ := net.SplitHostPort(l.Addr().String())
-			if got, want := test.f.endpoint(l), strings.Replace(test.want, "PORT", port, 1); got != want {
+			if got, want := test.f.Endpoint(l), strings.Replace(test.want, "PORT", port, 1); got != want {
 				t.Errorf("got %s, expected %s", got, want)
 			}
 			host, _, _ := net.SplitHostPort(test.at)
@@ -97,11 +98,11 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := upOptions{names: test.named, flags: &reach.SettingFlags{Set: upCommand(a).Flags()}}
-			if entries, err = reach.Chosen(entries, set, o.names); err != nil {
+			o := up.UpOptions{Names: test.named, Flags: &reach.SettingFlags{Set: up.UpCommand(a).Flags()}}
+			if entries, err = reach.Chosen(entries, set, o.Names); err != nil {
 				t.Fatal(err)
 			}
-			got := stdioArgs(a, set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)
+			got := up.StdioArgs(a, set, (&up.Served{App: a}).Admitted(t.Context(), entries, len(o.Names) > 0), o)
 			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
 				t.Errorf("got %q", got)
 			}

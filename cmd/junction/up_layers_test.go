@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -344,7 +345,7 @@ func TestTracesGoWhereOpenTelemetrySays(t *testing.T) {
 			name, value, _ := strings.Cut(pair, "=")
 			env[name] = value
 		}
-		if got := tracesEndpoint(test.flag, func(name string) string { return env[name] }); got != test.want {
+		if got := up.TracesEndpoint(test.flag, func(name string) string { return env[name] }); got != test.want {
 			t.Errorf("%q, %s: %q, want %q", test.flag, test.env, got, test.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -24,14 +25,14 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 		a.Flags.Config = []string{"s.json"}
-		y, err := openLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
+		y, err := up.OpenLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer y.close()
+		defer y.Close()
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
+		v := &up.Served{App: a, Gateway: g, Layers: y, Prints: map[string]up.Print{}, Joined: true, Options: up.UpOptions{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
 			mcp.AddTool(s, "last", func(ctx context.Context, _ struct{}) (string, error) {
@@ -41,26 +42,26 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 			if err := g.AddHandler(name, s); err != nil {
 				t.Fatal(err)
 			}
-			v.prints[name] = print{server: "before"}
+			v.Prints[name] = up.Print{Server: "before"}
 			go func() {
 				_, _ = mcp.NewClientWith(g, mcp.ClientOptions{Timeout: time.Minute}).CallTool(t.Context(), name+"__last", nil)
 			}()
 		}
-		v.makeFronts()
+		v.MakeFronts()
 		synctest.Wait()
 		began := time.Now()
 		read := make(chan struct{})
 		go func() {
 			defer close(read)
-			v.reload(t.Context(), func(err error) {
+			v.Reload(t.Context(), func(err error) {
 				if err != nil {
 					t.Error(err)
 				}
 			})
 		}()
 		synctest.Wait()
-		if v.profile("p") != nil || len(g.Status()) > 0 {
-			t.Errorf("after %v the profile is there: %t, and so are %d servers", time.Since(began), v.profile("p") != nil, len(g.Status()))
+		if v.Profile("p") != nil || len(g.Status()) > 0 {
+			t.Errorf("after %v the profile is there: %t, and so are %d servers", time.Since(began), v.Profile("p") != nil, len(g.Status()))
 		}
 		<-read
 		if took := time.Since(began); took > 6*time.Second {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -24,10 +25,10 @@ func TestALineOfStandardErrorIsAChange(t *testing.T) {
 
 // Without a screen nothing else happens: what is printed stays as it was.
 func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
-	var l *liveUp
-	l.collect()()
+	var l *up.LiveUp
+	l.Collect()()
 	served := false
-	if err := l.run(t.Context(), func(context.Context) error { served = true; return io.EOF }); err != io.EOF || !served {
+	if err := l.Run(t.Context(), func(context.Context) error { served = true; return io.EOF }); err != io.EOF || !served {
 		t.Errorf("it served: %v, %v", served, err)
 	}
 	a := &cli.App{Out: terminal.NewScreen(io.Discard), Screen: terminal.NewScreen(io.Discard)}
@@ -36,4 +37,4 @@ func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
 	}
 }
 
-var _ live.Gateway = (*liveUp)(nil)
+var _ live.Gateway = (*up.LiveUp)(nil)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/results"
@@ -100,9 +101,9 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
-	y := &layers{results: results.NewStore(0), removed: new(policies.Rulebook), logger: slog.New(slog.DiscardHandler), tasks: long, log: log, authorizes: true}
-	y.now.Store(&arrangement{settings: s, limits: map[limitOf]countedLimits{{}: {s.Limits, limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
-	h := y.front(part{gateway: g})
+	y := &up.Layers{Results: results.NewStore(0), Removed: new(policies.Rulebook), Logger: slog.New(slog.DiscardHandler), Tasks: long, Log: log, Authorizes: true}
+	y.Now.Store(&up.Arrangement{Settings: s, Limits: map[up.LimitOf]up.CountedLimits{{}: {Limits: s.Limits, Limiter: up.Limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
+	h := y.Front(up.Part{Gateway: g})
 	knows := tasks.Capabilities()
 	ask := func(method, user string, scopes ...string) (string, error) {
 		req := mcp.NewRequest(method, []byte(`{"name":"x","uri":"x:y","taskId":"x","notifications":{"taskIds":["x"]},"inputResponses":{}}`))
@@ -131,7 +132,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 			t.Errorf("%s without the scope: %v", method, err)
 		}
 		refused := false
-		for range minRest + 1 {
+		for range up.MinRest + 1 {
 			said, _ := ask(method, "ada of "+method, "use")
 			if refused = strings.Contains(said, "too many"); refused {
 				break

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,11 +23,11 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reach.ReviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
-	y, err := openLayers(a, &all, "")
+	y, err := up.OpenLayers(a, &all, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer y.close()
+	defer y.Close()
 	s := mcp.NewServer("s", "1")
 	dropped := false
 	mcp.AddTool(s, "drop", func(context.Context, struct{}) (string, error) {
@@ -35,14 +36,14 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	})
 	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer g.Close()
-	v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}}
+	v := &up.Served{App: a, Gateway: g, Layers: y, Prints: map[string]up.Print{}}
 	u := gateway.Upstream{Handler: s}
-	v.surround(cli.Entry{Name: "s"}, &u)
+	v.Surround(cli.Entry{Name: "s"}, &u)
 	if err := g.Add("s", u); err != nil {
 		t.Fatal(err)
 	}
-	v.makeFronts()
-	inProfile := mcp.NewClient((*v.fronts.Load())["p"])
+	v.MakeFronts()
+	inProfile := mcp.NewClient((*v.Fronts.Load())["p"])
 	refused := func(when, want string) {
 		t.Helper()
 		r, err := inProfile.CallTool(t.Context(), "s__drop", nil)
@@ -59,10 +60,10 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	}
 	refused("before", `not allowed: the rule deny tool "drop"`)
 	all.Profiles = nil
-	next, err := y.arrange(a, &all)
+	next, err := y.Arrange(a, &all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.now.Store(next)
+	y.Now.Store(next)
 	refused("once it is removed", "not allowed: the profile was removed")
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -29,32 +30,32 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 		change func(*settings.Settings)
 		want   string // paths
 	}{
-		"nothing changed":                       {authLocal, func(*settings.Settings) {}, ""},
-		"the folder of the log":                 {authLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
-		"for how long it is kept":               {authLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
-		"where its lines are sent":              {authLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
-		"how large its files become":            {authLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
-		"what of calls it keeps":                {authLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
-		"a tool needs a scope that is known":    {authLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
-		"a tool needs a scope that is new":      {authLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
-		"what everything needs":                 {authLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
-		"how long a token holds":                {authLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
-		"whether tokens are bound":              {authLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
-		"whether clients register":              {authLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
+		"nothing changed":                       {up.AuthLocal, func(*settings.Settings) {}, ""},
+		"the folder of the log":                 {up.AuthLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
+		"for how long it is kept":               {up.AuthLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
+		"where its lines are sent":              {up.AuthLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
+		"how large its files become":            {up.AuthLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
+		"what of calls it keeps":                {up.AuthLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
+		"a tool needs a scope that is known":    {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
+		"a tool needs a scope that is new":      {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
+		"what everything needs":                 {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
+		"how long a token holds":                {up.AuthLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
+		"whether tokens are bound":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
+		"whether clients register":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
 		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, "authorization.scopes"},
-		"a new scope where only keys let in":    {authKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"a new scope where everybody is let in": {authNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"proxies where only keys let in":        {authKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
-		"there is no log any more":              {authNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
-		"how long the end takes":                {authNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
+		"a new scope where only keys let in":    {up.AuthKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"a new scope where everybody is let in": {up.AuthNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"proxies where only keys let in":        {up.AuthKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
+		"there is no log any more":              {up.AuthNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
+		"how long the end takes":                {up.AuthNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &served{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
-			v.options.auth = c.auth
+			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Layers: &up.Layers{Opened: before()}}
+			v.Options.Auth = c.auth
 			next := before()
 			c.change(next)
-			v.reportWaiting(&arrangement{settings: next})
+			v.ReportWaiting(&up.Arrangement{Settings: next})
 			want := ""
 			if c.want != "" {
 				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"
@@ -70,17 +71,17 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
-		y := &layers{opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
-		before, err := y.arrange(a, y.opened)
+		y := &up.Layers{Opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
+		before, err := y.Arrange(a, y.Opened)
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, err := y.arrange(a, &settings.Settings{Review: reach.ReviewNone})
+		next, err := y.Arrange(a, &settings.Settings{Review: reach.ReviewNone})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next.goOn(before)
-		if got := next.logged(nil, "").Arguments(mcp.NewRequest("prompts/get", nil), []byte(`{"text":"private"}`)); strings.Contains(string(got), "private") {
+		next.GoOn(before)
+		if got := next.Logged(nil, "").Arguments(mcp.NewRequest("prompts/get", nil), []byte(`{"text":"private"}`)); strings.Contains(string(got), "private") {
 			t.Errorf("%+v: it has %s", s, got)
 		}
 	}

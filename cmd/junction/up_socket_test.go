@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 // A body that does not come keeps no connection of the socket, also behind a Handler for which requests may take as long as they want.
@@ -24,7 +26,7 @@ func TestBodyThatDoesNotComeKeepsNoConnectionOfTheSocket(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := pipeListener{conns: make(chan net.Conn)}
 					l.closed, l.close = context.WithCancel(t.Context())
-					server := &http.Server{Handler: readWhole(h), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime}
+					server := &http.Server{Handler: up.ReadWhole(h), ReadHeaderTimeout: up.AdminTime, ReadTimeout: up.AdminTime}
 					ended := make(chan struct{})
 					go func() { defer close(ended); _ = server.Serve(l) }()
 					here, there := net.Pipe()
@@ -32,7 +34,7 @@ func TestBodyThatDoesNotComeKeepsNoConnectionOfTheSocket(t *testing.T) {
 					began := time.Now()
 					_ = here.SetDeadline(began.Add(time.Hour))
 					fmt.Fprintf(here, "POST / HTTP/1.1\r\nHost: junction\r\n%s\r\n\r\n", head)
-					if _, err := io.Copy(io.Discard, here); err != nil || time.Since(began) > 2*adminTime {
+					if _, err := io.Copy(io.Discard, here); err != nil || time.Since(began) > 2*up.AdminTime {
 						t.Errorf("the connection ends after %v: %v", time.Since(began), err)
 					}
 					here.Close()

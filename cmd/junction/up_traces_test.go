@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 func TestTheResourceOfTelemetry(t *testing.T) {
@@ -24,7 +25,7 @@ func TestTheResourceOfTelemetry(t *testing.T) {
 		{"attributes that are known, too", "service.name=gate,service.version=9,host.name=h", "", map[string]string{"host.name": "h", "service.version": "9", "service.name": "gate"}, "gate"},
 		{"the name of the service", "service.name=gate", "front", map[string]string{"host.name": host, "service.version": cli.Version, "service.name": "gate"}, "front"},
 	} {
-		r := newResource(func(name string) string {
+		r := up.NewResource(func(name string) string {
 			return map[string]string{"OTEL_RESOURCE_ATTRIBUTES": test.attributes, "OTEL_SERVICE_NAME": test.service}[name]
 		})
 		if !regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(r.Attributes["service.instance.id"]) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/mcp"
@@ -100,15 +101,15 @@ func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing
 	}
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &served{gateway: g, layers: &layers{}}
-	v.layers.now.Store(&arrangement{redacted: map[string]redact.Options{"everything": {Tools: map[string]redact.Places{"add": {Results: places}}}}})
+	v := &up.Served{Gateway: g, Layers: &up.Layers{}}
+	v.Layers.Now.Store(&up.Arrangement{Redacted: map[string]redact.Options{"everything": {Tools: map[string]redact.Places{"add": {Results: places}}}}})
 	for hop, wire := range map[string]func(*traffic.Log) mcp.Wire{
 		traffic.Client: (*traffic.Log).Clients,
 		traffic.Server: func(l *traffic.Log) mcp.Wire { return l.Server("everything") },
 	} {
 		t.Run(hop, func(t *testing.T) {
 			var log traffic.Log
-			log.Hide(v.shownOf)
+			log.Hide(v.ShownOf)
 			log.Join(false) // and does not look
 			w := wire(&log)
 			ctx := w.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}`)})
@@ -139,9 +140,9 @@ func TestTrafficHidesPlacesOfAResourceWhoseURIBeginsAsAnotherServersTools(t *tes
 	if err := g.Add("other", gateway.Upstream{Handler: mcp.NewServer("other", "1")}); err != nil {
 		t.Fatal(err)
 	}
-	v := &served{gateway: g, layers: &layers{}}
-	v.layers.now.Store(&arrangement{redacted: map[string]redact.Options{"everything": {All: redact.Places{Results: places}}}})
-	got := v.shownOf(&traffic.Event{Hop: traffic.Client, Kind: traffic.Response, Method: "resources/read", Name: "other__sums",
+	v := &up.Served{Gateway: g, Layers: &up.Layers{}}
+	v.Layers.Now.Store(&up.Arrangement{Redacted: map[string]redact.Options{"everything": {All: redact.Places{Results: places}}}})
+	got := v.ShownOf(&traffic.Event{Hop: traffic.Client, Kind: traffic.Response, Method: "resources/read", Name: "other__sums",
 		Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"other__sums","text":"{\"sum\":42}"}]}}`)})
 	if strings.Contains(string(got), "42") {
 		t.Errorf("shown: %s", got)

@@ -1,0 +1,370 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// Who may use an address.
+const (
+	AuthNone  = "none"  // everybody who reaches it
+	AuthKeys  = "keys"  // who has a key
+	AuthLocal = "local" // who logs in here
+)
+
+// MetadataPath is where clients find out who gives tokens, with the path of the endpoint behind it (RFC 9728).
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+// ways are the ways in that --auth names.
+func (f *Front) ways() (ways []string) {
+	for way := range strings.SplitSeq(f.Auth, ",") {
+		if way = strings.TrimSpace(way); way != "" && way != AuthNone && !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return ways
+}
+
+// KnowsCallers reports whether callers say who they are, and so may be different people: one must not see what another sent.
+func (f *Front) KnowsCallers() bool { return len(f.ways()) > 0 || f.ClientCA != "" }
+
+// takesTokens reports whether tokens, and not only keys, let clients in.
+func (f *Front) takesTokens() bool {
+	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys })
+}
+
+// checkAuth says what is wrong with --auth and --public-url.
+func (f *Front) checkAuth() error {
+	for _, way := range f.ways() {
+		switch u, err := url.Parse(way); {
+		case way == AuthKeys || way == AuthLocal:
+		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !outside.IsHere(u.Hostname())):
+			return cli.Usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
+		}
+	}
+	if f.Public == "" {
+		return nil
+	}
+	if f.Auth == AuthNone {
+		return cli.Usagef("--public-url goes with --auth")
+	}
+	if u, err := url.Parse(f.Public); err != nil || u.Host == "" || u.User != nil || f.Public != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
+		return cli.Usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.Public)
+	}
+	return nil
+}
+
+// origins are those by which clients may reach an address; the first is the one to name.
+func (f *Front) reachedBy(l net.Listener) ([]string, error) {
+	if f.Public != "" {
+		return []string{f.Public}, nil
+	}
+	if f.authorization.URL != "" {
+		return []string{f.authorization.URL}, nil
+	}
+	at, is := l.Addr().(*net.TCPAddr)
+	if _, all := reach.Everywhere(l); !is || all {
+		return nil, cli.Usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
+	}
+	origin := f.origin(l)
+	all := []string{origin}
+	if at.IP.IsLoopback() {
+		scheme, _, _ := strings.Cut(origin, "://")
+		for _, host := range []string{"localhost", "127.0.0.1", "[::1]"} {
+			all = append(all, fmt.Sprintf("%s://%s:%d", scheme, host, at.Port))
+		}
+	}
+	return all, nil
+}
+
+// MaxUnnamed is how many scopes that no setting names are listed.
+const MaxUnnamed = 10
+
+// An Access says who is let in at the endpoints of an address, by a key or a token.
+type Access struct {
+	Origins  []string                                    // by which clients reach it; the first is the one to name
+	Keys     func(*http.Request) (*mcp.Principal, error) // nil: keys let nobody in
+	Verifier auth.Verifier                               // nil: tokens do not
+	Issuers  []string
+	local    *authserver.Server // nil: nobody logs in here
+	Needs    []string
+	Scopes   []string
+	proofs   auth.Proofs
+	Profile  func(name string) mcp.Handler
+	Refused  reach.Refusals
+	unknown  []string // scopes that no setting names, with whose they are
+
+	Exchanges *Exchanges // what is got in exchange for tokens; nil: nothing
+
+	mu     sync.Mutex
+	Guards map[string]*auth.Guard // by resource
+}
+
+// openAccess is who is let in as --auth and the settings say; nil: that is not looked at.
+func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profile func(name string) mcp.Handler) (*Access, error) {
+	ways := f.ways()
+	if len(ways) == 0 {
+		return nil, nil
+	}
+	x := &Access{Refused: reach.Refusals{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	var verifiers []auth.Verifier
+	for _, way := range ways {
+		if way == AuthKeys {
+			k, err := policies.Keys(a.Place)
+			if err != nil {
+				return nil, err
+			}
+			x.Keys = k.Principal
+			if all, err := k.All(); err == nil {
+				for _, key := range all {
+					x.Unnamed(key.Scopes, "the key of "+key.User)
+				}
+			}
+			continue
+		}
+		if x.Origins == nil {
+			var err error
+			if x.Origins, err = f.reachedBy(l); err != nil {
+				return nil, err
+			}
+		}
+		v, issuer, err := verifier(ctx, a, way, f, x)
+		if err != nil {
+			return nil, err
+		}
+		verifiers, x.Issuers = append(verifiers, v), append(x.Issuers, issuer)
+	}
+	switch len(verifiers) {
+	case 0:
+	case 1:
+		x.Verifier = verifiers[0]
+	default:
+		x.Verifier = auth.Any(verifiers...)
+	}
+	return x, nil
+}
+
+// verifier checks the tokens of an authorization server: the one here, or that of a URL.
+func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (v auth.Verifier, issuer string, err error) {
+	if way == AuthLocal {
+		x.local, err = authorizationServer(ctx, a, f, x)
+		return x.local, x.Origins[0], err
+	}
+	client := GuardedFor(way, f.authorization.Hosts)
+	registered, is := f.authorization.Issuers[way]
+	if !is || registered.ClientID == "" {
+		return auth.JWT(auth.JWTOptions{Issuer: way, HTTP: client}), way, nil
+	}
+	secret, err := registered.Secret(f.folder, a.Getenv)
+	if err != nil {
+		return nil, "", fmt.Errorf("authorization.issuers.%s: %w", way, err)
+	}
+	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, HTTP: client}), way, nil
+}
+
+// GuardedFor is a client for requests to an authorization server that the person named: it may be anywhere. So may
+// hosts that the settings name.
+func GuardedFor(issuer string, hosts []string) *http.Client {
+	own := ""
+	if u, err := url.Parse(issuer); err == nil {
+		own = u.Hostname()
+	}
+	return oauth.Guarded(func(host string) bool {
+		return own != "" && strings.EqualFold(host, own) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	})
+}
+
+// authorizationServer is the one that --auth local starts.
+func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*authserver.Server, error) {
+	at, err := url.Parse(x.Origins[0])
+	if err != nil {
+		return nil, err
+	}
+	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
+		return nil, cli.Usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.Origins[0])
+	}
+	store, key, err := a.Launch.OpenLogins(true)(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o := authserver.Options{
+		Issuer: x.Origins[0], Resource: x.Origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.Scopes, Needs: x.Needs, Store: store, Key: key,
+		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.Hosts, Origins: f.Origins, Documents: GuardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
+		Proofs: x.proofs, Logger: a.Logger(),
+	}
+	if p := f.authorization.Provider; p != nil {
+		secret, err := p.Secret(f.folder, a.Getenv)
+		if err != nil {
+			return nil, fmt.Errorf("authorization.provider: %w", err)
+		}
+		o.Provider = &authserver.Provider{
+			Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, Groups: p.Groups,
+			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, HTTP: GuardedFor(p.Issuer, f.authorization.Hosts),
+		}
+		x.Unnamed(p.Scopes, "the provider's users")
+		for _, group := range slices.Sorted(maps.Keys(p.Groups)) {
+			x.Unnamed(p.Groups[group], "the group "+group)
+		}
+	} else {
+		if o.Users, err = policies.Users(a.Place); err != nil {
+			return nil, err
+		}
+		all, err := o.Users.All()
+		for _, user := range all {
+			x.Unnamed(user.Scopes, user.Name)
+		}
+		if err == nil && len(all) == 0 {
+			a.Screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
+		}
+	}
+	return authserver.New(o)
+}
+
+// Unnamed notes scopes of somebody that no setting names.
+func (x *Access) Unnamed(scopes []string, whose string) {
+	for _, scope := range scopes {
+		if !slices.Contains(x.Scopes, scope) {
+			x.unknown = append(x.unknown, fmt.Sprintf("%q (%s)", scope, whose))
+		}
+	}
+}
+
+// SayUnnamed says which scopes no setting names.
+func SayUnnamed(a *cli.App, x *Access) {
+	if x == nil || len(x.unknown) == 0 {
+		return
+	}
+	text, more := strings.Join(x.unknown[:min(len(x.unknown), MaxUnnamed)], ", "), ""
+	if n := len(x.unknown) - MaxUnnamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.Screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, MaxUnnamed*100), more)
+}
+
+// serves reports whether there is an endpoint at a URL.
+func (x *Access) serves(resource string) bool {
+	u, err := url.Parse(resource)
+	if err != nil || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return false
+	}
+	return slices.ContainsFunc(x.Origins, func(origin string) bool {
+		own, err := url.Parse(origin)
+		return err == nil && jws.SameOrigin(u, own) && x.has(u.EscapedPath())
+	})
+}
+
+// has reports whether there is an endpoint at a path.
+func (x *Access) has(path string) bool {
+	if path == launch.EndpointPath || path == OlderPath {
+		return true
+	}
+	base, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return found && name != "" && ("/"+base == launch.EndpointPath || "/"+base == OlderPath) && x.Profile != nil && x.Profile(name) != nil
+}
+
+// guard checks tokens for the endpoint at a path, as clients name it who reach it by a host.
+func (x *Access) guard(host, path string) (*auth.Guard, error) {
+	origin := x.Origins[0]
+	for _, other := range x.Origins {
+		if _, name, _ := strings.Cut(other, "://"); strings.EqualFold(name, host) {
+			origin = other
+			break
+		}
+	}
+	resource := origin + path
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if g := x.Guards[resource]; g != nil {
+		return g, nil
+	}
+	g, err := auth.New(auth.Options{Resource: resource, Servers: x.Issuers, Verifier: x.Verifier, Name: "Junction", Scopes: x.Scopes, Needs: x.Needs, Proofs: x.proofs})
+	if err == nil {
+		x.Guards[resource] = g
+	}
+	return g, err
+}
+
+// At says who is let in at the endpoint of a path, and how who lacks scopes hears of it.
+func (x *Access) At(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
+	letIn, challenge := x.letIn(path)
+	return func(r *http.Request) (*mcp.Principal, error) {
+		p, err := letIn(r)
+		if err != nil {
+			x.Refused.Add(r, err)
+		}
+		return p, err
+	}, challenge
+}
+
+func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
+	if x.Verifier == nil {
+		return x.Keys, nil
+	}
+	byToken := func(r *http.Request) (*mcp.Principal, error) {
+		g, err := x.guard(r.Host, path)
+		if err != nil {
+			return nil, err
+		}
+		p, err := g.Principal(r)
+		if errors.Is(err, auth.ErrInactive) {
+			x.Exchanges.end(g.Presented(r))
+		}
+		return p, err
+	}
+	challenge = func(needs []string) string {
+		g, err := x.guard("", path)
+		if err != nil {
+			return "Bearer"
+		}
+		return g.Challenge(needs)
+	}
+	if x.Keys == nil {
+		return byToken, challenge
+	}
+	return auth.First(x.Keys, byToken), challenge
+}
+
+// serve answers a request for what clients find logins by, or for a login. It reports whether it was one.
+func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
+	path := pathOf(r)
+	if x.local != nil && x.local.Serves(path) {
+		x.local.ServeHTTP(w, r)
+		return true
+	}
+	about, found := strings.CutPrefix(path, MetadataPath)
+	if !found || x.Verifier == nil {
+		return false
+	}
+	if about == "" {
+		about = launch.EndpointPath
+	}
+	if !x.has(about) {
+		return false
+	}
+	g, err := x.guard(r.Host, about)
+	if err != nil {
+		return false
+	}
+	g.Metadata().ServeHTTP(w, r)
+	return true
+}

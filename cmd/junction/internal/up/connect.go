@@ -1,0 +1,4 @@
+package up
+
+// AnyURL is a flag without its URL: that of a junction up that runs.
+const AnyURL = "auto"

@@ -1,0 +1,420 @@
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/admission"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/proxied"
+	"github.com/junction-mcp/junction/internal/unreadbody"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/httpsse"
+	"github.com/junction-mcp/junction/mcp/stdio"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/spf13/pflag"
+)
+
+const (
+	OlderPath         = "/sse" // HTTP+SSE, for clients that know nothing newer
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	formTime          = 30 * time.Second // to send the body of a request for a login
+)
+
+// A Front is how a command serves: at an address, or on standard input and output.
+type Front struct {
+	HTTP    string
+	Stdio   bool
+	Hosts   []string // names under which it may be reached
+	Origins []string // of web pages that may use it
+	Auth    string   // none, or ways to let clients in: who may use it
+	Public  string   // the origin by which clients reach it; empty: its address
+	proxies []string // whose word of where a client is counts
+	Security
+	drain reach.Drain
+
+	// authorization is what the settings say of tokens, and folder that of their file.
+	authorization settings.Authorization
+	folder        string
+}
+
+func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {
+	flags.StringVar(&f.HTTP, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+launch.EndpointPath+" ("+OlderPath+" for clients that know only HTTP+SSE)"+byDefault)
+	flags.StringSliceVar(&f.Hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
+	flags.StringSliceVar(&f.Origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
+	f.Security.flags(flags)
+	f.drain.Flags(flags)
+	flags.StringVar(&f.Auth, "auth", AuthNone, "with --http: let clients in by `none|keys|local|URL`: all; those that send a key of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
+	flags.StringVar(&f.Public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or, with unix, at the socket")
+	flags.BoolVar(&f.Stdio, "stdio", false, "serve on standard input and output")
+}
+
+// Check says what is wrong with the flags.
+func (f *Front) Check() error {
+	if err := f.checkAuth(); err != nil {
+		return err
+	}
+	if f.Stdio && f.Auth != AuthNone {
+		return cli.Usagef("--auth goes with --http: on standard input and output there is only the program that started it")
+	}
+	if err := cmp.Or(f.Security.check(), f.drain.Check()); err != nil {
+		return err
+	}
+	if _, err := proxied.Parse(f.proxies); err != nil {
+		return cli.Usagef("--trusted-proxy: %w", err)
+	}
+	if f.Stdio && f.Cert != "" {
+		return cli.Usagef("--tls-cert goes with --http")
+	}
+	if f.HTTP == "" {
+		return nil
+	}
+	if f.Stdio {
+		return cli.Usagef("--http and --stdio exclude each other")
+	}
+	path, isFile := strings.CutPrefix(f.HTTP, unixPrefix)
+	if isFile && path != "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(f.HTTP)
+	if err == nil && !isFile {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || isFile {
+		return cli.Usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got %q", f.HTTP)
+	}
+	return nil
+}
+
+// Serve serves h until ctx is done, or the client on standard input goes away.
+func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
+	if f.Stdio {
+		return serveStdio(ctx, a, h)
+	}
+	l, err := listen(ctx, a, f)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	access, err := openAccess(ctx, a, l, f, nil)
+	if err != nil {
+		return err
+	}
+	a.Screen.Printf("Serving at %s\n", f.Endpoint(l))
+	return serveHTTP(ctx, a, l, f, h, access, nil)
+}
+
+// listen opens an address, and warns if it is not of this machine only.
+func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
+	l, err := ListenAt(a.Place, f.HTTP)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.HTTP, usedBy(ctx, a, f))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--http: %w", err)
+	}
+	open := l
+	if _, is := l.(*net.TCPListener); is {
+		l = reach.LimitConnections(l)
+	}
+	if l, err = f.Security.Listen(a.Place, l, a.Logger()); err != nil {
+		open.Close()
+		return nil, err
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		warnOfNetwork(a, l, f)
+	}
+	return l, nil
+}
+
+// warnOfNetwork says what those in the network can do who reach an address.
+func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
+	switch _, secure := l.(*Encrypted); {
+	case f.Auth == AuthNone && f.ClientCA == "":
+		a.Screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
+	case !secure && !strings.HasPrefix(f.Public, "https:"):
+		a.Screen.Printf("warning: what goes to %s is not encrypted: keys, tokens and results can be read on their way; give --tls-cert and --tls-key, or, behind a proxy that encrypts, its address with --public-url.\n", l.Addr())
+	}
+	if len(f.Hosts) == 0 && f.Public == "" {
+		a.Screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
+	}
+}
+
+// Endpoint is the URL by which clients reach an address.
+func (f *Front) Endpoint(l net.Listener) string {
+	switch origin := cmp.Or(f.Public, f.authorization.URL); {
+	case origin != "":
+		return origin + launch.EndpointPath
+	case l.Addr().Network() == "unix":
+		return launch.HTTPUnix + ":" + filename.Absolute(l.Addr().String())
+	default:
+		return f.origin(l) + launch.EndpointPath
+	}
+}
+
+// origin is that of an address. All addresses of this machine are not one that a client can use: it gets a name that
+// --allow-host has, or else the one on this machine.
+func (f *Front) origin(l net.Listener) string {
+	scheme, host := "http://", l.Addr().String()
+	if _, ok := l.(*Encrypted); ok {
+		scheme = "https://"
+	}
+	if at, is := reach.Everywhere(l); is {
+		name := "127.0.0.1"
+		if len(f.Hosts) > 0 {
+			name = f.Hosts[0]
+		}
+		host = net.JoinHostPort(strings.Trim(name, "[]"), fmt.Sprint(at.Port))
+	}
+	return scheme + host
+}
+
+// serveHTTP serves h until ctx is done, then waits for running requests as long
+// as a drain may take. Below its path there is what profile returns by name, if
+// that is not nil.
+func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.Handler, access *Access, profile func(name string) mcp.Handler) error {
+	var principal func(*http.Request) (*mcp.Principal, error)
+	if f.ClientCA != "" {
+		principal = certified
+	}
+	d := &Doors{Front: f, principal: principal, Access: access, options: reach.ReplicaOptions(ctx, a), Profile: profile, Open: map[string]EndpointHandler{}}
+	d.NewNowhere()
+	d.At(launch.EndpointPath, h)
+	d.At(OlderPath, h)
+	trusted, err := proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(a), ConnContext: admission.ConnContext}
+	if _, secure := l.(*Encrypted); !secure { // a proxy that reads heads can be in front
+		l = HeadListener{l}
+		WatchHeads(server)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		d.Close()
+		return err
+	case <-ctx.Done():
+	}
+	reach.DelayEnd(ctx, a, f.drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
+	defer cancel()
+	err = d.shutdown(drain)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.LastResponseTime) // for the responses to what was cancelled
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
+		server.Close()
+	}
+	<-ended
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.Screen.Printf("junction: some requests were still running, and were cancelled\n")
+	}
+	return nil
+}
+
+// Doors are the endpoints of one address, by path.
+type Doors struct {
+	Front   Front
+	options mcp.ServeOptions
+	Profile func(name string) mcp.Handler // nil: there are none
+	// principal authenticates requests by what is below HTTP; nil: there is nothing.
+	principal func(*http.Request) (*mcp.Principal, error)
+	Access    *Access // who is let in by a key or a token; nil: that is not looked at
+
+	nowhere http.Handler // answers at all other paths
+
+	mu     sync.Mutex
+	Open   map[string]EndpointHandler
+	closed bool
+}
+
+type EndpointHandler interface {
+	http.Handler
+	Shutdown(ctx context.Context) error
+	Close()
+}
+
+// ServeHTTP passes a request on to the endpoint of its path.
+func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := pathOf(r)
+	if d.Access == nil && d.principal == nil {
+		r = reach.Arriving(r)
+	}
+	if d.Access != nil && !isEndpoint(path) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
+		}
+		if d.Access.serve(w, r) {
+			return
+		}
+	}
+	if path == launch.EndpointPath || path == OlderPath {
+		d.At(path, nil).ServeHTTP(w, r)
+		return
+	}
+	_, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	var h mcp.Handler
+	if found && name != "" && d.Profile != nil && (path == launch.EndpointPath+"/"+name || path == OlderPath+"/"+name) {
+		h = d.Profile(name)
+	}
+	e := d.At(path, h)
+	if h == nil && e != nil { // the profile is not there any more
+		d.mu.Lock()
+		delete(d.Open, path)
+		d.mu.Unlock()
+		e.Close()
+		e = nil
+	}
+	if e == nil {
+		unreadbody.Close(w, r)
+		d.nowhere.ServeHTTP(w, r)
+		return
+	}
+	e.ServeHTTP(w, r)
+}
+
+// isEndpoint reports whether a path is that of an endpoint, or of one that a profile may have: it has deadlines of its own.
+func isEndpoint(path string) bool {
+	for _, base := range []string{launch.EndpointPath, OlderPath} {
+		if path == base || strings.HasPrefix(path, base+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// pathOf is the path of a request, without the slash that some clients and proxies put behind that of an endpoint.
+func pathOf(r *http.Request) string {
+	if r.URL.RawPath != "" { // an escaped slash is another path
+		return r.URL.Path
+	}
+	trimmed := strings.TrimSuffix(r.URL.Path, "/")
+	for _, endpoint := range []string{launch.EndpointPath, OlderPath, MetadataPath} {
+		if below, found := strings.CutPrefix(trimmed, endpoint); found && (below == "" || below[0] == '/') {
+			return trimmed
+		}
+	}
+	return r.URL.Path
+}
+
+// NewNowhere makes the endpoint of all paths that have none: pages that may use the others can read what it says.
+func (d *Doors) NewNowhere() {
+	o := d.endpointOptions()
+	o.Principal = func(r *http.Request) (*mcp.Principal, error) { return nil, nothingAt{r.URL.Path, d.Profile != nil} }
+	d.nowhere = streamable.HandlerWith(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{}, errors.ErrUnsupported
+	}), o)
+}
+
+// A nothingAt is the refusal of a path at which there is nothing.
+type nothingAt struct {
+	path     string
+	profiles bool // there can be endpoints of profiles
+}
+
+func (n nothingAt) Error() string {
+	if name, found := strings.CutPrefix(n.path, launch.EndpointPath+"/"); found && n.profiles {
+		return fmt.Sprintf("there is no profile %q; the endpoint is %s, and that of a profile of the configuration %s/NAME", name, launch.EndpointPath, launch.EndpointPath)
+	}
+	return "there is nothing at this path; the endpoint is " + launch.EndpointPath
+}
+
+// ServeHTTP implements [http.Handler].
+func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, n.Error(), http.StatusNotFound)
+}
+
+// endpointOptions are those of all endpoints. Pages of the origins that a flag allows can read their responses.
+func (d *Doors) endpointOptions() streamable.Options {
+	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
+}
+
+// At is the endpoint of a path, which is made for h where there is none; nil where there can be none.
+func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.Open[path]
+	if e != nil || h == nil || d.closed {
+		return e
+	}
+	o := d.endpointOptions()
+	o.Principal = d.principal
+	if d.Access != nil {
+		o.Principal, o.Challenge = d.Access.At(path)
+	}
+	if o.Principal != nil {
+		o.Principal = reach.Admitting(o.Principal)
+	}
+	if strings.HasPrefix(path, OlderPath) {
+		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
+	} else {
+		e = streamable.HandlerWith(h, o)
+	}
+	if d.Access != nil && d.Access.Verifier != nil && d.Access.Exchanges != nil {
+		e = carried{e, auth.Carry(e), &d.Access.Exchanges.some}
+	}
+	d.Open[path] = e
+	return e
+}
+
+// end makes no more endpoints, and returns those that there are.
+func (d *Doors) end() []EndpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return slices.Collect(maps.Values(d.Open))
+}
+
+// shutdown ends all in order, at the same time.
+func (d *Doors) shutdown(ctx context.Context) error {
+	all := d.end()
+	ended := make(chan error, len(all))
+	for _, e := range all {
+		go func() { ended <- e.Shutdown(ctx) }()
+	}
+	var errs []error
+	for range all {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Doors) Close() {
+	for _, e := range d.end() {
+		e.Close()
+	}
+}
+
+// serveStdio serves h to the one client on standard input and output.
+func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
+	o := reach.ServeOptions(a)
+	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
+		return stdio.ServeWith(ctx, h, o)
+	}
+	in, ok := a.Stdin.(io.ReadCloser)
+	if !ok {
+		in = io.NopCloser(a.Stdin)
+	}
+	return stdio.ServeStreams(ctx, h, in, a.Stdout, o)
+}

@@ -1,0 +1,116 @@
+package up
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"sync/atomic"
+)
+
+// A HeadListener accepts connections whose requests are looked at for what a proxy in front could read in another way. Package net/http
+// takes such requests; what follows on the same connection is not taken.
+type HeadListener struct{ net.Listener }
+
+func (l HeadListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &headConn{Conn: c}, nil
+}
+
+// A headConn is a connection whose requests have heads that are looked at as they are read.
+type headConn struct {
+	net.Conn
+	next atomic.Bool // the response was sent: what is read from now on is another head
+
+	// Of the head that is being read; only Read uses these.
+	over         bool // it was read to its end
+	line         [len("transfer-encoding:")]byte
+	length       int // of the line so far
+	cr           bool
+	sized, coded bool
+
+	ambiguous atomic.Bool // there was a bare LF, or both a length and a coding
+}
+
+// Read implements [net.Conn].
+func (c *headConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if c.next.Swap(false) {
+		c.over, c.length, c.cr, c.sized, c.coded = false, 0, false, false, false
+	}
+	if !c.over && n > 0 {
+		c.look(p[:n])
+	}
+	return n, err
+}
+
+func (c *headConn) look(p []byte) {
+	for len(p) > 0 && !c.over {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		if c.length < len(c.line) {
+			copy(c.line[c.length:], part)
+		}
+		c.length += len(part)
+		if len(part) > 0 {
+			c.cr = part[len(part)-1] == '\r'
+		}
+		if end < 0 {
+			return
+		}
+		c.endLine()
+		p = p[end+1:]
+	}
+}
+
+func (c *headConn) endLine() {
+	if !c.cr {
+		c.ambiguous.Store(true)
+	}
+	begin := c.line[:min(c.length, len(c.line))]
+	c.sized = c.sized || hasName(begin, "content-length:")
+	c.coded = c.coded || hasName(begin, "transfer-encoding:")
+	if c.sized && c.coded {
+		c.ambiguous.Store(true)
+	}
+	c.over = c.length == 0 || c.length == 1 && c.cr
+	c.length, c.cr = 0, false
+}
+
+func hasName(line []byte, name string) bool {
+	return len(line) >= len(name) && bytes.EqualFold(line[:len(name)], []byte(name))
+}
+
+type headKey struct{}
+
+// WatchHeads has a server close connections after requests that could be read in two ways.
+func WatchHeads(s *http.Server) {
+	inner := s.ConnContext
+	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if head, is := c.(*headConn); is {
+			ctx, c = context.WithValue(ctx, headKey{}, head), head.Conn
+		}
+		if inner != nil {
+			ctx = inner(ctx, c)
+		}
+		return ctx
+	}
+	s.ConnState = func(c net.Conn, state http.ConnState) {
+		if head, is := c.(*headConn); is && state == http.StateIdle {
+			head.next.Store(true)
+		}
+	}
+	next := s.Handler
+	s.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if head, is := r.Context().Value(headKey{}).(*headConn); is && head.ambiguous.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,212 @@
+package up
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
+)
+
+// CertificatePause is the time between two looks whether a certificate's file changed.
+const CertificatePause = time.Second
+
+const (
+	// certificateWarnTime is how long before its end a certificate is said to expire soon.
+	certificateWarnTime = 14 * 24 * time.Hour
+	// certificateSayTime is the time between two such lines.
+	certificateSayTime = 24 * time.Hour
+)
+
+// A Security says how an address is encrypted, and who may connect to it.
+type Security struct {
+	Cert, Key string // files; empty: nothing is encrypted
+	ClientCA  string // a file of those who sign certificates of clients; empty: clients need none
+}
+
+func (s *Security) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.Cert, "tls-cert", "", "with --http: serve https with the certificate (and those that signed it) in `FILE`, PEM; it is read again when it changes")
+	flags.StringVar(&s.Key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
+	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are; it is read again when it changes")
+}
+
+// check says what is wrong with the flags.
+func (s *Security) check() error {
+	switch {
+	case (s.Cert == "") != (s.Key == ""):
+		return cli.Usagef("--tls-cert and --tls-key go together")
+	case s.ClientCA != "" && s.Cert == "":
+		return cli.Usagef("--tls-client-ca goes with --tls-cert and --tls-key")
+	}
+	return nil
+}
+
+// Listen encrypts what goes over a listener, if that is wanted.
+func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
+	if s.Cert == "" {
+		return l, nil
+	}
+	c := &Certificate{Security: Security{p.Path(s.Cert), p.Path(s.Key), p.Path(s.ClientCA)}, Log: log}
+	if _, err := c.Config(nil); err != nil {
+		return nil, err
+	}
+	e := &Encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.Config}), Certificate: c}
+	e.daily = time.AfterFunc(certificateSayTime, func() {
+		c.say(time.Now())
+		e.daily.Reset(certificateSayTime)
+	})
+	return e, nil
+}
+
+// An Encrypted listener accepts TLS.
+type Encrypted struct {
+	net.Listener
+	Certificate *Certificate
+	daily       *time.Timer
+}
+
+// Close ends the listener.
+func (e *Encrypted) Close() error {
+	e.daily.Stop()
+	return e.Listener.Close()
+}
+
+// A Certificate, and who signs those of clients, is read again when a file changed.
+type Certificate struct {
+	Security
+
+	Log *slog.Logger
+
+	mu     sync.Mutex
+	Looked time.Time
+	fault  string // why the files cannot be used now, as it was logged; empty if they can
+	stamp  string // of the files that were read
+	now    *tls.Config
+	begins time.Time // when the certificate, and those that signed it, hold
+	ends   time.Time
+}
+
+// Config is that of a new connection. Files that cannot be read leave what was there before. Where one changed it is a new
+// one, whose clients cannot resume a session that an authority allowed which is not there any more.
+func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && time.Since(c.Looked) < CertificatePause {
+		return c.now, nil
+	}
+	c.Looked = time.Now()
+	stamp := ""
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.Cert}, {"--tls-key", c.Key}, {"--tls-client-ca", c.ClientCA}} {
+		if file.path == "" {
+			continue
+		}
+		info, err := os.Stat(file.path)
+		if err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder", file.path)
+		}
+		if err != nil {
+			return c.before(fmt.Errorf("%s: %w", file.flag, err))
+		}
+		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+	}
+	if c.now != nil && stamp == c.stamp {
+		c.fault = ""
+		return c.now, nil
+	}
+	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
+	if err != nil { // perhaps one of them is still being written
+		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{fresh}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if c.ClientCA != "" {
+		text, err := os.ReadFile(c.ClientCA)
+		if err != nil {
+			return c.before(fmt.Errorf("--tls-client-ca: %w", err))
+		}
+		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
+			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.ClientCA))
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	c.now, c.stamp, c.fault = config, stamp, ""
+	c.begins, c.ends = time.Time{}, time.Time{}
+	for _, der := range fresh.Certificate {
+		one, err := x509.ParseCertificate(der)
+		if err != nil {
+			continue // which clients do not need either, as LoadX509KeyPair read the first one
+		}
+		if one.NotBefore.After(c.begins) {
+			c.begins = one.NotBefore
+		}
+		if c.ends.IsZero() || one.NotAfter.Before(c.ends) {
+			c.ends = one.NotAfter
+		}
+	}
+	c.sayEnd(time.Now())
+	return c.now, nil
+}
+
+func (c *Certificate) before(err error) (*tls.Config, error) {
+	if c.now == nil {
+		return nil, err
+	}
+	if why := err.Error(); why != c.fault { // once, and not for each connection
+		c.fault = why
+		c.Log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
+	}
+	return c.now, nil
+}
+
+// say reads the files again if one changed, and says what is wrong with the time of the certificate.
+func (c *Certificate) say(now time.Time) {
+	_, _ = c.Config(nil) // which was read once
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sayEnd(now)
+}
+
+// sayEnd is say of what was read; the lock is held.
+func (c *Certificate) sayEnd(now time.Time) {
+	switch {
+	case now.After(c.ends):
+		c.Log.Error("junction: the certificate has expired, so that clients refuse it: give --tls-cert a new one", "file", c.Cert, "ended", c.ends)
+	case now.Add(certificateWarnTime).After(c.ends):
+		c.Log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.Cert, "ends", c.ends)
+	case now.Before(c.begins):
+		c.Log.Warn("junction: the certificate does not hold yet, so that clients refuse it", "file", c.Cert, "begins", c.begins)
+	}
+}
+
+// Left is for how long the certificate holds; it is negative when that is over.
+func (c *Certificate) Left() time.Duration {
+	_, _ = c.Config(nil) // which was read once
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(c.ends)
+}
+
+// certified is who a client is by its certificate.
+func certified(r *http.Request) (*mcp.Principal, error) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil, errors.New("the client has no certificate")
+	}
+	c := r.TLS.VerifiedChains[0][0]
+	name := c.Subject.CommonName
+	if name == "" && len(c.DNSNames) > 0 {
+		name = c.DNSNames[0]
+	}
+	if name == "" {
+		return nil, errors.New("the client's certificate names nobody")
+	}
+	return &mcp.Principal{Subject: name, Issuer: c.Issuer.String(), ClientID: name}, nil
+}

@@ -1,0 +1,71 @@
+package up
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/place"
+)
+
+// unixPrefix begins an address that is a file.
+const unixPrefix = "unix:"
+
+// A unixSocket is a listener at a file, which goes with it.
+type unixSocket struct {
+	*net.UnixListener
+	path   string
+	remove sync.Once
+}
+
+// listenUnix listens at a file that only this user can open. One that a process left, which is gone, is
+// replaced; another process's is not, nor anything else that stands there.
+func listenUnix(path string) (net.Listener, error) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSocket == 0:
+		return nil, fmt.Errorf("%s is there, and no socket; name another file", path)
+	default:
+		if conn, err := net.Dial("unix", path); err == nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists those that run)", path)
+		}
+	}
+	l, err := cli.BindUnix(path)
+	if err != nil {
+		return nil, err
+	}
+	return &unixSocket{UnixListener: l, path: path}, nil
+}
+
+// Addr implements [net.Listener].
+func (l *unixSocket) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+
+// Close implements [net.Listener].
+func (l *unixSocket) Close() error {
+	l.remove.Do(func() { _ = os.Remove(l.path) })
+	return l.UnixListener.Close()
+}
+
+// ListenAt listens at HOST:PORT or unix:FILE. What is asked for an IPv4 address is not reached over IPv6: 0.0.0.0 are
+// the IPv4 addresses of this machine.
+func ListenAt(p place.Place, address string) (net.Listener, error) {
+	if path, is := strings.CutPrefix(address, unixPrefix); is {
+		return listenUnix(p.Path(path))
+	}
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if at, err := netip.ParseAddr(host); err == nil && at.Is4() {
+			network = "tcp4"
+		}
+	}
+	return net.Listen(network, address)
+}

@@ -1,0 +1,355 @@
+package up
+
+import (
+	"context"
+	"net"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+const (
+	DefaultAddress = "127.0.0.1:7717"
+	// firstList is how long the first lists wait for servers when nothing is
+	// remembered: some clients never list a second time.
+	firstList = 3 * time.Second
+)
+
+// An UpOptions is what the command line of up says.
+type UpOptions struct {
+	Front
+	Flags     *reach.SettingFlags // those that set what the configuration sets, too
+	otlp      string              // a collector of traces; empty: as the environment says
+	NoPrefix  bool
+	Admin     string   // an address for whoever watches over it; empty: none
+	BareAdmin bool     // that address may be of a network and not encrypted
+	console   bool     // a console is served
+	profile   string   // that standard input and output are served
+	Names     []string // of servers; empty: all
+}
+
+// garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
+// keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
+const garbagePercent = 200
+
+func UpCommand(a *cli.App) *cobra.Command {
+	var o UpOptions
+	cmd := &cobra.Command{
+		Use:   "up [SERVER…]",
+		Short: "Serve all your servers, or those named, at one address; service does at login",
+		Long: `Offer the tools, resources, templates and prompts of every configured server, or of
+those named, at one endpoint, to clients of every revision. The names of tools and
+prompts get the server's name in front: SERVER__TOOL.
+
+What servers offer is remembered: it is there at once, and a server is started when it
+is first used. Servers that were never seen are started in the background, some at a
+time. "start": "eager" in a server's entry starts it at once; "startTimeout" says how
+long that may take (default 2m, longer while npx and the like install something).
+
+With no configuration it serves what ships with junction: everything, and filesystem
+on the current folder, read-only. Servers that a project's file defines are started
+only if you agree, on the terminal or by naming the file with --config.`,
+		ValidArgsFunction: reach.SuggestServers(a),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 {
+				return cli.Usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
+			}
+			if err := o.Front.Check(); err != nil {
+				return err
+			}
+			if err := a.StartLog(); err != nil {
+				return err
+			}
+			if o.profile != "" && !o.Stdio {
+				return cli.Usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", launch.EndpointPath)
+			}
+			if o.BareAdmin && o.Admin == "" {
+				return cli.Usagef("--admin-insecure goes with --admin")
+			}
+			if o.HTTP == "" && !o.Stdio {
+				o.HTTP = DefaultAddress
+			}
+			for _, name := range args {
+				if !slices.Contains(o.Names, name) {
+					o.Names = append(o.Names, name)
+				}
+			}
+			return serveUp(cmd.Context(), a, o)
+		},
+	}
+	o.Front.Flags(cmd.Flags(), " (default "+DefaultAddress+")")
+	o.Flags = reach.NewSettingFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
+	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
+		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
+	cmd.Flags().StringVar(&o.Admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
+	cmd.Flags().BoolVar(&o.BareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
+	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
+	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
+	reach.ConfigFlags(a, cmd.Flags())
+	reach.FrozenFlag(a, cmd.Flags())
+	reach.RecordFlag(a, cmd.Flags())
+	a.LogFlags(cmd.Flags())
+	return cmd
+}
+
+func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
+	a.Launch.SeveralUsers = o.Front.KnowsCallers()
+	stamped := stamp(a, nil)
+	set, entries, err := reach.ConfiguredServers(a)
+	if err != nil {
+		return err
+	}
+	s, from, err := reach.ReadSettings(a, set)
+	if err != nil {
+		return err
+	}
+	configured := reach.ConfiguredNames(set, entries)
+	reportUnknown(a, s, from, configured)
+	s, drain, err := o.Settled(s)
+	if err != nil {
+		return err
+	}
+	if entries, err = reach.Chosen(entries, set, o.Names); err != nil {
+		return err
+	}
+	reach.ReportProblems(a, set)
+	if err := reportNothing(a, set, entries); err != nil {
+		return err
+	}
+	o.Front.authorization, o.Front.folder, o.Front.drain = s.Authorization, filepath.Dir(from), drain
+	v, err := listenUp(ctx, a, o)
+	if err != nil {
+		return err
+	}
+	defer v.closeListeners()
+	if entries, err = reach.EnterChain(ctx, a, set, entries, o.Names, v.listener); err != nil {
+		return err
+	}
+	a.Resource = NewResource(a.Getenv)
+	y, err := OpenLayers(a, s, o.otlp)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cli.Closed(err, y.Close()) }()
+	y.Authorizes, a.Around = o.Auth != AuthNone, y.edge()
+	defer reach.ShareTraffic(ctx, a, "")()
+	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
+	board.log = a.Log
+	g := gateway.New(gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(),
+		NoPrefix: s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
+	defer board.Close()
+	defer g.Close()
+	defer y.Tasks.Close() // while the servers can still be reached
+	v.setGateway(g, y, board, stamped)
+	v.unmatched.configured(configured, from)
+	board.also, board.More = v.reportUnmatched, func() string { return v.shown().Remark() }
+	if !o.Stdio && a.Log == nil && a.ShowsLive() {
+		v.live = v.newLive()
+	}
+	v.Entries = v.Admitted(ctx, entries, len(o.Names) > 0)
+	if ctx.Err() != nil {
+		return cli.Orderly(ctx, nil)
+	}
+	if !o.Stdio {
+		v.join(ctx, "")
+	}
+	v.found(set, a.Unread)
+	defer v.live.Collect()()
+	defer v.share(ctx)()
+	introduceUp(a, v, set)
+	return cli.Orderly(ctx, v.serve(ctx, board))
+}
+
+// listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
+func listenUp(ctx context.Context, a *cli.App, o UpOptions) (v *Served, err error) {
+	a.RecordsFront = true
+	if err := reach.StartRecording(a, "up", "", false); err != nil {
+		return nil, err
+	}
+	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan chan<- error), Prints: map[string]Print{}}
+	defer func() {
+		if err != nil {
+			v.closeListeners()
+		}
+	}()
+	if v.admin, v.reach, err = o.listenAdmin(a.Place, a.Logger()); err != nil || o.Stdio {
+		return v, err
+	}
+	if v.listener, err = listen(ctx, a, o.Front); err == nil {
+		v.access, err = openAccess(ctx, a, v.listener, o.Front, v.Profile)
+	}
+	if v.access != nil {
+		v.access.Exchanges = &v.Exchanges
+	}
+	return v, err
+}
+
+func (v *Served) closeListeners() {
+	for _, l := range []net.Listener{v.listener, v.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// endpoint is the URL by which clients reach it; empty on standard input and output.
+func (v *Served) endpoint() string {
+	if v.listener == nil {
+		return ""
+	}
+	return v.Options.Front.Endpoint(v.listener)
+}
+
+// introduceUp says what is served, and how a client gets to it.
+func introduceUp(a *cli.App, v *Served, set *config.Set) {
+	switch o := v.Options; {
+	case a.Log != nil && v.listener != nil:
+		a.Log.Info("junction serves", "url", v.endpoint())
+	case a.Log == nil && (!o.Stdio || a.Launch.Verbose):
+		var args []string // for another process, which can neither write the same audit log nor ask for a key
+		if v.Layers.Log == nil && len(o.ways()) == 0 {
+			args = StdioArgs(a, set, v.Entries, o)
+		}
+		var names []string
+		files := map[string]string{}
+		for _, e := range v.Entries {
+			if e.Definition != nil && !e.Definition.Disabled {
+				names, files[e.Name] = append(names, e.Name), e.Definition.Source
+			}
+		}
+		// In one piece: what servers say meanwhile does not come between.
+		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.Layers.introduction(a.Place))
+	}
+	SayUnnamed(a, v.access)
+}
+
+// serve lets clients in until ctx is done, or the one on standard input and output goes away.
+func (v *Served) serve(ctx context.Context, board *board) error {
+	if v.App.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
+	}
+	stopAdmin, err := v.serveAdmin(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
+	v.MakeFronts()
+	defer v.watch(ctx)()
+	if o := v.Options; !o.Stdio {
+		return v.live.Run(ctx, func(ctx context.Context) error {
+			board.Start(v.Gateway)
+			return serveHTTP(ctx, v.App, v.listener, o.Front, v, v.access, v.Profile)
+		})
+	}
+	HintStdio(v.App, v.Options.Front)
+	var h mcp.Handler = v
+	if v.Options.profile != "" {
+		h = v.Profile(v.Options.profile)
+	}
+	return serveStdio(ctx, v.App, joinFirst(h, func(client string) {
+		v.join(ctx, client)
+		board.Start(v.Gateway)
+	}))
+}
+
+// reportNothing says that there is no server to serve, if so; it is an error only where
+// something is wrong with the configuration.
+func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
+	why := reach.Nothing("there is no server to serve", set, entries)
+	switch {
+	case why == nil:
+		return nil
+	case a.Faulty && len(entries) == 0:
+		return why
+	}
+	a.Screen.Printf("junction: %v\n", why)
+	return nil
+}
+
+// joinFirst returns the gateway for one client: its servers join with the first
+// request, which says what the client declared, as what they offered depends on it.
+func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
+	var first sync.Once
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		first.Do(func() { join(cli.Declared(req.Meta.Capabilities)) })
+		return h.Handle(ctx, req)
+	})
+}
+
+// Admitted returns the servers that are not switched off and may be started. What
+// must be asked for that is asked now; named says that the person asks for these by their names.
+func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
+	var some []cli.Entry
+	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
+	faults := reach.Consents(ctx, v.App, entries, named)
+	lines := reach.NotStarted(faults)
+	v.Refused.Store(&lines)
+	for _, line := range lines {
+		v.App.Screen.Printf("junction: %s\n", line)
+	}
+	for i, e := range entries {
+		if faults[i] != nil {
+			continue
+		}
+		if e.Definition != nil {
+			AskInputs(ctx, v.App, e)
+		}
+		some = append(some, e)
+	}
+	return some
+}
+
+// UpstreamOf is how the gateway reaches a configured server. Its variables are
+// resolved again for each connection. x, if not nil, gets tokens for its callers.
+func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *Exchanging) gateway.Upstream {
+	u := gateway.Upstream{Eager: e.Definition.Eager}
+	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return reach.Resolve(ctx, a, e) }
+	if x != nil {
+		u.Isolation, u.Whose, resolve = gateway.PerUser, x.Whose, x.resolve
+	}
+	if s, err := e.Definition.Resolve(ctx); err == nil {
+		if x == nil { // else each caller has another
+			a.Digests.Expect(a.Place, e, s)
+		}
+		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || reach.Startable(a.Place, s))
+		if store != nil {
+			u.Memory = cli.MemoryOf(store, s, client)
+		}
+	}
+	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
+		t, err := resolve(ctx, start)
+		if err != nil {
+			return nil, err
+		}
+		o := reach.Options(a, t)
+		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
+		known := u.Memory != nil && u.Memory.Load() != nil
+		c, err := reach.DialWatched(ctx, a.StderrOf(e.Name).Of(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
+		if err == nil && x == nil {
+			a.Digests.Set(a.Place, e, t.Server)
+		}
+		return c, err
+	}
+	return u
+}
+
+// AskInputs asks for the inputs that a server needs, before anything else is on
+// the screen: the configuration remembers the answers. What is wrong with the
+// rest shows when the server is connected to.
+func AskInputs(ctx context.Context, a *cli.App, e cli.Entry) {
+	if a.Asks() && cli.NeedsInput(e.Definition) {
+		_, _ = e.Definition.Resolve(ctx)
+	}
+}

@@ -1,0 +1,223 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/rebinding"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/metrics"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/common/expfmt"
+)
+
+// AdminTime is how long a request to the address for those who watch may take.
+const AdminTime = 10 * time.Second
+
+// serveAdmin serves what those who watch over up want to know, at an address of its own, until stop is called.
+func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
+	if v.admin == nil {
+		return func() {}, nil
+	}
+	registry := prometheus.NewRegistry()
+	v.Layers.counts, err = metrics.New(metrics.Options{Registerer: registry, Describe: func(req *mcp.Request) (server, tool string) {
+		if t, ok := v.Gateway.Tool(req.Name); ok && req.Method == "tools/call" {
+			return t.Server, t.Name
+		}
+		return v.Gateway.ServerOf(req), "" // clients can ask for any name
+	}})
+	if err := errors.Join(err, v.Layers.count(registry), v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
+		registry.Register(&states{v.Gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
+		return nil, err
+	}
+	token, from, err := adminToken(v.App.Place)
+	if err != nil {
+		return nil, err
+	}
+	l, seenBy := v.admin, v.reach
+	mux := v.AdminMux(ctx, seenBy, registry, token)
+	server := &http.Server{Handler: Guarded(mux, rebinding.Guard{Hosts: v.Options.Hosts, Origins: v.Options.Origins}, "/healthz", "/readyz"), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, WriteTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.App)}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // ends when it is closed
+	}()
+	at := v.Options.origin(l)
+	switch seenBy {
+	case ThisMachine:
+		v.App.Screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, v.App.Short(from))
+	case EncryptedNetwork:
+		v.App.Screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, v.App.Short(from))
+	case BareNetwork:
+		v.App.Screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
+	}
+	return func() { server.Close(); <-ended }, nil
+}
+
+// countCertificate adds for how long the certificate holds to what is counted, if there is one.
+func (v *Served) countCertificate(registry prometheus.Registerer) error {
+	for _, l := range []net.Listener{v.listener, v.admin} {
+		if e, is := l.(*Encrypted); is {
+			return registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate of --tls-cert, or one that signed it, expires; negative when it has."},
+				func() float64 { return e.Certificate.Left().Seconds() }))
+		}
+	}
+	return nil
+}
+
+// An Audience says who can get to the address for those who watch.
+type Audience int
+
+const (
+	ThisMachine      Audience = iota
+	EncryptedNetwork          // a token goes over it, and is needed for metrics, too
+	BareNetwork               // no token goes over it
+)
+
+// AdminReach says who can get to the address of --admin. What everybody in a network could listen to is refused, unless
+// a flag says that it is meant.
+func (o *UpOptions) AdminReach() (Audience, error) {
+	at, err := net.ResolveTCPAddr("tcp", o.Admin)
+	switch {
+	case err != nil:
+		return 0, fmt.Errorf("--admin: %w", err)
+	case at.IP.IsLoopback():
+		return ThisMachine, nil
+	case o.Cert != "":
+		return EncryptedNetwork, nil
+	case o.BareAdmin:
+		return BareNetwork, nil
+	}
+	return 0, cli.Usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
+}
+
+// listenAdmin listens for those who watch; nil if that is not wanted.
+func (o *UpOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Audience, error) {
+	if o.Admin == "" {
+		return nil, 0, nil
+	}
+	r, err := o.AdminReach()
+	if err != nil {
+		return nil, 0, err
+	}
+	l, err := ListenAt(p, o.Admin)
+	if err != nil {
+		return nil, 0, fmt.Errorf("--admin: %w", err)
+	}
+	if r != EncryptedNetwork {
+		return l, r, nil
+	}
+	secure, err := (&Security{Cert: o.Cert, Key: o.Key}).Listen(p, l, log)
+	if err != nil {
+		l.Close()
+		return nil, 0, err
+	}
+	return secure, r, nil
+}
+
+// AdminMux is what is served to those who watch.
+func (v *Served) AdminMux(ctx context.Context, reach Audience, registry prometheus.Gatherer, token string) *http.ServeMux {
+	withToken := demands(token)
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
+	if reach == EncryptedNetwork {
+		metrics = withToken(metrics)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := v.NotReady(ctx); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	if reach != BareNetwork {
+		v.serveControl(mux, withToken, func(r *http.Request) string { return "through --admin, from " + r.RemoteAddr })
+	}
+	return mux
+}
+
+// Guarded refuses what a web page may have sent without its user's knowledge. Some paths are open to all: who checks the health of
+// a program names it as it likes, or not at all, and there is nothing that a page could learn.
+func Guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !slices.Contains(open, r.URL.Path) {
+			if err := g.Check(r); err != nil {
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// writeMetrics writes metrics as text. promhttp would do so, too, and bring 1 MB of compression with it.
+func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
+	all, err := from.Gather()
+	if err != nil { // what could be gathered is
+		v.App.Logger().Warn("junction: metrics are not complete", "error", err)
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	to := expfmt.NewEncoder(w, format)
+	for _, family := range all {
+		if to.Encode(family) != nil {
+			return // the client is gone
+		}
+	}
+}
+
+// NotReady says why no clients should come now; empty if they may: every server was tried once, and it does
+// not end.
+func (v *Served) NotReady(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "it ends"
+	}
+	if refuses, err := v.Layers.unwritable(); refuses {
+		return "calls are refused, as they cannot be written down: " + err.Error()
+	}
+	return v.untried()
+}
+
+// untried names a server that was not tried yet; empty once every server was. One that a reload adds later does not
+// count: what clients had goes on meanwhile.
+func (v *Served) untried() string {
+	if v.tried.Load() {
+		return ""
+	}
+	all := v.Gateway.Status()
+	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
+		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
+	}
+	v.tried.Store(len(all) > 0) // on standard input and output servers come with the client
+	return ""
+}
+
+// states are the servers by what they do, as a metric.
+type states struct {
+	gateway     *gateway.Gateway
+	description *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (s *states) Describe(all chan<- *prometheus.Desc) { all <- s.description }
+
+// Collect implements [prometheus.Collector].
+func (s *states) Collect(all chan<- prometheus.Metric) {
+	for _, one := range s.gateway.Status() {
+		all <- prometheus.MustNewConstMetric(s.description, prometheus.GaugeValue, 1, one.Name, one.State.String())
+	}
+}

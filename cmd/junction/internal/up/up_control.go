@@ -1,0 +1,212 @@
+package up
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
+)
+
+// reloadTime is how long a request that has the configuration be read again waits for that.
+const reloadTime = AdminTime / 2
+
+// adminToken is what a request must have that controls junction up, and where it comes from. It is made where there
+// is none.
+func adminToken(p place.Place) (token, from string, err error) {
+	if token = p.Getenv(launch.AdminTokenEnv); token != "" {
+		return token, "the variable " + launch.AdminTokenEnv, nil
+	}
+	path, err := p.State("admin.token")
+	if err != nil {
+		return "", "", err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		_, err = fmt.Fprintln(file, rand.Text())
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
+	}
+	text, err := os.ReadFile(path)
+	if token = strings.TrimSpace(string(text)); err == nil && token == "" {
+		err = fmt.Errorf("%s is empty; remove it, and a new one is made", path)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
+	}
+	return token, path, nil
+}
+
+// demands lets only requests through that have the token.
+func demands(token string) func(http.Handler) http.HandlerFunc {
+	return func(h http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 0 {
+				w.Header().Set("WWW-Authenticate", `Bearer realm="junction"`)
+				reply.Error(w, http.StatusUnauthorized, errors.New("expected the token of --admin as Authorization: Bearer TOKEN"))
+				return
+			}
+			h.ServeHTTP(w, r)
+		}
+	}
+}
+
+// serveControl adds what needs a token to the address for those who watch: the status, what nobody approved, and a
+// server's restart, its approval, and that all is read again. by says who asks, for the log.
+func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) string) {
+	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
+	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
+		reply.JSON(w, http.StatusOK, v.describe())
+	})
+	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
+		name, running := r.PathValue("name"), 0
+		for _, s := range v.Gateway.Status() {
+			if s.Name == name {
+				running = s.Running
+			}
+		}
+		if err := v.restart(name, by(r)); err != nil {
+			reply.Error(w, http.StatusNotFound, err)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprintf(w, "server %q is restarted; it had %s\n", name, plaintext.Count(running, "request"))
+	})
+	handle("POST /api/reload", v.reloadNow)
+	handle("GET /api/unapproved", v.ListUnapproved)
+	handle("POST /api/servers/{name}/approve", v.approve)
+	v.serveInside(handle)
+}
+
+// reloadNow has everything be read again, and answers when it is known whether it can be used: servers are started and
+// ended after that.
+func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
+	defer cancel()
+	read := make(chan error, 1)
+	select {
+	case v.again <- read:
+	case <-ctx.Done():
+		reply.Error(w, http.StatusServiceUnavailable, errors.New("servers are started and ended as it was read last; try again in a moment"))
+		return
+	}
+	select {
+	case err := <-read:
+		if err != nil {
+			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the servers from before keep running: %w", err))
+			return
+		}
+	case <-ctx.Done(): // it is still read
+	}
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
+// not asked for.
+func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
+	if approved, err = cli.Pins(v.App.Place); err != nil {
+		return nil, nil, nil, err
+	}
+	mode := v.Layers.Now.Load().Settings.Review
+	if mode == reach.ReviewNone {
+		return nil, new(guard.Catalogue), approved, nil
+	}
+	all, catalogue = policies.FindUnapproved(ctx, v.App, v.serverEntries(), approved, review.Mode(mode))
+	return all, catalogue, approved, nil
+}
+
+// ListUnapproved answers with what nobody approved: of each server a hash, which approves exactly that.
+func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
+	type field struct {
+		Field string `json:"field"`
+		Text  string `json:"text"`
+	}
+	type definition struct {
+		Kind     string   `json:"kind"`
+		Name     string   `json:"name"`
+		Changed  bool     `json:"changed"` // else it is new
+		Diff     string   `json:"diff"`
+		Fields   []field  `json:"fields,omitempty"` // of a new one
+		Findings []string `json:"findings,omitempty"`
+	}
+	type server struct {
+		Server      string       `json:"server"`
+		Hash        string       `json:"hash"`
+		Definitions []definition `json:"definitions"`
+	}
+	all, catalogue, _, err := v.unapproved(r.Context())
+	if err != nil {
+		reply.Error(w, http.StatusInternalServerError, err)
+		return
+	}
+	servers := []server{}
+	for _, u := range all {
+		s := server{Server: u.Server, Hash: u.Hash()}
+		for _, withheld := range u.Withheld {
+			d := withheld.Definition
+			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(policies.Before(withheld), d)}
+			for _, c := range guard.Changes(policies.Before(withheld), d) {
+				if !one.Changed {
+					one.Fields = append(one.Fields, field{c.Field, c.New})
+				}
+			}
+			one.Findings = policies.Findings(catalogue, d)
+			s.Definitions = append(s.Definitions, one)
+		}
+		servers = append(servers, s)
+	}
+	reply.JSON(w, http.StatusOK, struct {
+		Review  string   `json:"review"` // the mode
+		Servers []server `json:"servers"`
+	}{v.Layers.Now.Load().Settings.Review, servers})
+}
+
+// approve approves what a server defines, if it is what the hash in the query stands for.
+func (v *Served) approve(w http.ResponseWriter, r *http.Request) {
+	if status, err := v.approveExactly(r.Context(), r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
+		reply.Error(w, status, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent) // the new pins are read within a second
+}
+
+// approveExactly approves what a server defines, if it is what the hash stands for. An error has a status of HTTP.
+func (v *Served) approveExactly(ctx context.Context, name, hash string) (status int, err error) {
+	all, _, approved, err := v.unapproved(ctx)
+	if err != nil {
+		return http.StatusInternalServerError, err
+	}
+	i := slices.IndexFunc(all, func(u *policies.Unapproved) bool { return u.Server == name })
+	switch {
+	case i < 0:
+		return http.StatusNotFound, errors.New("of this server there is nothing to approve")
+	case hash == "":
+		return http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it")
+	case hash != all[i].Hash():
+		return http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it")
+	}
+	return http.StatusInternalServerError, policies.ApproveIn(approved, name, all[i].Definitions())
+}
+
+// restart restarts a server, and says who wanted that.
+func (v *Served) restart(name, by string) error {
+	return v.board.restart(name, by, func() error { return v.Gateway.Restart(name) })
+}

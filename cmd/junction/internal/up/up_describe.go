@@ -1,0 +1,132 @@
+package up
+
+import (
+	"cmp"
+	"encoding/json"
+	"hash/fnv"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/gateway/search"
+)
+
+// A condition is what is wrong with the configuration as it was last read.
+type condition struct {
+	err      error // why it cannot be used
+	problems []string
+}
+
+// found notes what is wrong with the configuration.
+func (v *Served) found(set *config.Set, err error) {
+	c := &condition{err: err}
+	if set != nil {
+		for _, p := range set.Problems() {
+			c.problems = append(c.problems, reach.Unusable(p, set).Error())
+		}
+	}
+	c.problems = append(c.problems, v.App.Unheld...)
+	v.condition.Store(c)
+}
+
+// describe is what junction status shows of this process.
+func (v *Served) describe() cli.Instance {
+	all := v.Gateway.Status()
+	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
+	i.Folder, _ = v.App.Getwd()
+	now := v.Layers.Now.Load().Settings
+	entries := map[string]cli.Entry{}
+	for _, e := range v.serverEntries() {
+		entries[e.Name] = e
+	}
+	for _, s := range all {
+		e := entries[s.Name]
+		one := cli.ServerStatus{Name: s.Name, Source: e.Source(), Origin: e.Run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: Standing(s, false),
+			Running: s.Running, Leaving: s.Leaving, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
+		if one.Read, one.Failing = rememberedAt(s), IsFailing(s); one.Failing {
+			one.Tools, one.Prompts, one.Resources, one.Templates = 0, 0, 0, 0
+		}
+		if s.Err != nil {
+			one.Error, one.Remedy = s.Err.Error(), reach.Remedy(s)
+		}
+		if stray := v.App.StderrOf(s.Name).Strayed(); stray != "" {
+			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, reach.OnlyMessages)
+		} else if refused := v.App.StderrOf(s.Name).WasRefused(); refused != "" {
+			one.Careful = refused
+		}
+		one.Omitted = v.App.StderrOf(s.Name).Omits()
+		one.Tolerated = v.App.Launch.Tolerated.Of(s.Name)
+		if s.Server != nil {
+			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
+		}
+		if now.Review != reach.ReviewNone && one.Source != "" {
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
+				one.Approval = policies.Approval(s.Name, "", one.Source)
+			}
+		}
+		one.Definitions = v.definitionsMark(s.Name)
+		i.Servers = append(i.Servers, one)
+	}
+	i.Tools = v.shown()
+	if c := v.condition.Load(); c != nil {
+		if i.Problems = c.problems; c.err != nil {
+			i.ConfigError = c.err.Error()
+		}
+	}
+	if awaited := v.App.Awaited.Load(); awaited != nil {
+		i.Awaited = *awaited
+	}
+	if refused := v.Refused.Load(); refused != nil {
+		i.Problems = slices.Concat(i.Problems, *refused)
+	}
+	i.Audit = v.Layers.remarks()
+	return i
+}
+
+// definitionsMark is another text whenever a server defines something else, so that who shows that asks again; empty where
+// nothing is known.
+func (v *Served) definitionsMark(server string) string {
+	known, _, _ := v.Gateway.Definitions(server)
+	if known == nil {
+		return ""
+	}
+	h := fnv.New64a()
+	for _, list := range [][]json.RawMessage{known.Tools, known.Prompts, known.Resources, known.Templates} {
+		for _, one := range list {
+			h.Write(one)
+		}
+		h.Write([]byte{0}) // between two lists
+	}
+	h.Write([]byte(known.Instructions))
+	return strconv.FormatUint(h.Sum64(), 36)
+}
+
+// shown says how many tools clients see.
+func (v *Served) shown() (t cli.ToolsShown) {
+	now := v.Layers.Now.Load().Settings
+	t.Mode = now.Tools
+	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.Gateway.ToolList())
+	return t
+}
+
+// withheld are the tools and prompts of a server that clients do not get until somebody approves them.
+func (v *Served) withheld(server string, mode review.Mode) (names []string) {
+	approved := v.Layers.Pins.Load()
+	known, _, _ := v.Gateway.Definitions(server)
+	if approved == nil || known == nil {
+		return nil
+	}
+	for _, d := range review.Definitions(server, known.Tools, known.Prompts) {
+		if mode.Judge(approved, d, approved.Knows(server, d.Kind)) != nil {
+			names = append(names, d.Name)
+		}
+	}
+	return names
+}

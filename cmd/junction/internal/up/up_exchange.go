@@ -1,0 +1,198 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// Exchanges are the servers for which the tokens of callers are exchanged.
+type Exchanges struct {
+	some atomic.Bool // whether there ever were any: else no token is kept with its request
+
+	Mu  sync.Mutex
+	All []*Exchanging // of one server several, while it is replaced
+}
+
+// Add notes how tokens for a server are exchanged, before any is; nil: they are not.
+func (s *Exchanges) Add(x *Exchanging) {
+	if x == nil {
+		return
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.All = append(s.All, x)
+	s.some.Store(true)
+}
+
+// remove forgets one that nothing uses any more; before, a token that is revoked would not end what was got for it.
+func (s *Exchanges) remove(x *Exchanging) {
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	s.All = slices.DeleteFunc(s.All, func(one *Exchanging) bool { return one == x })
+}
+
+// end ends what was got in exchange for a token that holds nowhere any more.
+func (s *Exchanges) end(token oauth.Secret) {
+	if s == nil || !s.some.Load() {
+		return
+	}
+	s.Mu.Lock()
+	defer s.Mu.Unlock()
+	for _, x := range s.All {
+		if made := x.Made.Load(); made != nil {
+			made.End(token)
+		}
+	}
+}
+
+// carried is an endpoint whose requests have the token with them that they came with, where some server needs it.
+type carried struct {
+	EndpointHandler
+	carry http.Handler // around the endpoint
+	some  *atomic.Bool
+}
+
+// ServeHTTP implements [http.Handler].
+func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.some.Load() {
+		c.carry.ServeHTTP(w, r)
+		return
+	}
+	c.EndpointHandler.ServeHTTP(w, r)
+}
+
+// exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
+// line contradicts it.
+func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
+	if e.Definition.Grant() != config.GrantExchange {
+		return nil, nil
+	}
+	fault := func(text string, args ...any) (*Exchanging, error) {
+		return nil, fmt.Errorf("server %q: oauth.grant token-exchange %s", e.Name, fmt.Sprintf(text, args...))
+	}
+	isolation := v.Layers.Now.Load().Settings.Servers[e.Name].Isolation
+	switch {
+	case !launch.Of(e.Definition.Kind).IsWeb:
+		return fault("is for a server with a url")
+	case v.Options.Stdio:
+		return fault("needs the tokens with which users come, and on standard input nobody comes with one; serve over HTTP, with --auth URL")
+	case !v.Options.takesTokens():
+		return fault("needs the tokens with which users come; start junction up with --auth URL, their authorization server")
+	case isolation != "" && isolation != "user":
+		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.Name, isolation)
+	}
+	return &Exchanging{app: v.App, entry: e}, nil
+}
+
+// Exchanging gets tokens for one server in exchange for those of the callers. What the server offers to everybody is read
+// with a token of the gateway's own.
+type Exchanging struct {
+	app   *cli.App
+	entry cli.Entry
+	Made  atomic.Pointer[oauth.Exchange] // nil before the first caller
+}
+
+// exchange is made when the first caller comes, as the entry says then.
+func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
+	if made := x.Made.Load(); made != nil {
+		return made, nil
+	}
+	s, err := x.entry.Definition.Resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, err := launch.NewTLSClient(s.TLS)
+	if err != nil {
+		return nil, s.Located(err)
+	}
+	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.CallerOf, Base: base}
+	if o.Client, err = x.app.Launch.TokenOptions(*s.OAuth, nil); err != nil {
+		return nil, s.Located(err)
+	}
+	made, err := oauth.NewExchange(s.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	x.Made.CompareAndSwap(nil, made)
+	return x.Made.Load(), nil
+}
+
+// Whose is the caller of a request, with a token for the server.
+func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
+	// Over HTTP+SSE the token is that with which the stream was opened. A message that came with other rights gets no more
+	// than these.
+	caller, found := auth.CallerOf(ctx)
+	p := req.Principal
+	switch {
+	case !found || p == nil:
+		return nil, fmt.Errorf("it is used with a token that is got in exchange for that of the user, and %w: log in at the gateway, in place of a key", oauth.ErrNoCaller)
+	case p.Subject != caller.Subject || p.Issuer != caller.Issuer || !slices.Equal(p.Scopes, caller.Scopes):
+		return nil, errors.New("the request came with another token than its stream; connect again, or over Streamable HTTP")
+	}
+	made, err := x.exchange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := made.For(ctx)
+	refused, isRefused := errors.AsType[*oauth.Error](err)
+	switch {
+	case errors.Is(err, oauth.ErrIssuer):
+		err = fmt.Errorf("%w; if it may have them, name it as oauth.issuer in the entry of %s", err, x.entry.Name)
+	case errors.Is(err, oauth.ErrCallerEnded):
+		err = fmt.Errorf("%w; log in again", err)
+	case isRefused && refused.Code == "invalid_client":
+		err = fmt.Errorf("%w; see to oauth.clientId and its secret in the entry of %s", err, x.entry.Name)
+	case isRefused:
+		err = fmt.Errorf("%w; the authorization server has to let oauth.clientId of %s exchange this user's tokens (RFC 8693), and they have to be for that client, too", err, x.entry.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// resolve is the server for one connection: that of a caller, or the gateway's own.
+func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
+	return reach.ResolveWith(ctx, x.app, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
+		if header.Get("Authorization") != "" {
+			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
+		}
+		if caller, is := start.Whose().(*oauth.Exchanged); is {
+			return &http.Client{Transport: caller}, nil
+		}
+		client, err := x.app.Launch.AuthorizedAs(s, header)
+		if err == nil {
+			client.Transport = asGateway{launch.Passing{RoundTripper: client.Transport}, s.Name}
+		}
+		return client, err
+	})
+}
+
+// asGateway says what to do where the gateway itself gets no token.
+type asGateway struct {
+	launch.Passing
+	server string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (g asGateway) RoundTrip(req *http.Request) (*http.Response, error) {
+	response, err := g.RoundTripper.RoundTrip(req)
+	if _, refused := errors.AsType[*oauth.Error](err); refused {
+		err = fmt.Errorf("what the server offers is read with a token of the gateway's own: %w; the authorization server has to give oauth.clientId of %s one, too (client_credentials)", err, g.server)
+	}
+	return response, err
+}

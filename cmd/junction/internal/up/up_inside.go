@@ -1,0 +1,297 @@
+package up
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/lint"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+const (
+	maxQuestion     = 1 << 20 // bytes of a call to explain
+	maxAuditLines   = 1_000   // lines of the log in one answer
+	usualAuditLines = 100     // the same where nothing is said
+)
+
+// serveInside adds what a console shows of a gateway: what it is made of, its servers' definitions and last words, what
+// rules would decide, and the log.
+func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
+	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })
+	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
+		if e, is := v.named(w, r.PathValue("name")); is {
+			reply.JSON(w, http.StatusOK, map[string][]string{"lines": v.App.StderrOf(e.Name).Lines()})
+		}
+	})
+	handle("GET /api/servers/{name}/definitions", v.listDefinitions)
+	handle("POST /api/explain", v.explainCall)
+	handle("GET /api/audit", v.listAudit)
+	handle("POST /api/audit/verify", v.verifyAudit)
+}
+
+// A ProfileShown is a profile, as a console shows it.
+type ProfileShown struct {
+	Name     string   `json:"name"`
+	Endpoint string   `json:"endpoint,omitempty"`
+	Servers  []string `json:"servers"`
+	Tools    string   `json:"tools"`
+}
+
+// An inside says what a gateway is made of.
+type inside struct {
+	Profiles []ProfileShown `json:"profiles"`
+	// Policy are the files of the rules, Shadow says that they only write down what they would decide.
+	Policy []string `json:"policy"`
+	Shadow bool     `json:"shadow"`
+	Review string   `json:"review"`
+	// Audit is the folder of the log; empty if there is none.
+	Audit string `json:"audit"`
+	// Tokens is what the list of all tools costs, and Listed what the list costs that clients get.
+	Tokens int `json:"tokens"`
+	Listed int `json:"listedTokens"`
+}
+
+func (v *Served) inside() inside {
+	now := v.Layers.Now.Load()
+	i := inside{Profiles: []ProfileShown{}, Policy: []string{}, Shadow: now.Settings.Shadow, Review: now.Settings.Review, Audit: v.Layers.folder}
+	for _, name := range slices.Sorted(maps.Keys(now.Settings.Profiles)) {
+		p := now.Settings.Profiles[name]
+		one := ProfileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.Settings.Tools)}
+		if at := v.endpoint(); at != "" {
+			one.Endpoint = at + "/" + name
+		}
+		i.Profiles = append(i.Profiles, one)
+	}
+	if book := now.books[""]; book != nil {
+		i.Policy = book.Paths()
+	}
+	i.Tokens = toolsearch.Tokens(string(v.Gateway.ToolList()))
+	i.Listed = i.Tokens
+	if v.shown().Searched {
+		i.Listed = 0 // the list is made for each client; what it costs is bounded by the search
+	}
+	return i
+}
+
+// A shownDefinition is one thing that a server offers.
+type shownDefinition struct {
+	// Name is the one that clients see; empty if they do not.
+	Name   string `json:"name"`
+	Own    string `json:"own"`
+	Tokens int    `json:"tokens"`
+	// State is same, new or changed against what was approved; empty where that is not asked for.
+	State    string   `json:"state,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+	// Faults are why models or hosts cannot take it, and what mends that.
+	Faults     []string        `json:"faults,omitempty"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+// listDefinitions answers with all that is known of what a server offers.
+func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
+	server := r.PathValue("name")
+	if _, is := v.named(w, server); !is {
+		return
+	}
+	known, tools, prompts := v.Gateway.Definitions(server)
+	answer := struct {
+		Known        bool              `json:"known"`
+		Server       json.RawMessage   `json:"server,omitempty"`
+		Revision     string            `json:"revision,omitempty"`
+		Instructions string            `json:"instructions,omitempty"`
+		Tools        []shownDefinition `json:"tools"`
+		Prompts      []shownDefinition `json:"prompts"`
+		Resources    []shownDefinition `json:"resources"`
+		Templates    []shownDefinition `json:"templates"`
+	}{Tools: []shownDefinition{}, Prompts: []shownDefinition{}, Resources: []shownDefinition{}, Templates: []shownDefinition{}}
+	if known == nil {
+		reply.JSON(w, http.StatusOK, answer)
+		return
+	}
+	answer.Known, answer.Server, answer.Revision, answer.Instructions = true, known.Server, known.Revision, known.Instructions
+	exposed := map[string]string{} // by kind and the server's own name
+	for name, own := range tools {
+		exposed["tool "+own] = name
+	}
+	for name, own := range prompts {
+		exposed["prompt "+own] = name
+	}
+	judged := v.judged(server, known.Tools, known.Prompts)
+	show := func(kind, key string, raw []json.RawMessage) (all []shownDefinition) {
+		all = []shownDefinition{}
+		for _, one := range raw {
+			own, _ := jsonrpc.Unquote(jsonrpc.Get(one, key))
+			d := judged[kind+" "+own]
+			d.Name, d.Own, d.Tokens, d.Definition = exposed[kind+" "+own], own, toolsearch.Tokens(string(one)), one
+			all = append(all, d)
+		}
+		return all
+	}
+	answer.Tools, answer.Prompts = show("tool", "name", known.Tools), show("prompt", "name", known.Prompts)
+	answer.Resources, answer.Templates = show("resource", "uri", known.Resources), show("template", "uriTemplate", known.Templates)
+	reply.JSON(w, http.StatusOK, answer)
+}
+
+// judged says of each tool and prompt whether it is as it was approved, and what the scanner and lint find in it.
+func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
+	approved := v.Layers.Pins.Load()
+	catalogue := new(guard.Catalogue)
+	for _, e := range v.serverEntries() {
+		known, _, _ := v.Gateway.Definitions(e.Name)
+		if known != nil {
+			catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
+		}
+	}
+	all := map[string]shownDefinition{}
+	for _, d := range review.Definitions(server, tools, prompts) {
+		var one shownDefinition
+		if approved != nil {
+			one.State = approved.Check(d).State.String()
+		}
+		one.Findings = policies.Findings(catalogue, d)
+		all[string(d.Kind)+" "+d.Name] = one
+	}
+	for _, f := range lint.Check(&lint.Seen{Name: server, Tools: tools, Prompts: prompts}) {
+		key := string(f.Kind) + " " + f.Name
+		if one, is := all[key]; is && f.Severity == lint.Error {
+			one.Faults = append(one.Faults, fmt.Sprintf("%s: %s. To fix it: %s", f.Field, f.What, f.Remedy))
+			all[key] = one
+		}
+	}
+	return all
+}
+
+// named is the server of this name; where there is none, it says so.
+func (v *Served) named(w http.ResponseWriter, server string) (e cli.Entry, is bool) {
+	entries := v.serverEntries()
+	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == server })
+	if i < 0 {
+		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
+		return e, false
+	}
+	return entries[i], true
+}
+
+// serverEntries are the servers as they are now.
+func (v *Served) serverEntries() []cli.Entry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.Entries)
+}
+
+// explainCall answers what would become of a call by the rules, with what is known of its tool.
+func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Server    string           `json:"server"`
+		Tool      string           `json:"tool"` // as the server calls it
+		Arguments json.RawMessage  `json:"arguments"`
+		Profile   string           `json:"profile"`
+		Client    string           `json:"client"`
+		Principal policy.Principal `json:"principal"`
+		Labels    []string         `json:"labels"`
+		Sources   []string         `json:"sources"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuestion)).Decode(&asked); err != nil {
+		reply.Error(w, http.StatusBadRequest, fmt.Errorf("expected a call, as an object: %w", err))
+		return
+	}
+	now := v.Layers.Now.Load()
+	book := now.books[asked.Profile]
+	if book == nil {
+		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
+		return
+	}
+	e, is := v.named(w, asked.Server)
+	if !is {
+		return
+	}
+	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
+		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
+		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
+	if len(in.Arguments) == 0 {
+		in.Arguments = json.RawMessage("{}")
+	}
+	if known, _, _ := v.Gateway.Definitions(e.Name); known != nil {
+		for _, raw := range known.Tools {
+			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == asked.Tool {
+				in.Annotations = rules.Annotations(raw)
+				in.Title, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "title"))
+			}
+		}
+	}
+	reply.JSON(w, http.StatusOK, policies.Explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
+}
+
+// listAudit answers with the last lines of the log that fit the query.
+func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
+	if v.Layers.Log == nil {
+		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
+		return
+	}
+	q := r.URL.Query()
+	var f audit.Filter
+	err := policies.FilterError(policies.AuditFilters.Query(&f, q))
+	most := usualAuditLines
+	if text := q.Get("limit"); text != "" && err == nil {
+		if most, err = strconv.Atoi(text); err == nil && (most < 1 || most > maxAuditLines) {
+			err = errors.New("limit: expected 1 to " + strconv.Itoa(maxAuditLines))
+		}
+	}
+	if err != nil {
+		reply.Error(w, http.StatusBadRequest, err)
+		return
+	}
+	var last []json.RawMessage
+	all := 0
+	for line, err := range audit.Read(v.Layers.folder, f) {
+		if r.Context().Err() != nil {
+			return
+		}
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		last = append(last, line)
+		last = last[max(0, len(last)-most):]
+		all++
+	}
+	reply.JSON(w, http.StatusOK, struct {
+		Folder string            `json:"folder"`
+		Count  int               `json:"count"` // of all that fit
+		Lines  []json.RawMessage `json:"lines"`
+	}{v.Layers.folder, all, append([]json.RawMessage{}, last...)})
+}
+
+// verifyAudit answers whether the log is as it was written.
+func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
+	if v.Layers.Log == nil {
+		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
+		return
+	}
+	report, err := policies.Verified(v.App.Place, v.Layers.folder, "")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))
+	case err != nil:
+		reply.Error(w, http.StatusInternalServerError, err)
+	default:
+		reply.JSON(w, http.StatusOK, report)
+	}
+}

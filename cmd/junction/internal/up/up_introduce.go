@@ -1,0 +1,110 @@
+package up
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/spf13/pflag"
+)
+
+// introduction says where the endpoint is and how a client gets to it; args start
+// the same on standard input and output, if a program of its own can do that.
+func introduction(l net.Listener, f Front, args []string) string {
+	if l == nil {
+		return "junction serves on standard input and output.\n"
+	}
+	url := f.Endpoint(l)
+	text := fmt.Sprintf("junction serves at %s\n\n", url)
+	if l.Addr().Network() == "unix" {
+		return text
+	}
+	type server struct {
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+	}
+	entry := func(s server) []byte {
+		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // strings always encode
+		return line
+	}
+	byURL := server{URL: url}
+	if slices.Contains(f.ways(), AuthKeys) {
+		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
+	}
+	if args != nil {
+		text += fmt.Sprintf("For a desktop client run junction connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
+	} else {
+		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
+	}
+	if _, is := reach.Everywhere(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
+	}
+	return text
+}
+
+// program is how a client can start this program. What go run made is gone when
+// the client would start it.
+func program() string {
+	path, err := os.Executable()
+	if err != nil || strings.Contains(filepath.ToSlash(path), "/go-build") {
+		return "junction"
+	}
+	return path
+}
+
+// StdioArgs are the arguments that serve the same on standard input and output; nil if none do.
+// A client starts the program in another folder: it must name the files of a
+// project. As a file that is named is agreed to, so are then the servers that the person agreed to.
+func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o UpOptions) []string {
+	files, names := a.Flags.Config, o.Names
+	switch {
+	case len(files) > 0:
+	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):
+		return nil
+	case slices.ContainsFunc(served, cli.Entry.OfProject):
+		for _, f := range set.Files {
+			files = append(files, f.Path)
+		}
+		names = nil
+		for _, e := range served {
+			if strings.HasPrefix(e.Name, "-") { // whoever wrote the file would add a flag
+				return nil
+			}
+			names = append(names, e.Name)
+		}
+	}
+	args := []string{"up", "--stdio"}
+	for _, file := range files {
+		args = append(args, "--config", a.Absolute(file))
+	}
+	o.Flags.Set.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		switch f.Name {
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "trusted-proxy", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
+			return
+		case "policy":
+			value = a.Absolute(value)
+		}
+		switch list, isList := f.Value.(pflag.SliceValue); {
+		case isList:
+			for _, value := range list.GetSlice() {
+				args = append(args, "--"+f.Name+"="+value)
+			}
+		case f.Value.Type() == "bool" && value == "true":
+			args = append(args, "--"+f.Name)
+		default:
+			args = append(args, "--"+f.Name+"="+value)
+		}
+	})
+	return append(args, names...)
+}

@@ -1,0 +1,333 @@
+package up
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// A Served gateway is what up runs, with what it was made from, so that a change of that changes no more
+// than it must.
+type Served struct {
+	App      *cli.App
+	Options  UpOptions // as the command line has them
+	Gateway  *gateway.Gateway
+	Layers   *Layers
+	board    *board
+	live     *LiveUp // nil: lines are printed
+	store    *definitions.Store
+	listener net.Listener      // nil on standard input and output
+	access   *Access           // who is let in there; nil: that is not looked at
+	admin    net.Listener      // for those who watch; nil where there is none
+	reach    Audience          // of that
+	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
+
+	Exchanges Exchanges
+	stamped   map[string]string // the files as they were before they were read
+	unmatched unmatched
+	condition atomic.Pointer[condition] // of the configuration when it was last read
+	Refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
+	tried     atomic.Bool               // every server was tried once; see untried
+
+	ruled  []string                               // files of rules that the settings named when they were last read; for the goroutine that watches
+	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
+	logins string                                 // when the logins were last looked at; for the same
+	Fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
+	owns   atomic.Pointer[map[string]mcp.Handler] // by server; see sharesServers
+
+	mu      sync.Mutex
+	Joined  bool             // servers were added; before, nothing needs to be changed
+	client  string           // what the one client declared; empty where there may be several
+	Entries []cli.Entry      // of the servers
+	Prints  map[string]Print // what each was made from
+}
+
+// Handle passes a request on to the whole gateway as it is now.
+func (v *Served) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	return (*v.Fronts.Load())[""].Handle(ctx, req)
+}
+
+// Profile is a profile of the gateway as it is at each request; nil if there is none now.
+func (v *Served) Profile(name string) mcp.Handler { return present(&v.Fronts, "profile", name) }
+
+// present is one of the Handlers, as it is at each request; nil if there is none now.
+func present(all *atomic.Pointer[map[string]mcp.Handler], noun, name string) mcp.Handler {
+	if now := all.Load(); now == nil || (*now)[name] == nil {
+		return nil
+	}
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if h := (*all.Load())[name]; h != nil {
+			return h.Handle(ctx, req)
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no %s %q any more", noun, name)
+	})
+}
+
+// MakeFronts makes the Handlers that clients reach.
+func (v *Served) MakeFronts() {
+	fronts := map[string]mcp.Handler{"": v.Layers.Front(Part{Gateway: v.Gateway})}
+	for name := range v.Layers.Now.Load().Settings.Profiles {
+		fronts[name] = v.Layers.Front(Part{Gateway: v.Gateway, profile: name})
+	}
+	v.Fronts.Store(&fronts)
+	owns := map[string]mcp.Handler{}
+	for _, e := range v.serverEntries() {
+		owns[e.Name] = v.Layers.Front(Part{Gateway: v.Gateway, server: e.Name})
+	}
+	v.owns.Store(&owns)
+}
+
+// join adds all servers.
+func (v *Served) join(ctx context.Context, client string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.Joined, v.client = true, client
+	for _, e := range v.Entries {
+		if v.Add(ctx, e, false) {
+			v.Prints[e.Name] = v.printOf(e)
+		}
+	}
+	if !slices.ContainsFunc(v.Entries, func(e cli.Entry) bool { return e.Definition != nil }) {
+		_ = v.Gateway.Settle(ctx) // those in this process are there at once; the error is ctx's
+	}
+}
+
+// watchPause is the time between two looks whether a file changed. What changed is read when it stayed
+// the same for that long: programs write files in parts.
+const watchPause = time.Second
+
+// watch reads the configuration and the rules again when one of their files changed, until it is stopped.
+func (v *Served) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	seen := v.stamped
+	watching.Go(func() {
+		ticker := time.NewTicker(watchPause)
+		defer ticker.Stop()
+		last := seen
+		for {
+			select {
+			case <-ticker.C:
+			case reply := <-v.again:
+				seen = v.reloaded(ctx, v.stamp(), func(err error) { reply <- err })
+				last = seen
+				continue
+			case <-ctx.Done():
+				return
+			}
+			v.rereadPins()
+			v.retryLogins()
+			now := v.stamp()
+			if maps.Equal(now, last) && !maps.Equal(now, seen) {
+				seen = v.reloaded(ctx, now, func(error) {})
+			}
+			last = now
+		}
+	})
+	return func() { cancel(); watching.Wait() }
+}
+
+// reloaded reads the files again, and returns what they were then: what changed meanwhile is read once more.
+func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(error)) map[string]string {
+	v.Reload(ctx, was)
+	now := v.stamp()
+	for path := range now {
+		if before, known := then[path]; known {
+			now[path] = before
+		}
+	}
+	return now
+}
+
+// stamp is what changes when one of the files does that the gateway is made from.
+func (v *Served) stamp() map[string]string {
+	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
+	for _, book := range v.Layers.Now.Load().books {
+		rules = append(rules, book.Paths()...)
+	}
+	return stamp(v.App, rules)
+}
+
+// stamp is what changes when a file of the configuration does, or one of the files of rules.
+func stamp(a *cli.App, rules []string) map[string]string {
+	paths := append(rules, filepath.FromSlash(policies.ProjectPolicy))
+	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
+	}
+	stamp := map[string]string{}
+	for _, path := range paths {
+		stamp[path] = filename.Stamp(path)
+	}
+	return stamp
+}
+
+// rereadPins has what was approved meanwhile be offered.
+func (v *Served) rereadPins() {
+	stamp, changed := stampOfState(v.App.Place, "pins.json", v.pins)
+	if !changed || v.Layers.Now.Load().Settings.Review == reach.ReviewNone || v.Layers.ReadPins(v.App.Place) != nil { // what cannot be read now is read again
+		return
+	}
+	v.pins = stamp
+	v.rereadAll()
+}
+
+// rereadAll has what all servers list be looked at again.
+func (v *Served) rereadAll() {
+	for _, s := range v.Gateway.Status() {
+		_ = v.Gateway.Reread(s.Name) // it is there
+	}
+}
+
+// retryLogins connects at once to the servers that wait for a login or a secret, when somebody logged in or set one.
+func (v *Served) retryLogins() {
+	stamp, changed := stampOfState(v.App.Place, "state.db", v.logins)
+	if !changed {
+		return
+	}
+	v.logins = stamp
+	for _, s := range v.Gateway.Status() {
+		if errors.Is(s.Err, oauth.ErrLogin) || errors.Is(s.Err, config.ErrSecret) {
+			_ = v.Gateway.Restart(s.Name) // it is there
+		}
+	}
+}
+
+// stampOfState changes when a file of this user's state does, and says whether it did since before.
+func stampOfState(p place.Place, name, before string) (stamp string, changed bool) {
+	path, err := p.State(name)
+	if err != nil {
+		return before, false
+	}
+	stamp = filename.Stamp(path) + filename.Stamp(path+"-wal") // SQLite writes the second one
+	return stamp, stamp != before
+}
+
+// reread is what the files say now.
+type reread struct {
+	set        *config.Set
+	entries    []cli.Entry // of which some may have been chosen
+	configured []string    // names
+	settings   *settings.Settings
+	from       string // the file of the settings
+	next       *Arrangement
+}
+
+// readAgain reads all files. The error says why they cannot be used.
+func (v *Served) readAgain() (r reread, err error) {
+	if r.set, r.entries, err = reach.ReadServers(v.App); err != nil {
+		return r, err
+	}
+	r.configured = reach.ConfiguredNames(r.set, r.entries)
+	if len(v.Options.Names) > 0 {
+		if r.entries, err = reach.Chosen(r.entries, r.set, v.Options.Names); err != nil {
+			return r, err
+		}
+	}
+	if r.settings, r.from, err = reach.ReadSettings(v.App, r.set); err != nil {
+		return r, err
+	}
+	if r.settings, _, err = v.Options.Settled(r.settings); err != nil {
+		return r, err
+	}
+	v.ruled = nil
+	for profile := range r.settings.Profiles {
+		v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, profile)...)
+	}
+	v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, "")...)
+	r.next, err = v.Layers.Arrange(v.App, r.settings)
+	return r, err
+}
+
+// Reload reads everything again. What cannot be used leaves what was there before, which was hears before anything is
+// changed.
+func (v *Served) Reload(ctx context.Context, was func(error)) {
+	r, err := v.readAgain()
+	v.found(r.set, err)
+	was(err)
+	if err != nil {
+		v.App.Screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
+		return
+	}
+	reportUnknown(v.App, r.settings, r.from, r.configured)
+	v.ReportWaiting(r.next)
+	before := v.Layers.Now.Load()
+	r.next.GoOn(before)
+	v.Layers.Now.Store(r.next)
+	v.unmatched.configured(r.configured, r.from)
+	reach.ReportProblems(v.App, r.set)
+	wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
+	_ = v.untried() // notes whether all were, before more are added
+	v.Gateway.SetNames(r.settings.Names == "none", conflicts(r.settings.Conflicts))
+	changed, left := v.Change(ctx, wanted)
+	v.Gateway.SetOrder(r.configured)
+	v.MakeFronts()
+	v.rereadAll()
+	left()
+	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
+	v.reportUnmatched()
+}
+
+// withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
+func (v *Served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range v.Entries {
+		there := slices.ContainsFunc(entries, func(other cli.Entry) bool { return other.Name == e.Name })
+		if !there && reach.HasProblem(set, e.Name) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// ReportWaiting names the settings that differ from those at the start of junction up and need a restart.
+func (v *Served) ReportWaiting(next *Arrangement) {
+	waiting := v.Layers.Opened.Waiting(next.Settings, settings.RestartGateway)
+	if v.Options.takesTokens() {
+		waiting = append(waiting, v.Layers.Opened.Waiting(next.Settings, settings.RestartTokens)...)
+	}
+	if len(waiting) > 0 {
+		v.App.Screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
+	}
+}
+
+// changes name what of the rules and settings is another than before.
+func (now *Arrangement) changes(before *Arrangement) (what []string) {
+	rules := func(n *Arrangement) map[string][]*policy.File {
+		all := map[string][]*policy.File{}
+		for profile, book := range n.books {
+			all[profile] = book.Files
+		}
+		return all
+	}
+	if !reflect.DeepEqual(rules(now), rules(before)) {
+		what = append(what, "the rules changed")
+	}
+	if !reflect.DeepEqual(now.Settings, before.Settings) {
+		what = append(what, "the settings changed")
+	}
+	return what
+}

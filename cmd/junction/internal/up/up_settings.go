@@ -1,0 +1,96 @@
+package up
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/nearest"
+)
+
+// reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
+func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
+	known := append(slices.Clone(configured), cli.ShippedNames()...)
+	report := func(at, name string) {
+		if slices.Contains(known, name) {
+			return
+		}
+		a.Screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, cli.OrMeant(nearest.Name(name, known)))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		report("servers", name)
+	}
+	for _, profile := range slices.Sorted(maps.Keys(s.Profiles)) {
+		for _, name := range s.Profiles[profile].Servers {
+			report("profiles."+profile+".servers", name)
+		}
+	}
+}
+
+// Settled returns the settings with what flags set in them, and how long it takes to end.
+func (o *UpOptions) Settled(s *settings.Settings) (*settings.Settings, reach.Drain, error) {
+	merged, err := o.Flags.Apply(s)
+	if err != nil {
+		return nil, o.drain, err
+	}
+	if given := o.Flags.Set.Changed; given("no-prefix") && (o.NoPrefix || s.Names == "none") {
+		merged.Names = map[bool]string{true: "none"}[o.NoPrefix]
+	}
+	ends := o.Drains(s.Drain)
+	merged.Drain = &settings.Drain{Delay: &ends.Delay, Time: &ends.Time}
+	return merged, ends, policies.CheckProfile(s, o.profile)
+}
+
+// Drains returns how long it takes to end: as a flag says, or else the settings.
+func (o *UpOptions) Drains(s *settings.Drain) reach.Drain {
+	d, given := o.drain, o.Flags.Set.Changed
+	if o.Admin != "" && !given("drain-delay") { // somebody can ask whether it is ready
+		d.Delay = reach.DefaultDrainDelay
+	}
+	if s != nil && s.Delay != nil && !given("drain-delay") {
+		d.Delay = *s.Delay
+	}
+	if s != nil && s.Time != nil && !given("drain-time") {
+		d.Time = *s.Time
+	}
+	return d
+}
+
+// conflicts are the words of [settings.Settings] for what becomes of a name that two servers give.
+func conflicts(word string) gateway.Conflicts {
+	return map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[word] // else gateway.Suffix
+}
+
+// apply has the settings of a server say how the gateway holds it.
+func apply(u *gateway.Upstream, s settings.Server) {
+	if s.Prefix != nil {
+		u.Prefix, u.NoPrefix = *s.Prefix, *s.Prefix == ""
+	}
+	switch s.Isolation {
+	case "user":
+		u.Isolation = gateway.PerUser
+	case "client":
+		u.Isolation = gateway.PerClient
+	}
+	u.MaxInstances, u.IdleTime = s.Instances, s.Idle
+	u.Names, u.PromptNames = map[string]string{}, map[string]string{}
+	for name, t := range s.Tools {
+		u.Names[name] = t.Name
+	}
+	for name, p := range s.Prompts {
+		u.PromptNames[name] = p.Name
+	}
+}
+
+// inProfile marks what a request came to; the whole gateway is the empty name.
+type inProfile struct{}
+
+func profileOf(ctx context.Context) string {
+	name, _ := ctx.Value(inProfile{}).(string)
+	return name
+}

@@ -1,0 +1,88 @@
+package up
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
+// that it returns ends that, but for the console.
+func (v *Served) share(ctx context.Context) (end func()) {
+	end = v.takeOrders(ctx)
+	if v.Options.console {
+		if link, err := watch.ConsoleLink(ctx, v.App, false); err != nil {
+			v.App.Screen.Printf("junction: the console is not served: %v\n", err)
+		} else {
+			v.App.Screen.Printf("The console is at %s\n", link)
+		}
+	}
+	return end
+}
+
+// takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
+// nobody else can reach; where there can be none, it does without. The function that it returns ends that.
+func (v *Served) takeOrders(ctx context.Context) (end func()) {
+	l, path, err := cli.ListenForMe(v.App.Place, cli.ControlEnd)
+	if err != nil {
+		v.App.Logger().Debug("junction status and junction console cannot ask this process", "error", err)
+		return func() {}
+	}
+	mux := http.NewServeMux()
+	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
+	ctx, cancel := context.WithCancel(ctx)
+	closeServers := v.shareServers(ctx, mux)
+	s := &http.Server{Handler: ReadWhole(mux), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.App),
+		BaseContext: func(net.Listener) context.Context { return ctx }}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = s.Serve(l) // ends when it is closed
+	}()
+	return func() {
+		os.Remove(path)
+		cancel()
+		closeServers()
+		s.Close()
+		<-ended
+	}
+}
+
+// sharesServers reports whether commands of this user may use the servers of this process in place of starting them: not where
+// callers say who they are, as rules and limits hold for each of them, and not where there is one client, which the servers were started for.
+func (v *Served) sharesServers() bool { return v.listener != nil && !v.Options.KnowsCallers() }
+
+// shareServers serves each server by itself, at the path of a profile of its name, to the commands of this user. The function that it
+// returns ends that.
+func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func()) {
+	if !v.sharesServers() {
+		return func() {}
+	}
+	d := &Doors{options: reach.ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
+	d.NewNowhere()
+	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
+	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call takes as long as it takes; the endpoint limits how long its body may
+		d.ServeHTTP(w, r)
+	})
+	return d.Close
+}
+
+// ReadWhole reads what a Handler leaves of a request's body, as far as it comes in time: who still writes it when the response comes,
+// and the connection ends, may see only that it cannot go on writing.
+func ReadWhole(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // the Handler may have taken it away
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
+	})
+}
