@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
@@ -122,7 +123,7 @@ func (i *importing) open() (err error) {
 		i.Screen.Printf("junction: %v\n", err)
 	}
 	i.records, _ = i.journal.Records() // what is wrong with them is said just now
-	if i.path, err = addFile(i.App, false); err != nil {
+	if i.path, err = server.AddFile(i.App, false); err != nil {
 		return err
 	}
 	if i.own, err = hostconfig.Read(hostconfig.Host{}, i.path); errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -112,8 +113,8 @@ func TestTheNameOfAServerIsThatOfItsModule(t *testing.T) {
 		"":                                   "",
 	} {
 		root := strings.TrimSuffix(module, "/cmd/weather")
-		got := nameOf(module)
-		if r := repositoryOf(root, module); r != nil {
+		got := server.NameOf(module)
+		if r := server.RepositoryOf(root, module); r != nil {
 			got += " " + r.URL + " " + r.Subfolder
 		}
 		if got != want {

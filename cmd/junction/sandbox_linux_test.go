@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/sandbox"
@@ -111,12 +112,12 @@ func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))})
 	a.Flags.Config = []string{"mcp.json"}
-	shown, err := oneKept(a, []string{"notes"})
+	shown, err := server.OneKept(a, []string{"notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, cli.ExitOK, "+ host   a.example", "")
-	err = writeLearned(t.Context(), a, []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
+	err = server.WriteLearned(t.Context(), a, []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
 	if err == nil || !strings.Contains(err.Error(), "somebody changed its profile meanwhile, so nothing was written; learn again") {
 		t.Errorf("%v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -17,23 +18,23 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 	locked := &install.LockedServer{}
 	for _, test := range []struct {
 		why, want, without string
-		k                  keptProfile
+		k                  server.KeptProfile
 		state              sandbox.State
 	}{
-		{"a lock", "Missing here:\n  other processes: can be read\n", "processor time", keptProfile{locked: locked}, bare},
-		{"a lock with hosts", "  network by host names: no namespaces\n", "processor time", keptProfile{locked: locked, profile: &sandbox.Profile{Hosts: []string{"a.org"}}}, bare},
-		{"settings that allow it", "Missing here:\n", "processor time", keptProfile{weaker: true}, bare},
-		{"a system without a sandbox", "echo is not confined on this system, although ", "is confined, by", keptProfile{locked: locked}, none},
-		{"a lock where nothing is missing", "echo is confined, by ", "Missing", keptProfile{locked: locked}, sandbox.State{Confined: []string{"files"}}},
-		{"settings that start nothing weaker", "echo is confined, by ", "Missing", keptProfile{}, bare},
+		{"a lock", "Missing here:\n  other processes: can be read\n", "processor time", server.KeptProfile{Locked: locked}, bare},
+		{"a lock with hosts", "  network by host names: no namespaces\n", "processor time", server.KeptProfile{Locked: locked, Profile: &sandbox.Profile{Hosts: []string{"a.org"}}}, bare},
+		{"settings that allow it", "Missing here:\n", "processor time", server.KeptProfile{Weaker: true}, bare},
+		{"a system without a sandbox", "echo is not confined on this system, although ", "is confined, by", server.KeptProfile{Locked: locked}, none},
+		{"a lock where nothing is missing", "echo is confined, by ", "Missing", server.KeptProfile{Locked: locked}, sandbox.State{Confined: []string{"files"}}},
+		{"settings that start nothing weaker", "echo is confined, by ", "Missing", server.KeptProfile{}, bare},
 	} {
 		var stdout safeBuffer
 		a := &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&stdout)}
-		test.k.entry = cli.Entry{Name: "echo", Definition: &config.Definition{}}
-		if test.k.profile == nil {
-			test.k.profile = &sandbox.Profile{}
+		test.k.Entry = cli.Entry{Name: "echo", Definition: &config.Definition{}}
+		if test.k.Profile == nil {
+			test.k.Profile = &sandbox.Profile{}
 		}
-		showProfile(a, &test.k, test.state)
+		server.ShowProfile(a, &test.k, test.state)
 		if got := stdout.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.without) {
 			t.Errorf("%s: shown is %s", test.why, got)
 		}

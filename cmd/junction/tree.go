@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
@@ -53,19 +54,19 @@ func tree() []branch {
 		{path: "chat history", old: "conversations", make: conversationsCommand},
 
 		{path: "server", group: groupServers, short: "Add, remove, upgrade, search, approve and confine servers"},
-		{path: "server add", old: "add", make: addCommand},
-		{path: "server remove", old: "remove", make: removeCommand},
+		{path: "server add", old: "add", make: server.AddCommand},
+		{path: "server remove", old: "remove", make: server.RemoveCommand},
 		{path: "server list", make: use.ListCommand},
-		{path: "server search", old: "search", make: searchCommand},
-		{path: "server info", old: "info", make: infoCommand},
-		{path: "server upgrade", old: "upgrade", make: upgradeCommand},
-		{path: "server upgrade --check", old: "outdated", make: outdatedCommand},
-		{path: "server upgrade --vulnerable", old: "audit-deps", make: auditDepsCommand},
+		{path: "server search", old: "search", make: server.SearchCommand},
+		{path: "server info", old: "info", make: server.InfoCommand},
+		{path: "server upgrade", old: "upgrade", make: server.UpgradeCommand},
+		{path: "server upgrade --check", old: "outdated", make: server.OutdatedCommand},
+		{path: "server upgrade --vulnerable", old: "audit-deps", make: server.AuditDepsCommand},
 		{path: "server approve", old: "approve", make: policies.ApproveCommand},
-		{path: "server sandbox", old: "sandbox", make: sandboxCommand},
+		{path: "server sandbox", old: "sandbox", make: server.SandboxCommand},
 		{path: "server ping", old: "ping", make: use.PingCommand},
-		{path: "server install", old: "install", make: installCommand},
-		{path: "server publish", old: "publish", make: publishCommand},
+		{path: "server install", old: "install", make: server.InstallCommand},
+		{path: "server publish", old: "publish", make: server.PublishCommand},
 
 		{path: "host", group: groupHosts, short: "Put your servers into Cursor, Claude or another host, and undo that"},
 		{path: "host connect", old: "connect", make: connectCommand},

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -92,13 +92,13 @@ var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\
 
 // into writes what was found into a server.json. The program says what version it is; of all else, what people wrote stays.
 func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
-	s.Name = cmp.Or(s.Name, nameOf(cmp.Or(x.main, x.module)))
+	s.Name = cmp.Or(s.Name, NameOf(cmp.Or(x.main, x.module)))
 	s.Version = cmp.Or(x.version, strings.TrimPrefix(x.server.Version, "v"), s.Version)
 	s.Title = cmp.Or(s.Title, x.server.Title)
 	s.Description = cmp.Or(s.Description, x.server.Description)
 	s.WebsiteURL = cmp.Or(s.WebsiteURL, x.server.WebsiteURL)
 	if s.Repository == nil {
-		s.Repository = repositoryOf(x.module, x.main)
+		s.Repository = RepositoryOf(x.module, x.main)
 	}
 	own, err := schema.Encode(nil, struct {
 		Tool     string   `json:"tool"`
@@ -116,8 +116,8 @@ func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessa
 	return jsonrpc.With(rest, "_meta", jsonrpc.With(meta, ownMeta, own)), nil
 }
 
-// nameOf is the name of a server in the namespace of whoever has the module: io.github.owner/server for those on GitHub.
-func nameOf(module string) string {
+// NameOf is the name of a server in the namespace of whoever has the module: io.github.owner/server for those on GitHub.
+func NameOf(module string) string {
 	parts := strings.Split(module, "/")
 	if isMajor(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
@@ -137,8 +137,8 @@ func nameOf(module string) string {
 	return strings.Join(domain, ".") + "/" + last
 }
 
-// repositoryOf is where the source of a module is, where its path says it.
-func repositoryOf(module, main string) *registry.Repository {
+// RepositoryOf is where the source of a module is, where its path says it.
+func RepositoryOf(module, main string) *registry.Repository {
 	parts := strings.Split(module, "/")
 	for _, forge := range []string{"github", "gitlab"} {
 		if len(parts) >= 3 && parts[0] == forge+".com" {

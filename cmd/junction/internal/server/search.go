@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // maxServersFound is how many servers a search may print.
 const maxServersFound = 1_000
 
-func searchCommand(a *cli.App) *cobra.Command {
+func SearchCommand(a *cli.App) *cobra.Command {
 	var f reach.RegistryFlags
 	limit := 20
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -21,7 +21,7 @@ writes into a home folder and a temporary folder that end with it; it reaches no
 no variable that holds a secret. Its profile says what it may do in addition. What it is refused
 is named in the log of junction, with the command that allows it.`
 
-func sandboxCommand(a *cli.App) *cobra.Command {
+func SandboxCommand(a *cli.App) *cobra.Command {
 	return cli.Group("sandbox", "Show, learn and change what servers' programs may do on this machine",
 		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
 		sandboxShowCommand(a), sandboxLearnCommand(a), sandboxChangeCommand(a, true), sandboxChangeCommand(a, false))
@@ -37,15 +37,15 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 			if len(args) == 0 {
 				return showProfiles(a)
 			}
-			k, err := oneKept(a, args)
+			k, err := OneKept(a, args)
 			if err != nil {
 				return err
 			}
-			if k.profile == nil {
-				a.Out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.Name, plaintext.ShellWord(k.entry.Name))
+			if k.Profile == nil {
+				a.Out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 				return nil
 			}
-			showProfile(a, k, sandbox.Available())
+			ShowProfile(a, k, sandbox.Available())
 			return nil
 		},
 	}
@@ -53,17 +53,17 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// showProfile shows what a program may do, and what of that does not hold on a system that is like this.
-func showProfile(a *cli.App, k *keptProfile, state sandbox.State) {
-	weaker := (k.weaker || k.locked != nil) && k.profile.By == "" // a lock is for systems of which some cannot confine: see confine
+// ShowProfile shows what a program may do, and what of that does not hold on a system that is like this.
+func ShowProfile(a *cli.App, k *KeptProfile, state sandbox.State) {
+	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // a lock is for systems of which some cannot confine: see confine
 	if weaker && len(state.Confined) == 0 {
-		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.entry.Name, k.where(a.Place))
+		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.Entry.Name, k.where(a.Place))
 	} else {
-		a.Out.Printf("%s is confined, by %s:\n", k.entry.Name, k.where(a.Place))
+		a.Out.Printf("%s is confined, by %s:\n", k.Entry.Name, k.where(a.Place))
 	}
-	lines := launch.ProfileLines(*k.profile)
-	if k.entry.Definition.Cwd != "" {
-		lines = append([]string{"read   " + plaintext.Line(k.entry.Definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
+	lines := launch.ProfileLines(*k.Profile)
+	if k.Entry.Definition.Cwd != "" {
+		lines = append([]string{"read   " + plaintext.Line(k.Entry.Definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
 	}
 	if len(lines) == 0 {
 		lines = []string{"nothing beyond the system's programs and its own package, and no host"}
@@ -71,7 +71,7 @@ func showProfile(a *cli.App, k *keptProfile, state sandbox.State) {
 	for _, line := range lines {
 		a.Out.Printf("  %s\n", line)
 	}
-	if missing := state.Missing(*k.profile); weaker && len(missing) > 0 {
+	if missing := state.Missing(*k.Profile); weaker && len(missing) > 0 {
 		a.Out.Printf("It starts all the same where this system cannot confine all of that. Missing here:\n")
 		for _, line := range missing {
 			a.Out.Printf("  %s\n", plaintext.Line(line, cli.MaxReason))
@@ -94,13 +94,13 @@ func showProfiles(a *cli.App) error {
 			a.Out.Printf("%s: %v\n", e.Name, err)
 			continue
 		}
-		a.Out.Printf("%s %s\n", e.Name, a.Launch.Confinement(k.profile, nil))
+		a.Out.Printf("%s %s\n", e.Name, a.Launch.Confinement(k.Profile, nil))
 	}
 	return nil
 }
 
-// oneKept is the profile of the one server that the command line names.
-func oneKept(a *cli.App, args []string) (*keptProfile, error) {
+// OneKept is the profile of the one server that the command line names.
+func OneKept(a *cli.App, args []string) (*KeptProfile, error) {
 	if len(args) != 1 {
 		return nil, cli.Usagef("expected the name of one SERVER, got %d words", len(args))
 	}
@@ -172,12 +172,12 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 		return err
 	}
 	defer unlock()
-	k, err := oneKept(a, args)
+	k, err := OneKept(a, args)
 	if err != nil {
 		return err
 	}
-	if k.profile == nil {
-		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.Name, plaintext.ShellWord(k.entry.Name))
+	if k.Profile == nil {
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 	}
 	now, err := c.of(a.Place, k, allows)
 	if err != nil {
@@ -187,7 +187,7 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 		return err
 	}
 	a.Out.Printf("%s:\n", k.where(a.Place))
-	for _, line := range changedLines(*k.profile, now) {
+	for _, line := range changedLines(*k.Profile, now) {
 		a.Out.Printf("%s\n", line)
 	}
 	if allows {
@@ -226,8 +226,8 @@ func aloneRemarks(p place.Place, paths []string) (lines []string) {
 }
 
 // of is the profile with the change.
-func (c profileChange) of(p place.Place, k *keptProfile, allows bool) (sandbox.Profile, error) {
-	now := *k.profile
+func (c profileChange) of(p place.Place, k *KeptProfile, allows bool) (sandbox.Profile, error) {
+	now := *k.Profile
 	for _, list := range []struct {
 		flag   string
 		in     *[]string
@@ -245,7 +245,7 @@ func (c profileChange) of(p place.Place, k *keptProfile, allows bool) (sandbox.P
 			case allows && at < 0:
 				*list.in = append(*list.in, value)
 			case !allows && at < 0:
-				return now, cli.Usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.Name, value, plaintext.ShellWord(k.entry.Name))
+				return now, cli.Usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.Entry.Name, value, plaintext.ShellWord(k.Entry.Name))
 			case !allows:
 				*list.in = slices.Delete(*list.in, at, at+1)
 			}

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -76,19 +76,19 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	if a.Person == nil && (l.http != "" || !l.yes) {
 		return cli.Usagef("nobody can be asked here; --yes writes the profile without a question")
 	}
-	k, err := oneKept(a, args)
+	k, err := OneKept(a, args)
 	if err != nil {
 		return err
 	}
 	if runtime.GOOS != "linux" {
 		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
 	}
-	if err := reach.Consent(ctx, a, k.entry); err != nil {
+	if err := reach.Consent(ctx, a, k.Entry); err != nil {
 		return err
 	}
 	was := sandbox.Profile{}
-	if k.profile != nil {
-		was = *k.profile
+	if k.Profile != nil {
+		was = *k.Profile
 	}
 	record := new(sandbox.Record)
 	used, err := useConfined(ctx, a, k, was, sandbox.Options{Record: record}, calls, l.http)
@@ -98,7 +98,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	proposal := record.Propose(used.learned)
 	now := merged(was, proposal.Profile, l.forget)
 	remedies := showProposal(a, k, was, now, proposal, record)
-	if k.profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
+	if k.Profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
 		if len(used.failed) == 0 {
 			a.Out.Printf("No changes needed.\n")
 		}
@@ -112,7 +112,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	case err != nil:
 		return err
 	case l.yes && !starts: // nobody sees that, and decides
-		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.Name)
+		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.Entry.Name)
 	}
 	if !l.yes {
 		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
@@ -124,10 +124,10 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 			return reportCalls(a, failed, remedies)
 		}
 	}
-	if err := writeLearned(ctx, a, args, k, now); err != nil {
+	if err := WriteLearned(ctx, a, args, k, now); err != nil {
 		return err
 	}
-	a.Out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.entry.Name)
+	a.Out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.Entry.Name)
 	return reportCalls(a, failed, remedies)
 }
 
@@ -148,20 +148,20 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	return cli.ErrToolFailed
 }
 
-// writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
-func writeLearned(ctx context.Context, a *cli.App, args []string, shown *keptProfile, now sandbox.Profile) error {
+// WriteLearned writes the profile that was agreed to in place of the one that it was shown next to.
+func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *KeptProfile, now sandbox.Profile) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	a.Launch.Locks.Forget(shown.entry.Definition.Source)
-	k, err := oneKept(a, args)
+	a.Launch.Locks.Forget(shown.Entry.Definition.Source)
+	k, err := OneKept(a, args)
 	if err != nil {
 		return err
 	}
-	if !reflect.DeepEqual(k.profile, shown.profile) || k.file != shown.file {
-		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.entry.Name)
+	if !reflect.DeepEqual(k.Profile, shown.Profile) || k.file != shown.file {
+		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.Entry.Name)
 	}
 	return k.write(ctx, a, now)
 }
@@ -187,8 +187,8 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 }
 
 // showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
-func showProposal(a *cli.App, k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
-	a.Out.Printf("%s needs:\n", k.entry.Name)
+func showProposal(a *cli.App, k *KeptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
+	a.Out.Printf("%s needs:\n", k.Entry.Name)
 	lines := changedLines(was, now)
 	for _, line := range lines {
 		a.Out.Printf("%s\n", line)
@@ -199,7 +199,7 @@ func showProposal(a *cli.App, k *keptProfile, was, now sandbox.Profile, p sandbo
 	for _, o := range p.Omitted {
 		if o.Host != "" {
 			if !launch.Covers(now.Hosts, o.Host) {
-				remedies = append(remedies, launch.AllowCommand(k.entry.Name, []string{"--host", o.Host}))
+				remedies = append(remedies, launch.AllowCommand(k.Entry.Name, []string{"--host", o.Host}))
 				a.Out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, remedies[len(remedies)-1])
 			}
 			continue
@@ -212,7 +212,7 @@ func showProposal(a *cli.App, k *keptProfile, was, now sandbox.Profile, p sandbo
 			flag = "--write"
 		}
 		if !o.Missing {
-			remedies = append(remedies, launch.AllowCommand(k.entry.Name, []string{flag, o.Path}))
+			remedies = append(remedies, launch.AllowCommand(k.Entry.Name, []string{flag, o.Path}))
 			remedy = " If it needs that: " + remedies[len(remedies)-1]
 		}
 		a.Out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
@@ -230,8 +230,8 @@ type confinedUse struct {
 }
 
 // useConfined starts the program in a sandbox and uses it.
-func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
-	plain := k.entry
+func useConfined(ctx context.Context, a *cli.App, k *KeptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
+	plain := k.Entry
 	plain.Sandbox = nil
 	t, err := reach.Resolve(ctx, a, plain)
 	if err != nil {
@@ -239,9 +239,9 @@ func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Prof
 	}
 	c, is := t.Transport.(*command.Command)
 	if !is {
-		return used, fmt.Errorf("server %q is not started by a command", k.entry.Name)
+		return used, fmt.Errorf("server %q is not started by a command", k.Entry.Name)
 	}
-	o.Package, o.Folder = a.Launch.InstalledFolders(t.Locked), k.entry.Definition.Cwd != ""
+	o.Package, o.Folder = a.Launch.InstalledFolders(t.Locked), k.Entry.Definition.Cwd != ""
 	learned := sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.Server.Env))), Dir: c.Dir}
 	for _, call := range calls {
 		learned.Named = launch.AppendTexts(learned.Named, call.Arguments)
@@ -250,8 +250,8 @@ func useConfined(ctx context.Context, a *cli.App, k *keptProfile, p sandbox.Prof
 		learned.Named = append(learned.Named, c.Dir)
 	}
 	o.Learned, used.learned = learned, learned
-	if err := a.Launch.ConfineTo(c, k.entry.Name, p, o, true); err != nil {
-		return used, fmt.Errorf("server %q: %w", k.entry.Name, err)
+	if err := a.Launch.ConfineTo(c, k.Entry.Name, p, o, true); err != nil {
+		return used, fmt.Errorf("server %q: %w", k.Entry.Name, err)
 	}
 	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
@@ -338,14 +338,14 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,
 // and failed are the tools of the calls that failed.
-func tryProfile(ctx context.Context, a *cli.App, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
+func tryProfile(ctx context.Context, a *cli.App, k *KeptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.Screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
-	o := sandbox.Options{Weaker: k.weaker, Refused: func(r sandbox.Refusal) {
+	o := sandbox.Options{Weaker: k.Weaker, Refused: func(r sandbox.Refusal) {
 		mu.Lock()
 		defer mu.Unlock()
-		refused = append(refused, launch.RefusalLine(k.entry.Name, r))
+		refused = append(refused, launch.RefusalLine(k.Entry.Name, r))
 	}}
 	used, err := useConfined(ctx, a, k, now, o, calls, "")
 	mu.Lock()
@@ -354,7 +354,7 @@ func tryProfile(ctx context.Context, a *cli.App, k *keptProfile, now sandbox.Pro
 		a.Out.Printf("With this profile: %s\n", line)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.Out.Printf("With this profile it does not start: %s\n", why.Of(err, k.entry.Name))
+		a.Out.Printf("With this profile it does not start: %s\n", why.Of(err, k.Entry.Name))
 		return false, nil, nil
 	}
 	switch {

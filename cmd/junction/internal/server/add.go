@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"path/filepath"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func addCommand(a *cli.App) *cobra.Command {
+func AddCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var registries reach.RegistryFlags
 	var project bool
@@ -53,7 +53,7 @@ Exit codes:
 			if len(args) != 1 {
 				return cli.Usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
-			file, err := addFile(a, project)
+			file, err := AddFile(a, project)
 			if err != nil {
 				return err
 			}
@@ -104,8 +104,8 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 	f.BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// addFile is the file that is written into.
-func addFile(a *cli.App, project bool) (string, error) {
+// AddFile is the file that is written into.
+func AddFile(a *cli.App, project bool) (string, error) {
 	switch {
 	case len(a.Flags.Config) > 1:
 		return "", cli.Usagef("--config: servers are written to one file, got %d", len(a.Flags.Config))

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ type publishing struct {
 	token, github string
 }
 
-func publishCommand(a *cli.App) *cobra.Command {
+func PublishCommand(a *cli.App) *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
 		Use:   "publish [-- COMMAND…]",

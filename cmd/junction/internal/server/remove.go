@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func removeCommand(a *cli.App) *cobra.Command {
+func RemoveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove SERVER…",
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -22,7 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func infoCommand(a *cli.App) *cobra.Command {
+func InfoCommand(a *cli.App) *cobra.Command {
 	var f reach.RegistryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",

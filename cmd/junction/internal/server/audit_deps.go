@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func auditDepsCommand(a *cli.App) *cobra.Command {
+func AuditDepsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit-deps [SERVER…]",
 		Short: "List known vulnerabilities of locked servers and what they need",

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -90,7 +90,7 @@ func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
-func outdatedCommand(a *cli.App) *cobra.Command {
+func OutdatedCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "outdated [SERVER…]",
@@ -161,7 +161,7 @@ func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) erro
 	return nil
 }
 
-func installCommand(a *cli.App) *cobra.Command {
+func InstallCommand(a *cli.App) *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
 		Use:   "install [SERVER…]",

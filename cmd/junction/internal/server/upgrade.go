@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func upgradeCommand(a *cli.App) *cobra.Command {
+func UpgradeCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
 	cmd := &cobra.Command{

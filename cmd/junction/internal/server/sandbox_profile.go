@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bytes"
@@ -24,21 +24,21 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// A keptProfile is what a server may do, and where that is written.
-type keptProfile struct {
-	entry   cli.Entry
-	profile *sandbox.Profile // nil: it is not confined
-	weaker  bool
+// A KeptProfile is what a server may do, and where that is written.
+type KeptProfile struct {
+	Entry   cli.Entry
+	Profile *sandbox.Profile // nil: it is not confined
+	Weaker  bool
 	file    string                // that has it, or would have it
-	locked  *install.LockedServer // that has it; nil: it is in the settings
+	Locked  *install.LockedServer // that has it; nil: it is in the settings
 }
 
 // profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
-func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*keptProfile, error) {
+func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*KeptProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
 	}
-	k := &keptProfile{entry: e}
+	k := &KeptProfile{Entry: e}
 	s, err := e.Sandbox()
 	if err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*keptProfile, error)
 	switch {
 	case s != nil:
 		p := launch.ProfileOf(s)
-		k.profile, k.weaker = &p, s.Weaker
+		k.Profile, k.Weaker = &p, s.Weaker
 	case locked != nil && locked.Package != nil:
-		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.Definition.Source))
+		k.Profile, k.Locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.Definition.Source))
 		return k, nil
 	}
 	k.file, err = settingsFileOf(a, set, e)
@@ -83,11 +83,11 @@ func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
 }
 
 // where says where a profile is, for people.
-func (k *keptProfile) where(p place.Place) string {
-	if k.locked != nil {
+func (k *KeptProfile) where(p place.Place) string {
+	if k.Locked != nil {
 		return p.Short(k.file)
 	}
-	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.Name, p.Short(k.file))
+	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.Entry.Name, p.Short(k.file))
 }
 
 // lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
@@ -100,16 +100,16 @@ func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 }
 
 // write keeps a profile where the old one is, under the lock of lockChanges, under which the old one was read.
-func (k *keptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
+func (k *KeptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
-		return fmt.Errorf("server %q: %w", k.entry.Name, err)
+		return fmt.Errorf("server %q: %w", k.Entry.Name, err)
 	}
-	if k.locked != nil {
-		locked := *k.locked
+	if k.Locked != nil {
+		locked := *k.Locked
 		locked.Sandbox, locked.Next = &now, nil
-		defer a.Launch.Locks.Forget(k.entry.Definition.Source)
+		defer a.Launch.Locks.Forget(k.Entry.Definition.Source)
 		return install.Change{
-			Configuration: filename.Real(k.entry.Definition.Source), Name: k.entry.Name, Words: k.entry.Definition.Words(), Locked: &locked,
+			Configuration: filename.Real(k.Entry.Definition.Source), Name: k.Entry.Name, Words: k.Entry.Definition.Words(), Locked: &locked,
 			Edit: func(data []byte) ([]byte, error) { return data, nil },
 		}.Apply(ctx)
 	}
@@ -147,16 +147,16 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 }
 
 // edited is the settings file with a profile, in which only what differs is written.
-func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
-	path := []string{"junction", "servers", k.entry.Name, "sandbox"}
-	if k.profile == nil {
+func (k *KeptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
+	path := []string{"junction", "servers", k.Entry.Name, "sandbox"}
+	if k.Profile == nil {
 		text, err := json.Marshal(launch.SettingsOf(now))
 		if err != nil {
 			return nil, err
 		}
 		return hostconfig.SetMember(data, path, text)
 	}
-	was, err := rawMembers(launch.SettingsOf(*k.profile))
+	was, err := rawMembers(launch.SettingsOf(*k.Profile))
 	if err != nil {
 		return nil, err
 	}
