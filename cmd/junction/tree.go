@@ -7,6 +7,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
+	"github.com/junction-mcp/junction/cmd/junction/internal/host"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/server"
@@ -69,10 +70,10 @@ func tree() []branch {
 		{path: "server publish", old: "publish", make: server.PublishCommand},
 
 		{path: "host", group: groupHosts, short: "Put your servers into Cursor, Claude or another host, and undo that"},
-		{path: "host connect", old: "connect", make: connectCommand},
-		{path: "host disconnect", old: "disconnect", make: disconnectCommand},
-		{path: "host import", old: "import", make: importCommand},
-		{path: "host tap", old: "tap", make: tapCommand},
+		{path: "host connect", old: "connect", make: host.ConnectCommand},
+		{path: "host disconnect", old: "disconnect", make: host.DisconnectCommand},
+		{path: "host import", old: "import", make: host.ImportCommand},
+		{path: "host tap", old: "tap", make: host.TapCommand},
 
 		{path: "up", group: groupGateway, make: up.UpCommand},
 		{path: "up service", old: "service", make: up.ServiceCommand},

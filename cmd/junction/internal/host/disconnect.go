@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func disconnectCommand(a *cli.App) *cobra.Command {
+func DisconnectCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var files []string
 	cmd := &cobra.Command{

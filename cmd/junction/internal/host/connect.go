@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -42,7 +42,7 @@ type hostLink struct {
 	change  hostconfig.Change
 }
 
-func connectCommand(a *cli.App) *cobra.Command {
+func ConnectCommand(a *cli.App) *cobra.Command {
 	c := &connecting{importing: importing{App: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",

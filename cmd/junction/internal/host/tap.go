@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"context"
@@ -39,7 +39,7 @@ type appliedTap struct {
 	release func()
 }
 
-func tapCommand(a *cli.App) *cobra.Command {
+func TapCommand(a *cli.App) *cobra.Command {
 	p := &tap{App: a}
 	var record string
 	cmd := &cobra.Command{

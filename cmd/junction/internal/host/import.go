@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"errors"
@@ -46,7 +46,7 @@ type imported struct {
 	own   bool                // it is junction itself
 }
 
-func importCommand(a *cli.App) *cobra.Command {
+func ImportCommand(a *cli.App) *cobra.Command {
 	i := &importing{App: a}
 	var all bool
 	var files []string
