@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/develop"
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/host"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
@@ -93,11 +94,11 @@ func tree() []branch {
 		{path: "inspect", group: groupWatch, make: watch.InspectCommand},
 		{path: "doctor", group: groupWatch, make: doctor.DoctorCommand},
 
-		{path: "test", group: groupDevelop, make: testCommand},
-		{path: "lint", group: groupDevelop, make: lintCommand},
-		{path: "serve", group: groupDevelop, make: serveCommand},
-		{path: "proxy", group: groupDevelop, make: proxyCommand},
-		{path: "replay", make: replayCommand},
+		{path: "test", group: groupDevelop, make: develop.TestCommand},
+		{path: "lint", group: groupDevelop, make: develop.LintCommand},
+		{path: "serve", group: groupDevelop, make: develop.ServeCommand},
+		{path: "proxy", group: groupDevelop, make: develop.ProxyCommand},
+		{path: "replay", make: develop.ReplayCommand},
 		{path: "version", make: func(*cli.App) *cobra.Command { return versionCommand() }},
 		{path: launch.RenewCommand, make: account.RenewLoginCommand},
 	}...)

@@ -1,4 +1,4 @@
-package main
+package develop
 
 import (
 	"context"
@@ -27,7 +27,7 @@ type lintFlags struct {
 	ignore []string
 }
 
-func lintCommand(a *cli.App) *cobra.Command {
+func LintCommand(a *cli.App) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",

@@ -1,4 +1,4 @@
-package main
+package develop
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ type testFlags struct {
 	o                     cases.Options
 }
 
-func testCommand(a *cli.App) *cobra.Command {
+func TestCommand(a *cli.App) *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test PATH… [-- COMMAND…]",

@@ -1,4 +1,4 @@
-package main
+package develop
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func serveCommand(a *cli.App) *cobra.Command {
+func ServeCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	var o reach.Shipping
 	cmd := &cobra.Command{

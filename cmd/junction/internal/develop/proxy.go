@@ -1,4 +1,4 @@
-package main
+package develop
 
 import (
 	"cmp"
@@ -27,7 +27,7 @@ const (
 	failedTime = time.Second
 )
 
-func proxyCommand(a *cli.App) *cobra.Command {
+func ProxyCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	var name string
 	var fromEnv bool

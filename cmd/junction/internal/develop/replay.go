@@ -1,4 +1,4 @@
-package main
+package develop
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func replayCommand(a *cli.App) *cobra.Command {
+func ReplayCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	o := recording.ReplayOptions{}
 	cmd := &cobra.Command{
