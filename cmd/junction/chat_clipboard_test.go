@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
@@ -19,7 +20,7 @@ func TestEachDesktopHasItsCommandForTheClipboard(t *testing.T) {
 	}{
 		{"linux", "WAYLAND_DISPLAY", "wl-paste"}, {"freebsd", "DISPLAY", "xclip"}, {"linux", "", ""}, {"darwin", "", "osascript"}, {"windows", "DISPLAY", ""},
 	} {
-		words := clipboardCommand(test.system, func(name string) string {
+		words := chat.ClipboardCommand(test.system, func(name string) string {
 			if name == test.variable {
 				return "x"
 			}
@@ -50,13 +51,13 @@ func TestAPictureIsReadFromTheClipboard(t *testing.T) {
 	} {
 		write(t, map[string]string{folder + "/data": test.data})
 		processtest.WriteProgram(t, folder+"/wl-paste", []byte("#!/bin/sh\n"+test.script+"\n"), 0o700)
-		got, err := clipboardPicture(t.Context(), placeOf(t))
+		got, err := chat.ClipboardPicture(t.Context(), placeOf(t))
 		if string(got) != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: %d bytes, %v", what, len(got), err)
 		}
 	}
 	setenv(t, "PATH", t.TempDir())
-	if _, err := clipboardPicture(t.Context(), placeOf(t)); err == nil || !strings.Contains(err.Error(), "wl-paste (Wayland), xclip (X11)") {
+	if _, err := chat.ClipboardPicture(t.Context(), placeOf(t)); err == nil || !strings.Contains(err.Error(), "wl-paste (Wayland), xclip (X11)") {
 		t.Errorf("without the program: %v", err)
 	}
 }

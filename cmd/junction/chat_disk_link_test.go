@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 )
 
 // A card must not show the change of another file than the one that the path leads to: where
@@ -24,7 +26,7 @@ func TestTheFileOnTheCardIsTheOneThatThePathLeadsTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown, ok := onDisk(placeOf(t), []string{work})(path); ok && shown != string(written) {
+		if shown, ok := chat.OnDisk(placeOf(t), []string{work})(path); ok && shown != string(written) {
 			t.Errorf("%s: the card shows a change of %q, and %q is what is overwritten", path, shown, written)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 )
@@ -53,10 +54,10 @@ func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
 		{"a folder", filepath.Join(inside, "sub"), "-", []string{inside}},
 		{"the folder itself", inside, "-", []string{inside}},
 		{"what is no text", write("work/bytes", "\xff\xfe"), "-", []string{inside}},
-		{"what is large", write("work/large", strings.Repeat("x", maxOnDisk+1)), "-", []string{inside}},
+		{"what is large", write("work/large", strings.Repeat("x", chat.MaxOnDisk+1)), "-", []string{inside}},
 	} {
 		got, ok := "-", false
-		if read := onDisk(placeOf(t), test.folders); read != nil {
+		if read := chat.OnDisk(placeOf(t), test.folders); read != nil {
 			got, ok = read(test.path)
 		}
 		if ok != (test.want != "-") || ok && got != test.want {
@@ -72,10 +73,10 @@ func TestACardComparesWithFilesOfTheFoldersAtWork(t *testing.T) {
 		filepath.Join(here, "a.txt"): "here", filepath.Join(notes, "a.txt"): "notes", filepath.Join(base, "root", "a.txt"): "root", filepath.Join(base, "else", "a.txt"): "else",
 	})
 	chdir(t, here)
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
-	setup.app.Desk.Roots = []string{filepath.Join(base, "root")}
-	setup.options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
-	read := onDisk(placeOf(t), setup.folders())
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup.App.Desk.Roots = []string{filepath.Join(base, "root")}
+	setup.Options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
+	read := chat.OnDisk(placeOf(t), setup.Folders())
 	for folder, want := range map[string]bool{"here": true, "notes": true, "root": true, "else": false} {
 		if text, ok := read(filepath.Join(base, folder, "a.txt")); ok != want || ok && text != folder {
 			t.Errorf("%s: %v, %q", folder, ok, text)

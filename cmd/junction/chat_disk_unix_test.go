@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 )
 
 // A pipe that nobody writes to would keep the card waiting.
@@ -15,7 +17,7 @@ func TestAPipeIsNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if text, ok := onDisk(placeOf(t), []string{folder})(pipe); ok {
+	if text, ok := chat.OnDisk(placeOf(t), []string{folder})(pipe); ok {
 		t.Errorf("read %q", text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/picture"
 )
@@ -35,13 +36,13 @@ func TestLocalFilesAreFoundAndReadBelowTheFolderOnly(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside.txt")
 	write(t, map[string]string{
 		"main.go": "package main\n", "docs/Manual.md": "m", "docs/deep/remains.txt": "r", ".env": "K=V", "picture.png": "\x89PNG\x00", "empty": " \n",
-		"large": strings.Repeat("x", maxAttachment+1), "node_modules/main.js": "j", "a b.txt": "spaced", outside: "o",
+		"large": strings.Repeat("x", chat.MaxAttachment+1), "node_modules/main.js": "j", "a b.txt": "spaced", outside: "o",
 		"cat": painted(t, 640, 480), "large.gif": "GIF89a" + strings.Repeat("x", picture.MaxBytes), "bad.webp": "RIFF1234WEBPVP8 ",
 	})
 	if err := os.Symlink(outside, in(t, "leak.txt")); err != nil {
 		t.Skip(err)
 	}
-	l, done := files(placeOf(t))
+	l, done := chat.Files(placeOf(t))
 	defer done()
 	for typed, want := range map[string][]string{
 		"ma":      {"main.go", "docs/Manual.md", "docs/deep/remains.txt"},
@@ -105,7 +106,7 @@ func TestDroppedPicturesAreReadWhereverTheyAre(t *testing.T) {
 	write(t, map[string]string{
 		outside + "/my cat.png": painted(t, 3, 4), outside + "/notes.txt": "n", outside + "/empty": "", outside + "/bad.png": painted(t, 3, 4)[:20],
 	})
-	l, done := files(placeOf(t))
+	l, done := chat.Files(placeOf(t))
 	defer done()
 	for name, want := range map[string]string{"my cat.png": "", "bad.png": "bad.png begins as a PNG", "notes.txt": "none", "empty": "none", "nothing": "none", ".": "none"} {
 		a, found, err := l.Picture(filepath.Join(outside, name))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/scripted"
@@ -20,7 +21,7 @@ import (
 func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	t.Parallel()
 	a := &cli.App{Place: placeOf(t)}
-	cmd := chatCommand(a)
+	cmd := chat.ChatCommand(a)
 	cmd.InitDefaultHelpFlag()
 	var out strings.Builder
 	cmd.SetOut(&out)
@@ -51,7 +52,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 		{"ANTHROPIC_API_KEY", "- `junction chat --model anthropic:claude-sonnet-4-5`\n"},
 		{"GEMINI_API_KEY", "- `junction chat --model gemini:NAME`\n- `junction chat --model ollama"},
 	} {
-		hint := modelHint(func(name string) string {
+		hint := chat.ModelHint(func(name string) string {
 			if name == test.key {
 				return "secret"
 			}
@@ -66,7 +67,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]mcp.LogLevel{"junction: warning: y\n": mcp.LogWarning, "junction: error: z a=b": mcp.LogError, "junction: x: warning: y": mcp.LogInfo, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
-		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
+		if e := chat.Logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
 			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
 		}
 	}
@@ -75,14 +76,14 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chatSetup{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
-	if err := setup.traced(); err != nil {
+	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Flags: &chat.ChatFlags{Trace: true, OnScreen: true}}
+	if err := setup.Traced(); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"model":"mock-1","messages":[{"role":"user","content":"` + strings.Repeat("a long  question ", 20) + `"}]}`
-	setup.trace.Event(host.Event{Decided: &host.Decided{Message: &model.Message{}, Exchanges: []model.Exchange{{Method: "POST", URL: "http://m", Status: 200, RequestBody: []byte(body)}}}})
+	setup.Trace.Event(host.Event{Decided: &host.Decided{Message: &model.Message{}, Exchanges: []model.Exchange{{Method: "POST", URL: "http://m", Status: 200, RequestBody: []byte(body)}}}})
 	var data string
-	if err := json.Unmarshal(logged(out.String()).Log.Data, &data); err != nil || !strings.Contains(data, body) {
+	if err := json.Unmarshal(chat.Logged(out.String()).Log.Data, &data); err != nil || !strings.Contains(data, body) {
 		t.Errorf("the log has %s, %v", data, err)
 	}
 }
@@ -100,7 +101,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
+		greeting := (&chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{Model: chat.ModelFlags{Model: "scripted"}}, Options: o}).Greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}
@@ -124,12 +125,12 @@ func TestExampleIsOfAToolThatOnlyReads(t *testing.T) {
 		{"a tool that is denied", []host.ToolInfo{tool("calc", "add", host.ToolDenied, true)}, ""},
 		{"a tool of the program itself", []host.ToolInfo{tool(host.OwnServer, "add", host.ToolSent, true)}, ""},
 	} {
-		setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, options: host.Options{Model: offline.New()}}
-		if got := setup.example(test.tools); got != test.want {
+		setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Options: host.Options{Model: offline.New()}}
+		if got := setup.Example(test.tools); got != test.want {
 			t.Errorf("%s: %q", test.name, got)
 		}
-		setup.options.Model = scripted.New().As(model.Info{Language: true})
-		if got := setup.example(test.tools); got != "" {
+		setup.Options.Model = scripted.New().As(model.Info{Language: true})
+		if got := setup.Example(test.tools); got != "" {
 			t.Errorf("%s: a language model gets the example %q", test.name, got)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -24,7 +25,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}
-	system, err := (&chatSetup{app: a, flags: &chatFlags{instructions: files}}).instructions(t.Context())
+	system, err := (&chat.ChatSetup{App: a, Flags: &chat.ChatFlags{Instructions: files}}).Instructions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
@@ -17,24 +18,24 @@ import (
 )
 
 // typed is what a conversation with --plain prints when these lines are typed.
-func typed(t *testing.T, setup *chatSetup, session tui.Session, lines ...string) string {
+func typed(t *testing.T, setup *chat.ChatSetup, session tui.Session, lines ...string) string {
 	t.Helper()
-	options := tui.Options{Greeting: "Welcome.", Notes: setup.notes()}
-	setup.plain(&options)
+	options := tui.Options{Greeting: "Welcome.", Notes: setup.Notes()}
+	setup.Plain(&options)
 	var out bytes.Buffer
 	options.In, options.Out = strings.NewReader(strings.Join(lines, "\n")), &out
 	ui, err := tui.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup.options.OnEvent = ui.Event
+	setup.Options.OnEvent = ui.Event
 	if session == nil {
-		h, err := host.New(setup.options)
+		h, err := host.New(setup.Options)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		if session, err = tui.Attach(t.Context(), h, setup.store(), ""); err != nil {
+		if session, err = tui.Attach(t.Context(), h, setup.Store(), ""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -47,13 +48,13 @@ func typed(t *testing.T, setup *chatSetup, session tui.Session, lines ...string)
 func TestAConversationLineByLine(t *testing.T) {
 	noState(t)
 	var answers bytes.Buffer
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
-	if err := setup.openArchive(t.Context()); err != nil {
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&answers)}, Flags: &chat.ChatFlags{Plain: true}, Search: toolsearch.New(toolsearch.Options{}), Options: host.Options{Model: offline.New()}}
+	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer setup.archive.Close()
+	defer setup.Archive.Close()
 	for _, text := range []string{"Ada paints in green", "The bank\nis closed"} {
-		if _, err := setup.archive.Notes().Keep(t.Context(), remember.Note{At: time.Unix(2e9, 0), Text: text}); err != nil {
+		if _, err := setup.Archive.Notes().Keep(t.Context(), remember.Note{At: time.Unix(2e9, 0), Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -78,11 +79,11 @@ func TestAConversationLineByLine(t *testing.T) {
 // Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
 func TestAnswersGoToStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out)}}
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out)}}
 	var o tui.Options
-	setup.plain(&o)
+	setup.Plain(&o)
 	heard := 0
-	tell := setup.answersTo(setup.app.Out, func(host.Event) { heard++ })
+	tell := setup.AnswersTo(setup.App.Out, func(host.Event) { heard++ })
 	for _, e := range []host.Event{{Notice: &host.Notice{Text: "careful"}}, {Answered: &host.Answered{Text: "**42**\n"}}, {Answered: &host.Answered{Stop: "error"}}} {
 		tell(e)
 	}
@@ -96,7 +97,7 @@ func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 		screen := terminal.NewScreen(&bytes.Buffer{})
 		a := cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)})
 		a.Desk.Screen = screen
-		cmd := chatCommand(a)
+		cmd := chat.ChatCommand(a)
 		cmd.SetArgs([]string{"--plain", flag})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(context.Background()); err == nil || !strings.Contains(err.Error(), want) {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
@@ -25,7 +26,7 @@ import (
 // A plainChat is junction chat --plain as somebody types into it.
 type plainChat struct {
 	t     *testing.T
-	setup *chatSetup
+	setup *chat.ChatSetup
 	talk  tui.Session
 	keys  *io.PipeWriter
 	out   *safeBuffer
@@ -34,22 +35,22 @@ type plainChat struct {
 }
 
 // startPlain starts it with a configuration.
-func startPlain(t *testing.T, configuration string, f *chatFlags, args ...string) *plainChat {
+func startPlain(t *testing.T, configuration string, f *chat.ChatFlags, args ...string) *plainChat {
 	t.Helper()
 	setup, _ := setUp(t, configuration, f, args...)
 	r, w := io.Pipe()
 	p := &plainChat{t: t, setup: setup, keys: w, out: new(safeBuffer), ended: make(chan error, 1)}
-	ui, err := tui.New(tui.Options{In: r, Out: p.out, Plain: true, Theme: "mono", Greeting: "Welcome.", Permissions: setup.permissions})
+	ui, err := tui.New(tui.Options{In: r, Out: p.out, Plain: true, Theme: "mono", Greeting: "Welcome.", Permissions: setup.Permissions})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := setup.open(ui, ui.Event); err != nil {
+	if err := setup.Open(ui, ui.Event); err != nil {
 		t.Fatal(err)
 	}
-	if err := setup.host.Settle(t.Context()); err != nil {
+	if err := setup.Host.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if p.talk, err = tui.Attach(t.Context(), setup.host, nil, ""); err != nil {
+	if p.talk, err = tui.Attach(t.Context(), setup.Host, nil, ""); err != nil {
 		t.Fatal(err)
 	}
 	go func() { p.ended <- ui.Run(t.Context(), p.talk) }()
@@ -155,17 +156,17 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 	}))
 	defer refusing.Close()
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"ev":` + saying(t, "listening") + `,"web":{"url":"` + refusing.URL + `"}}}`})
-	p := startPlain(t, "servers.json", &chatFlags{})
+	p := startPlain(t, "servers.json", &chat.ChatFlags{})
 	p.server("ev", func(s host.ServerTools) bool { return s.State == host.StateUnapproved })
 	p.say("/mcp", "2 ? ev unapproved, 25 tools, about ")
 	p.await("3 ✗ web failed")
 	p.await("sign in: junction login web")
 	p.say("/mcp tools ev", "ev · add")
 	p.say("/mcp log ev", "listening ")
-	first := p.setup.host.Stderr("ev")
+	first := p.setup.Host.Stderr("ev")
 	p.say("/mcp restart ev", "ev is being restarted")
 	p.server("ev", func(s host.ServerTools) bool { return s.State == host.StateUnapproved })
-	if now := p.setup.host.Stderr("ev"); len(first) != 1 || len(now) != 2 || now[0] != first[0] || now[1] == first[0] {
+	if now := p.setup.Host.Stderr("ev"); len(first) != 1 || len(now) != 2 || now[0] != first[0] || now[1] == first[0] {
 		t.Errorf("before the restart it wrote %q, now %q", first, now)
 	}
 	p.say("/mcp off ev", "ev is off in this conversation")
@@ -221,10 +222,10 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := reach.ChangeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
+	if err := reach.ChangeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[chat.InstructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
-	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
+	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Allow: []string{"two/*"}})
 	p.say("add 2 and 40", "New server “two”")
 	p.say("n", "42")
 	list := p.list()
@@ -248,8 +249,8 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("deny tool \"delete\"", "removed from policy.json: deny tool")
 	p.say("/permissions", `allow notes: tool "echo" of server "ev" policy.json:3`)
 	file, err := policy.Load("policy.json", policy.LoadOptions{})
-	if err != nil || len(file.Rules) != 1 || slices.ContainsFunc(p.setup.host.Rules(), func(r policy.Rule) bool { return r.Effect == policy.Deny }) {
-		t.Errorf("%v: left are %+v and %+v", err, file, p.setup.host.Rules())
+	if err != nil || len(file.Rules) != 1 || slices.ContainsFunc(p.setup.Host.Rules(), func(r policy.Rule) bool { return r.Effect == policy.Deny }) {
+		t.Errorf("%v: left are %+v and %+v", err, file, p.setup.Host.Rules())
 	}
 	p.undo("trust gone", "removed from policy.json: trust gone")
 	p.undo("trust ev", "removed from policy.json: trust ev")
@@ -297,7 +298,7 @@ func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 	noState(t)
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"}}}`, "policy.json": `{"rules":[{"effect":"deny"},{"effect":"deny"}]}`})
-	p := startPlain(t, own, &chatFlags{policy: "policy.json", trust: []string{"ev"}}, "ev", "everything")
+	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Trust: []string{"ev"}}, "ev", "everything")
 	p.undo("trust everything", "ships with junction and is trusted; /mcp off everything switches it off")
 	p.undo("trust ev ", "--trust stands on the command line: start without it")
 	p.undo("deny everything", "and one of them is left; it holds until that is removed, too")
@@ -313,10 +314,10 @@ func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 	noState(t)
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"},"two":{"command":"no-such-program"}}}`})
-	setup, _ := setUp(t, own, &chatFlags{})
-	bound := policy.NameOf("ev", policy.OriginOf(setup.options.Servers[0].Origin))
+	setup, _ := setUp(t, own, &chat.ChatFlags{})
+	bound := policy.NameOf("ev", policy.OriginOf(setup.Options.Servers[0].Origin))
 	write(t, map[string]string{"policy.json": `{"trusted":["ev","` + bound + `","ev","two"]}`})
-	p := startPlain(t, own, &chatFlags{policy: "policy.json", trust: []string{"two"}}, "ev", "two")
+	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Trust: []string{"two"}}, "ev", "two")
 	trusted := func(s host.ServerTools) bool { return s.Trusted }
 	p.undo("trust ev  policy.json", "removed from policy.json: trust ev; but ev is trusted still, by \"trust ev, as it was started when you trusted it\" in policy.json")
 	p.server("ev", trusted)
@@ -339,14 +340,14 @@ func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	reach.Consents(t.Context(), a, entries, false)
-	all := projectPermissions(a)
+	all := chat.ProjectPermissions(a)
 	if len(all) != 3 || all[0].What != `start server "a" of the project` || all[1].What != `do not start server "b" of the project` || !strings.HasSuffix(all[0].Where, ".mcp.json") {
 		t.Fatalf("listed are %+v", all)
 	}
 	if done, err := all[0].Undo(t.Context()); err != nil || !strings.Contains(done, "asked about server a when junction chat starts again") {
 		t.Errorf("%s, %v", done, err)
 	}
-	if left := projectPermissions(a); len(left) != 2 || left[0].What != all[1].What {
+	if left := chat.ProjectPermissions(a); len(left) != 2 || left[0].What != all[1].What {
 		t.Errorf("left are %+v", left)
 	}
 }

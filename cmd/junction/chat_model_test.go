@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/model/providers"
 )
@@ -78,10 +79,10 @@ func TestAKeyThatWasWithheldIsNamed(t *testing.T) {
 		{"", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
 		{"anthropic", "name its variable with --key-env"},
 	} {
-		f := modelFlags{BaseURL: "http://127.0.0.1:1/v1"}
+		f := chat.ModelFlags{BaseURL: "http://127.0.0.1:1/v1"}
 		getenv := func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-0123"}[name] }
 		p, _ := providers.ByName(test.provider)
-		if got := f.notSent(p, getenv); got != test.want {
+		if got := f.NotSent(p, getenv); got != test.want {
 			t.Errorf("%q: %q", test.provider, got)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -23,8 +24,8 @@ func (withoutServers) Servers() []host.ServerTools { return nil }
 
 func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
-	setup.options.Servers = []host.Server{{Name: "odd@" + hash}}
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup.Options.Servers = []host.Server{{Name: "odd@" + hash}}
 	for _, test := range []struct{ about, name, want string }{
 		{"a name alone", "files", "files"},
 		{"a package of npm", "@scope/files", "@scope/files"},
@@ -36,7 +37,7 @@ func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 		{"a server that is called like one with an origin", "odd@" + hash, "odd@" + hash},
 		{"an origin of nothing", "@" + hash, "@" + hash},
 	} {
-		all := setup.trustPermissions(&policy.File{Path: "policy.json", Trusted: []string{test.name}, Public: []string{test.name}}, untrusting{})
+		all := setup.TrustPermissions(&policy.File{Path: "policy.json", Trusted: []string{test.name}, Public: []string{test.name}}, untrusting{})
 		if all[0].What != "trust "+test.want {
 			t.Errorf("%s: %s", test.about, all[0].What)
 		}
@@ -47,7 +48,7 @@ func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	rule := policy.Rule{Effect: policy.Allow, Server: "odd@" + hash, Tool: "send", When: "args.to == 'ada@" + hash + "'", After: "@scope/files@" + hash + ", files@" + hash + ", odd@" + hash}
 	want := rule
 	want.After = "@scope/files, files, odd@" + hash
-	if got := setup.permitted(rule); got != want.String() {
+	if got := setup.Permitted(rule); got != want.String() {
 		t.Errorf("the rule is shown as %s, want %s", got, want)
 	}
 }
@@ -86,7 +87,7 @@ func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
 		{Server: "notes", Tool: "look", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{web}},
 	}
 	session := agreed{approving: approving{all: &remembered}}
-	all := answerPermissions(session)
+	all := chat.AnswerPermissions(session)
 	want := []string{
 		"allow files/write, though text of web/fetch was read, and to carry text of memory/read, web/fetch, with the arguments that you saw",
 		"allow queries to search, though private text was read, of memory/read, web/fetch, and to carry text of memory/read by search/find, search/post, with the arguments that you saw",

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -45,8 +46,8 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		defer writer.Close()
 		var stderr strings.Builder
 		a, began := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(&stderr)}), time.Now()
-		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
-		if took := time.Since(began); err != nil || got != nil || took != pipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
+		got, err := chat.Piped(t.Context(), a, &chat.ChatFlags{Prompt: "x"})
+		if took := time.Since(began); err != nil || got != nil || took != chat.PipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
 		}
 	})
@@ -62,7 +63,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			writer.Close()
 		}()
 		a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(io.Discard)})
-		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
+		got, err := chat.Piped(t.Context(), a, &chat.ChatFlags{Prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -76,7 +77,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: in, Screen: terminal.NewScreen(io.Discard)})
-		if _, err := piped(ctx, a, &chatFlags{prompt: "x"}); err == nil || err.Error() != "interrupted" {
+		if _, err := chat.Piped(ctx, a, &chat.ChatFlags{Prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -94,7 +95,7 @@ func TestWhatIsNoPipeIsNotRead(t *testing.T) {
 	}
 	closed.Close()
 	for name, in := range map[string]io.Reader{"the null device": null, "a closed file": closed, "nothing": nil} {
-		if isPiped(in) {
+		if chat.IsPiped(in) {
 			t.Errorf("%s counts as a pipe", name)
 		}
 	}

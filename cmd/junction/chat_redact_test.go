@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -15,7 +16,7 @@ func TestAChatAsksWhereAGatewayWouldHide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = asksWhereHidden(p); err != nil {
+	if p, err = chat.AsksWhereHidden(p); err != nil {
 		t.Fatal(err)
 	}
 	for arguments, want := range map[string]policy.Effect{`{"all":true}`: policy.Ask, `{"all":false}`: policy.Allow} {

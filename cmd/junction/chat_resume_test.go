@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -41,29 +42,29 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chatSetup{app: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
-	if setup.search, err = setup.flags.search.open(placeOf(t)); err != nil {
+	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(os.Stderr)}), Flags: &chat.ChatFlags{}}
+	if setup.Search, err = setup.Flags.Search.Open(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := setup.openArchive(t.Context()); err != nil {
+	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer setup.archive.Close()
+	defer setup.Archive.Close()
 	said := model.UserText("hello")
 	for _, onScreen := range []bool{true, false} {
-		setup.flags.onScreen = onScreen
-		c := setup.archive.New(archive.Meta{Folder: folder, Title: map[bool]string{true: "screen", false: "script"}[onScreen], Setup: setup.start(modelFlags{})})
+		setup.Flags.OnScreen = onScreen
+		c := setup.Archive.New(archive.Meta{Folder: folder, Title: map[bool]string{true: "screen", false: "script"}[onScreen], Setup: setup.Start(chat.ModelFlags{})})
 		if err := c.Append(host.Entry{At: time.Now(), Message: &said}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for onScreen, want := range map[bool]string{true: "screen", false: "script"} {
-		setup.flags.onScreen = onScreen
-		if m, err := setup.last(t.Context()); err != nil || m.Title != want {
+		setup.Flags.OnScreen = onScreen
+		if m, err := setup.Last(t.Context()); err != nil || m.Title != want {
 			t.Errorf("on a screen %v: %q, %v", onScreen, m.Title, err)
 		}
 	}
-	list, err := store{placeOf(t), setup.archive, "m", ""}.List(t.Context())
+	list, err := chat.Store{Place: placeOf(t), Archive: setup.Archive, Model: "m", Start: ""}.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].Title != "screen" || list[0].Folder != "" {
 		t.Errorf("listed %+v, %v", list, err)
 	}
@@ -78,11 +79,11 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		{[]string{"files", "https://user:secret@example.com/mcp"}, nil, " https://user:secret@example.com/mcp", ""},
 		{[]string{"files"}, []string{"npx", "-y", "a server"}, ` files -- npx -y "a server"`, ""},
 	} {
-		setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{}, names: test.names, line: test.line}
-		if got := setup.unkept(); got != test.want {
+		setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{}, Names: test.names, Line: test.line}
+		if got := setup.Unkept(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
-		if got := setup.start(modelFlags{BaseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
+		if got := setup.Start(chat.ModelFlags{BaseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
 			t.Errorf("%q: kept %s", test.names, got)
 		}
 	}

@@ -5,22 +5,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
 func TestWhatIsTypedIsRememberedWithinBounds(t *testing.T) {
 	noState(t)
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}, flags: &chatFlags{}, search: toolsearch.New(toolsearch.Options{})}
-	if err := setup.openArchive(t.Context()); err != nil {
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{}, Search: toolsearch.New(toolsearch.Options{})}
+	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	defer setup.archive.Close()
-	for i := range maxHistory / 100 {
-		setup.rememberLine(fmt.Sprint("line ", i))
+	defer setup.Archive.Close()
+	for i := range chat.MaxHistory / 100 {
+		setup.RememberLine(fmt.Sprint("line ", i))
 	}
-	setup.rememberLine(strings.Repeat("x", maxHistoryLine+1))
-	if got := setup.history(t.Context()); len(got) != maxHistory/100 || got[len(got)-1] != fmt.Sprint("line ", maxHistory/100-1) {
+	setup.RememberLine(strings.Repeat("x", chat.MaxHistoryLine+1))
+	if got := setup.History(t.Context()); len(got) != chat.MaxHistory/100 || got[len(got)-1] != fmt.Sprint("line ", chat.MaxHistory/100-1) {
 		t.Errorf("remembered %.200q", got)
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 )
 
 // A program that takes its words elsewhere could not read here what a person attaches.
@@ -19,7 +21,7 @@ func TestWhichServersRunOnThisMachineAsThePerson(t *testing.T) {
 		"/usr/bin/ssh ada@host files":                  false,
 		"wsl.exe files":                                false,
 	} {
-		if got := isLocal(strings.Fields(command)); got != want {
+		if got := chat.IsLocal(strings.Fields(command)); got != want {
 			t.Errorf("%q: %v", command, got)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
@@ -26,7 +27,7 @@ func noState(t *testing.T) {
 	t.Helper()
 	alone(t)
 	setenv(t, "JUNCTION_STATE", t.TempDir())
-	for _, name := range []string{modelEnv, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR"} {
+	for _, name := range []string{chat.ModelEnv, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR"} {
 		setenv(t, name, "")
 	}
 }
@@ -328,7 +329,7 @@ func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
 	noState(t)
 	paths := map[string]bool{}
 	for i := range 20 {
-		path, err := saveMedia((&cli.App{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
+		path, err := chat.SaveMedia((&cli.App{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
 		if err != nil {
 			t.Fatal(err)
 		}

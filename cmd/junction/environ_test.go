@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -53,7 +54,7 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.Launch.Own.AddSettings(set)
-			cmd := chatCommand(a)
+			cmd := chat.ChatCommand(a)
 			if err := cmd.ParseFlags([]string{"--key-env", "MY_MODEL_KEY", "--embeddings-key-env", "EMBEDDINGS_KEY"}); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 )
@@ -70,7 +71,7 @@ func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stored.Close()
-	if _, _, err := (store{Archive: stored}).Open(t.Context(), "nope"); err == nil || err.Error() != `no conversation has the ID "nope"` {
+	if _, _, err := (chat.Store{Archive: stored}).Open(t.Context(), "nope"); err == nil || err.Error() != `no conversation has the ID "nope"` {
 		t.Errorf("got %v", err)
 	}
 }
@@ -90,7 +91,7 @@ func TestAnUnreadableArchiveIsAFile(t *testing.T) {
 }
 
 func TestThePagesTellTheExitCodesAsTheHelpDoes(t *testing.T) {
-	for page, help := range map[string]string{"host.md": chatExitHelp, "cli.md": cli.ExitHelp} {
+	for page, help := range map[string]string{"host.md": chat.ChatExitHelp, "cli.md": cli.ExitHelp} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
 			t.Fatal(err)

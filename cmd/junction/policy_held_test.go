@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -58,9 +59,9 @@ func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	if got := explain(); !strings.HasPrefix(got, "ALLOW:") {
 		t.Errorf("after: %s", got)
 	}
-	setup := &chatSetup{app: &cli.App{Place: placeOf(t)}}
-	setup.options.Pins = pins
-	if all := setup.approvedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup.Options.Pins = pins
+	if all := setup.ApprovedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
 		t.Errorf("listed are %+v", all)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host/archive"
@@ -75,7 +76,7 @@ func conversationValues(a *cli.App, ctx context.Context) (values []string) {
 		return nil
 	}
 	for _, c := range all {
-		values = append(values, c.ID+"\t"+plaintext.Line(c.Title, maxTitleShown))
+		values = append(values, c.ID+"\t"+plaintext.Line(c.Title, chat.MaxTitleShown))
 	}
 	return values
 }
@@ -87,7 +88,7 @@ func themeValues(*cli.App, context.Context) []string {
 // modelValues are the beginnings of models' names, and the one that is built in.
 func modelValues(*cli.App, context.Context) []string {
 	values := []string{"offline"}
-	for _, provider := range providerNames() {
+	for _, provider := range chat.ProviderNames() {
 		values = append(values, provider+":")
 	}
 	return values

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
@@ -267,7 +268,7 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if e.Call == 0 || e.Server != "everything" || e.Name != "add" || e.Kind == traffic.Note && e.Client != chatClient {
+		if e.Call == 0 || e.Server != "everything" || e.Name != "add" || e.Kind == traffic.Note && e.Client != chat.ChatClient {
 			t.Errorf("%s", line)
 		}
 		text := e.Kind

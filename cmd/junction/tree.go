@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/develop"
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
@@ -52,8 +53,8 @@ func tree() []branch {
 		{path: "get resource", old: "read", make: use.ReadCommand},
 		{path: "get prompt", old: "prompt", make: use.PromptCommand},
 		{path: "get completion", old: "complete", make: use.CompleteCommand},
-		{path: "chat", group: groupUse, make: chatCommand},
-		{path: "chat history", old: "conversations", make: conversationsCommand},
+		{path: "chat", group: groupUse, make: chat.ChatCommand},
+		{path: "chat history", old: "conversations", make: chat.ConversationsCommand},
 
 		{path: "server", group: groupServers, short: "Add, remove, upgrade, search, approve and confine servers"},
 		{path: "server add", old: "add", make: server.AddCommand},

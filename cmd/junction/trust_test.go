@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
@@ -50,7 +51,7 @@ func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
 }
 
 // setUp is a chat as these flags and arguments make it, and what was said meanwhile.
-func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*chatSetup, string) {
+func setUp(t *testing.T, configuration string, f *chat.ChatFlags, args ...string) (*chat.ChatSetup, string) {
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
@@ -58,12 +59,12 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 	if configuration != "" {
 		a.Flags.Config = []string{configuration}
 	}
-	f.unsaved = true
-	setup, err := setUpChat(t.Context(), a, &cobra.Command{}, args, f)
+	f.Unsaved = true
+	setup, err := chat.SetUpChat(t.Context(), a, &cobra.Command{}, args, f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { setup.close() })
+	t.Cleanup(func() { setup.Close() })
 	return setup, said.String()
 }
 
@@ -75,11 +76,11 @@ func TestAProjectsServerInheritsNoTrust(t *testing.T) {
 		write(t, map[string]string{path: servers})
 	}
 	write(t, map[string]string{"policy.json": `{"trusted":["files"],"public":["search"]}`})
-	shown := func(path string, f chatFlags) string {
-		f.policy = "policy.json"
+	shown := func(path string, f chat.ChatFlags) string {
+		f.Policy = "policy.json"
 		setup, _ := setUp(t, path, &f)
 		var words []string
-		for _, s := range setup.options.Servers {
+		for _, s := range setup.Options.Servers {
 			if s.Trusted {
 				words = append(words, s.Name+" is trusted")
 			}
@@ -89,26 +90,26 @@ func TestAProjectsServerInheritsNoTrust(t *testing.T) {
 		}
 		return strings.Join(words, ", ")
 	}
-	if got := shown(own, chatFlags{}); got != "files is trusted, search is public" {
+	if got := shown(own, chat.ChatFlags{}); got != "files is trusted, search is public" {
 		t.Errorf("in the person's own file: %s", got)
 	}
-	if got := shown("one/.mcp.json", chatFlags{}); got != "" {
+	if got := shown("one/.mcp.json", chat.ChatFlags{}); got != "" {
 		t.Errorf("in the file of a project: %s", got)
 	}
-	if got := shown("one/.mcp.json", chatFlags{trust: []string{"files"}}); got != "files is trusted" {
+	if got := shown("one/.mcp.json", chat.ChatFlags{Trust: []string{"files"}}); got != "files is trusted" {
 		t.Errorf("in the file of a project, with --trust: %s", got)
 	}
 
 	// What the person said of the server of this project is kept, and holds for no other one.
-	setup, _ := setUp(t, "one/.mcp.json", &chatFlags{policy: "policy.json"})
-	s := setup.options.Servers[0]
-	if err := setup.options.RememberTrust(policy.NameOf(s.Name, policy.OriginOf(s.Origin))); err != nil {
+	setup, _ := setUp(t, "one/.mcp.json", &chat.ChatFlags{Policy: "policy.json"})
+	s := setup.Options.Servers[0]
+	if err := setup.Options.RememberTrust(policy.NameOf(s.Name, policy.OriginOf(s.Origin))); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown("one/.mcp.json", chatFlags{}); got != "files is trusted" {
+	if got := shown("one/.mcp.json", chat.ChatFlags{}); got != "files is trusted" {
 		t.Errorf("once it was trusted: %s", got)
 	}
-	if got := shown("two/.mcp.json", chatFlags{}); got != "" {
+	if got := shown("two/.mcp.json", chat.ChatFlags{}); got != "" {
 		t.Errorf("in the file of another project: %s", got)
 	}
 }
@@ -123,8 +124,8 @@ func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
 		t.Errorf("the command is %q", got)
 	}
 	of := func(url string) host.Server {
-		setup, _ := setUp(t, "", &chatFlags{}, url)
-		return setup.options.Servers[0]
+		setup, _ := setUp(t, "", &chat.ChatFlags{}, url)
+		return setup.Options.Servers[0]
 	}
 	a, b := of("http://127.0.0.1:1/a"), of("http://127.0.0.1:1/b")
 	if a.Name != b.Name || policy.OriginOf(a.Origin) == policy.OriginOf(b.Origin) {
@@ -240,9 +241,9 @@ func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
 func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"files":{"command":"no-such-program","envFile":"one.env"}}}`, "one.env": "A=1\n"})
-	p := startPlain(t, "servers.json", &chatFlags{}, "files")
+	p := startPlain(t, "servers.json", &chat.ChatFlags{}, "files")
 	write(t, map[string]string{"one.env": "A=2\n"})
-	if err := p.setup.host.Restart("files"); err != nil {
+	if err := p.setup.Host.Restart("files"); err != nil {
 		t.Fatal(err)
 	}
 	p.server("files", func(s host.ServerTools) bool {
@@ -253,7 +254,7 @@ func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
 
 func TestNamesOfNoServerAreReported(t *testing.T) {
 	noState(t)
-	_, said := setUp(t, "", &chatFlags{approve: []string{"everything@0123456789abcdef", "everthing@0123456789abcdef"}, trust: []string{"filesystem@built-in"}})
+	_, said := setUp(t, "", &chat.ChatFlags{Approve: []string{"everything@0123456789abcdef", "everthing@0123456789abcdef"}, Trust: []string{"filesystem@built-in"}})
 	const want = "junction: --approve everthing: there is no such server here (there are: everything, filesystem); did you mean \"everything\"?\n"
 	if said != want {
 		t.Errorf("it says:\n%swant:\n%s", said, want)

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"fmt"
@@ -23,8 +23,8 @@ func (f *searchFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keyEnv, "embeddings-key-env", "", "take its key from the environment variable `NAME`")
 }
 
-// open makes an index of tools.
-func (f *searchFlags) open(p place.Place) (*toolsearch.Index, error) {
+// Open makes an index of tools.
+func (f *searchFlags) Open(p place.Place) (*toolsearch.Index, error) {
 	if f.url == "" {
 		if f.model+f.keyEnv != "" {
 			return nil, cli.Usagef("--embeddings-model and --embeddings-key-env need --embeddings")

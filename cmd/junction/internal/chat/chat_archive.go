@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -19,33 +19,33 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// openArchive opens the stored conversations, and remembers which searches found
+// OpenArchive opens the stored conversations, and remembers which searches found
 // which tools.
-func (t *chatSetup) openArchive(ctx context.Context) error {
+func (t *ChatSetup) OpenArchive(ctx context.Context) error {
 	var err error
-	if t.archive, err = reach.OpenConversations(ctx, t.app.Place); err != nil {
+	if t.Archive, err = reach.OpenConversations(ctx, t.App.Place); err != nil {
 		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
-	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
+	value, err := t.Archive.Memory().Get(ctx, archive.ToolQueries)
 	var remembered []toolsearch.Remembered
 	if err == nil && value != nil {
 		err = json.Unmarshal(value, &remembered)
 	}
 	if err != nil {
-		t.app.Logger().Warn("tools are searched without what earlier searches found", "error", err)
+		t.App.Logger().Warn("tools are searched without what earlier searches found", "error", err)
 	}
-	t.search.Restore(remembered)
+	t.Search.Restore(remembered)
 	return nil
 }
 
 // keepSearches stores which searches found which tools, in addition to what other
 // processes learned meanwhile. An answer is none the worse where that fails.
-func (t *chatSetup) keepSearches() {
-	fresh := t.search.Memory()
+func (t *ChatSetup) keepSearches() {
+	fresh := t.Search.Memory()
 	if len(fresh) == 0 {
 		return
 	}
-	err := t.archive.Memory().Update(context.Background(), archive.ToolQueries, func(value json.RawMessage) (json.RawMessage, error) {
+	err := t.Archive.Memory().Update(context.Background(), archive.ToolQueries, func(value json.RawMessage) (json.RawMessage, error) {
 		var before []toolsearch.Remembered
 		if value != nil && json.Unmarshal(value, &before) == nil {
 			all := toolsearch.New(toolsearch.Options{})
@@ -56,17 +56,17 @@ func (t *chatSetup) keepSearches() {
 		return json.Marshal(fresh)
 	})
 	if err != nil {
-		t.app.Logger().Warn("what searches found is not remembered", "error", err)
+		t.App.Logger().Warn("what searches found is not remembered", "error", err)
 	}
 }
 
 // resumes reports whether a word behind --resume is the ID of a conversation, which
 // belongs behind an equals sign: the flag has a meaning without it, too.
-func (t *chatSetup) resumes(ctx context.Context, word string) bool {
-	if t.flags.resume != archive.Last || t.archive == nil || len(word) != idLength {
+func (t *ChatSetup) resumes(ctx context.Context, word string) bool {
+	if t.Flags.resume != archive.Last || t.Archive == nil || len(word) != idLength {
 		return false
 	}
-	_, err := t.archive.Meta(ctx, word)
+	_, err := t.Archive.Meta(ctx, word)
 	return err == nil
 }
 
@@ -75,12 +75,12 @@ const idLength = 8
 
 // chosen is the conversation that the command line wants to go on: one that is
 // stored, or a copy of it; empty for a new one.
-func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
-	if t.flags.fork == "" {
-		return t.flags.resume, nil
+func (t *ChatSetup) chosen(ctx context.Context) (id string, err error) {
+	if t.Flags.fork == "" {
+		return t.Flags.resume, nil
 	}
-	id, err = t.store().Fork(ctx, t.flags.fork, 0)
-	return id, storedFault(t.flags.fork, err)
+	id, err = t.Store().Fork(ctx, t.Flags.fork, 0)
+	return id, storedFault(t.Flags.fork, err)
 }
 
 // storedFault sorts an error of the stored conversations for the exit code: an ID of
@@ -110,38 +110,38 @@ func namesID(id string, err error) error {
 }
 
 // begin begins the conversation that the command line wants.
-func (t *chatSetup) begin(ctx context.Context) (*host.Conversation, error) {
+func (t *ChatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	id, err := t.chosen(ctx)
 	switch {
 	case err != nil:
 		return nil, err
-	case t.archive == nil:
-		return t.host.Conversation(nil), nil
+	case t.Archive == nil:
+		return t.Host.Conversation(nil), nil
 	case id == "":
-		record, err := t.store().New(ctx)
-		return t.host.Conversation(record), err
+		record, err := t.Store().New(ctx)
+		return t.Host.Conversation(record), err
 	}
-	record, entries, err := t.store().Open(ctx, id)
+	record, entries, err := t.Store().Open(ctx, id)
 	if err != nil {
 		return nil, storedFault(id, err)
 	}
-	return t.host.Conversation(record, entries...), nil
+	return t.Host.Conversation(record, entries...), nil
 }
 
-// store keeps the conversations; nil where nothing is stored.
-func (t *chatSetup) store() tui.Store {
-	if t.archive == nil {
+// Store keeps the conversations; nil where nothing is stored.
+func (t *ChatSetup) Store() tui.Store {
+	if t.Archive == nil {
 		return nil
 	}
-	return store{t.app.Place, t.archive, t.options.Model.Info().Name, t.start(t.flags.model)}
+	return Store{t.App.Place, t.Archive, t.Options.Model.Info().Name, t.Start(t.Flags.Model)}
 }
 
-// A store is the archive as the screen sees it.
-type store struct {
+// A Store is the archive as the screen sees it.
+type Store struct {
 	place.Place // that conversations begin in
 	*archive.Archive
-	model string
-	start string // see chatStart
+	Model string
+	Start string // see chatStart
 }
 
 // A record is a stored conversation as the screen sees it.
@@ -153,12 +153,12 @@ func saved(m archive.Meta) tui.Saved {
 	return tui.Saved{ID: m.ID, Title: m.Title, Changed: m.Changed, Questions: m.Questions, Cost: m.Cost}
 }
 
-func (s store) New(context.Context) (tui.Record, error) {
+func (s Store) New(context.Context) (tui.Record, error) {
 	folder, _ := s.Getwd() // for lists of conversations only
-	return record{s.Archive.New(archive.Meta{Model: s.model, Folder: folder, Setup: s.start})}, nil
+	return record{s.Archive.New(archive.Meta{Model: s.Model, Folder: folder, Setup: s.Start})}, nil
 }
 
-func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
+func (s Store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
 	loaded, entries, err := s.Load(ctx, id)
 	if err != nil {
 		return nil, nil, namesID(id, err)
@@ -166,12 +166,12 @@ func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, e
 	return record{loaded}, entries, nil
 }
 
-func (s store) Fork(ctx context.Context, id string, entries int) (string, error) {
+func (s Store) Fork(ctx context.Context, id string, entries int) (string, error) {
 	meta, err := s.Archive.Fork(ctx, id, entries)
 	return meta.ID, err
 }
 
-func (s store) List(ctx context.Context) ([]tui.Saved, error) {
+func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	metas, err := s.Archive.List(ctx, archive.Filter{})
 	here, _ := s.Getwd()
 	var all []tui.Saved
@@ -189,7 +189,7 @@ func (s store) List(ctx context.Context) ([]tui.Saved, error) {
 }
 
 // Export writes a conversation to a new file, whose name says in which form.
-func (s store) Export(ctx context.Context, id, path string) (string, error) {
+func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	if path == "" {
 		path = "conversation-" + id + ".md"
 	}

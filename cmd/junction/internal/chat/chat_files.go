@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxAttachment   = 1 << 20 // bytes of one file of text
+	MaxAttachment   = 1 << 20 // bytes of one file of text
 	maxFound        = 200     // paths that a word is completed with
 	maxFilesVisited = 5_000   // while files are looked for below the folder
 )
@@ -35,9 +35,9 @@ type localFiles struct {
 	root *os.Root
 }
 
-// files are the files that can be attached on the screen; nil where the folder cannot be
+// Files are the files that can be attached on the screen; nil where the folder cannot be
 // read.
-func files(p place.Place) (tui.Files, func()) {
+func Files(p place.Place) (tui.Files, func()) {
 	root, err := os.OpenRoot(p.Path("."))
 	if err != nil {
 		return nil, func() {}
@@ -108,12 +108,12 @@ func pathless(err error) error {
 
 // attachedContent is a file as an attachment.
 func attachedContent(name string, f io.Reader) (host.Attachment, error) {
-	data, err := io.ReadAll(io.LimitReader(f, max(maxAttachment, picture.MaxBytes)+1))
+	data, err := io.ReadAll(io.LimitReader(f, max(MaxAttachment, picture.MaxBytes)+1))
 	switch {
 	case err != nil:
 		return host.Attachment{}, fmt.Errorf("%s: %w", name, pathless(err))
-	case len(data) > maxAttachment && !picture.Is(data):
-		return host.Attachment{}, fmt.Errorf("%s is larger than %d MiB", name, maxAttachment>>20)
+	case len(data) > MaxAttachment && !picture.Is(data):
+		return host.Attachment{}, fmt.Errorf("%s is larger than %d MiB", name, MaxAttachment>>20)
 	}
 	return attachable(name, data)
 }

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -19,10 +19,10 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// permissions list all that says what may be done: rules, trust, approvals of definitions,
+// Permissions list all that says what may be done: rules, trust, approvals of definitions,
 // answers about the project, and what the conversation remembers.
-func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
-	path, err := policies.PolicyPath(t.app.Place, t.flags.policy)
+func (t *ChatSetup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
+	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permiss
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(t.rulePermissions(file), t.trustPermissions(file, s), t.approvedPermissions(), projectPermissions(t.app), answerPermissions(s)), nil
+	return slices.Concat(t.rulePermissions(file), t.TrustPermissions(file, s), t.ApprovedPermissions(), ProjectPermissions(t.App), AnswerPermissions(s)), nil
 }
 
 // fixed is the Undo of what cannot be taken back here.
@@ -48,34 +48,34 @@ func bareRule(r policy.Rule) policy.Rule {
 }
 
 // rulePermissions are the rules that hold, the strictest first.
-func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
-	rules := t.host.Rules()
+func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
+	rules := t.Host.Rules()
 	for i, r := range rules {
-		p := tui.Permission{What: t.permitted(r), Where: r.Source}
+		p := tui.Permission{What: t.Permitted(r), Where: r.Source}
 		switch {
 		case i == len(rules)-1: // the default
-			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.app.Short(file.Path))
+			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.App.Short(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
 			r.Name = "" // which is the flag
-			p.What = t.permitted(r)
+			p.What = t.Permitted(r)
 			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
 		case r.Source == "session":
 			p.Where = "until junction chat ends"
 			p.Undo = func(context.Context) (string, error) {
-				return "does not hold any more: " + p.What, t.host.RemoveRule(r)
+				return "does not hold any more: " + p.What, t.Host.RemoveRule(r)
 			}
 		case ofFile(r, file.Path):
-			p.Where = "until junction chat ends, not in " + t.app.Short(file.Path)
+			p.Where = "until junction chat ends, not in " + t.App.Short(file.Path)
 			if i := slices.IndexFunc(file.Rules, func(f policy.Rule) bool { return bareRule(f) == bareRule(r) }); i >= 0 {
-				p.Where = t.app.Short(file.Rules[i].Source)
+				p.Where = t.App.Short(file.Rules[i].Source)
 			}
 			if r.Origin != "" {
 				p.Where += ", from a card"
 			}
 			p.Undo = func(ctx context.Context) (string, error) {
-				return "removed from " + t.app.Short(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
+				return "removed from " + t.App.Short(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
 			}
 		default:
 			p.Undo = fixed("this rule is one of the project's; it can be removed in %s", r.Source)
@@ -90,16 +90,16 @@ var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
 // meant is the server that a name in a policy means, and whether only as it was started then, as
 // [policy.NameOf] writes it. A name may have an @ of its own, as packages of npm do.
-func (t *chatSetup) meant(name string) (server string, bound bool) {
+func (t *ChatSetup) meant(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
-	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return s.Name == name }) {
+	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {
 		return name, false
 	}
 	return name[:at], true
 }
 
-// permitted is a rule for a person: with the servers whose text it covers, but not their origins.
-func (t *chatSetup) permitted(r policy.Rule) string {
+// Permitted is a rule for a person: with the servers whose text it covers, but not their origins.
+func (t *ChatSetup) Permitted(r policy.Rule) string {
 	if r.After != "" {
 		var after []string
 		for name := range strings.SplitSeq(r.After, ",") {
@@ -117,7 +117,7 @@ func ofFile(r policy.Rule, path string) bool {
 }
 
 // removeRule takes a rule out of the person's file, and has it not hold any more.
-func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
+func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
 	if err := policy.Remove(ctx, path, rule); err != nil && !errors.Is(err, policy.ErrNotThere) {
 		return err
 	}
@@ -126,9 +126,9 @@ func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 		return fmt.Errorf("the rule stood in %s several times, and one of them is left; it holds until that is removed, too", path)
 	}
 	var errs []error
-	for _, r := range t.host.Rules() {
+	for _, r := range t.Host.Rules() {
 		if ofFile(r, path) && bareRule(r) == bareRule(rule) {
-			errs = append(errs, t.host.RemoveRule(r))
+			errs = append(errs, t.Host.RemoveRule(r))
 		}
 	}
 	return errors.Join(errs...)
@@ -136,16 +136,16 @@ func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 
 // inFile and byFlag report whether the person vouches for a server with names of a file, or
 // on the command line.
-func (t *chatSetup) inFile(s *host.Server, names ...string) bool {
+func (t *ChatSetup) inFile(s *host.Server, names ...string) bool {
 	return reach.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
 
-func (t *chatSetup) byFlag(s *host.Server) bool {
-	return reach.Vouches(t.flags.trust, s.Name, s.Origin, true)
+func (t *ChatSetup) byFlag(s *host.Server) bool {
+	return reach.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
 // vouched is a name in a list of those that are trusted, as a person reads it.
-func (t *chatSetup) vouched(name string) string {
+func (t *ChatSetup) vouched(name string) string {
 	server, bound := t.meant(name)
 	if bound {
 		server += ", as it was started when you trusted it"
@@ -153,8 +153,8 @@ func (t *chatSetup) vouched(name string) string {
 	return server
 }
 
-// trustPermissions are the servers that are trusted, and those that have nothing private.
-func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
+// TrustPermissions are the servers that are trusted, and those that have nothing private.
+func (t *ChatSetup) TrustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
 	trusted := func(server string) bool {
 		return slices.ContainsFunc(session.Talk().Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
@@ -162,7 +162,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if slices.Contains(file.Trusted[:i], name) {
 			continue // one undo is for all of them
 		}
-		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.app.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
+		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.App.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
 		}})
 	}
@@ -171,10 +171,10 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if bound {
 			what += ", as it was started then"
 		}
-		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: t.app.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: t.App.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
 	}
-	for i := range t.options.Servers {
-		s := &t.options.Servers[i]
+	for i := range t.Options.Servers {
+		s := &t.Options.Servers[i]
 		p := tui.Permission{What: "trust " + s.Name, Where: "until junction chat ends"}
 		switch {
 		case !trusted(s.Name), !t.byFlag(s) && s.Origin != nil && t.inFile(s, file.Trusted...):
@@ -195,25 +195,25 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 
 // removeTrust takes a name out of those that the person's file trusts, and ends the trust in
 // the servers that it means. What else says that they are trusted is part of what is done.
-func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
+func (t *ChatSetup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
 	}
-	done = "removed from " + t.app.Short(path) + ": trust " + t.vouched(name)
+	done = "removed from " + t.App.Short(path) + ": trust " + t.vouched(name)
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err != nil {
 		return done, err
 	}
 	var errs []error
-	for i := range t.options.Servers {
-		s := &t.options.Servers[i]
+	for i := range t.Options.Servers {
+		s := &t.Options.Servers[i]
 		if !t.inFile(s, name) {
 			continue
 		}
 		var still []string
 		for _, other := range file.Trusted {
 			if t.inFile(s, other) {
-				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), t.app.Short(path)))
+				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), t.App.Short(path)))
 			}
 		}
 		if t.byFlag(s) {
@@ -228,25 +228,25 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 	return done, errors.Join(errs...)
 }
 
-// approvedPermissions are the servers of which definitions were approved.
-func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
-	for _, name := range t.options.Pins.Servers() {
-		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.options.Pins.Approved(name)), name)
-		if reading := t.options.Pins.Reading(name); len(reading) > 0 {
+// ApprovedPermissions are the servers of which definitions were approved.
+func (t *ChatSetup) ApprovedPermissions() (all []tui.Permission) {
+	for _, name := range t.Options.Pins.Servers() {
+		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.Options.Pins.Approved(name)), name)
+		if reading := t.Options.Pins.Reading(name); len(reading) > 0 {
 			what += "; as you said, these only read: " + strings.Join(reading, ", ")
 		}
 		all = append(all, tui.Permission{
 			What: what, Where: "approvals",
 			Undo: func(context.Context) (string, error) {
-				return "what server " + name + " defines is reviewed again before the model sees it", t.host.Disapprove(name)
+				return "what server " + name + " defines is reviewed again before the model sees it", t.Host.Disapprove(name)
 			},
 		})
 	}
 	return all
 }
 
-// projectPermissions are what the person said of the project's servers and instructions.
-func projectPermissions(a *cli.App) (all []tui.Permission) {
+// ProjectPermissions are what the person said of the project's servers and instructions.
+func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	said := reach.SaidBefore(a)
 	for _, e := range a.OfProject {
 		agreed, known := said[reach.ConsentKey(a, e)]
@@ -262,7 +262,7 @@ func projectPermissions(a *cli.App) (all []tui.Permission) {
 		}})
 	}
 	text, err := folderInstructions(a.Path("."))
-	agreed, known := said[instructionsKey(text)]
+	agreed, known := said[InstructionsKey(text)]
 	if err != nil || !known {
 		return all
 	}
@@ -271,13 +271,13 @@ func projectPermissions(a *cli.App) (all []tui.Permission) {
 		what = "follow " + projectInstructions + " of this folder: yes"
 	}
 	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
-		return "you are asked about " + projectInstructions + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, instructionsKey(text)) })
+		return "you are asked about " + projectInstructions + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, InstructionsKey(text)) })
 	}})
 }
 
-// answerPermissions are the answers to cards that the conversation remembers, as the person gave
+// AnswerPermissions are the answers to cards that the conversation remembers, as the person gave
 // them: one yes can be remembered in several parts, and is taken back with all of them.
-func answerPermissions(session tui.Session) (all []tui.Permission) {
+func AnswerPermissions(session tui.Session) (all []tui.Permission) {
 	for _, parts := range answers(session.Talk().Approvals()) {
 		what := answered(parts)
 		all = append(all, tui.Permission{What: what, Where: "this conversation", Undo: func(context.Context) (string, error) {

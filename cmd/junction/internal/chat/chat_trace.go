@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -16,29 +16,29 @@ import (
 // unbroken is a width that no line of a trace has.
 const unbroken = 1 << 30
 
-// traced keeps a trace where one is wanted, and shows it.
-func (t *chatSetup) traced() error {
-	f := t.flags
+// Traced keeps a trace where one is wanted, and shows it.
+func (t *ChatSetup) Traced() error {
+	f := t.Flags
 	if f.traceFile != "" {
 		if _, err := drawing(f.traceFile); err != nil { // before a model is paid for
 			return err
 		}
 	}
-	if !f.trace && f.traceFile == "" {
+	if !f.Trace && f.traceFile == "" {
 		return nil
 	}
-	o := trace.Options{Width: t.app.Screen.Width()}
-	if f.onScreen {
+	o := trace.Options{Width: t.App.Screen.Width()}
+	if f.OnScreen {
 		o.Width = unbroken // the log of the screen breaks lines itself
 	}
-	if f.trace {
-		o.Out = t.app.Screen
+	if f.Trace {
+		o.Out = t.App.Screen
 	}
-	t.trace = trace.New(o)
-	t.options.Trace = true
-	t.options.Middleware = func(server string) mcp.Middleware {
+	t.Trace = trace.New(o)
+	t.Options.Trace = true
+	t.Options.Middleware = func(server string) mcp.Middleware {
 		return func(next mcp.Handler) mcp.Handler {
-			traced := trace.Handler(next, server, t.trace)
+			traced := trace.Handler(next, server, t.Trace)
 			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 				if req.Method == "ping" { // of the gateway, which looks after the connection
 					return next.Handle(ctx, req)
@@ -61,16 +61,16 @@ func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 }
 
 // draw writes what happened as a diagram.
-func (t *chatSetup) draw(path string) error {
+func (t *ChatSetup) draw(path string) error {
 	write, err := drawing(path)
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(t.app.Path(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(t.App.Path(path), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("--trace-file: %w", err)
 	}
-	if err := errors.Join(write(t.trace, file), file.Close()); err != nil {
+	if err := errors.Join(write(t.Trace, file), file.Close()); err != nil {
 		return fmt.Errorf("--trace-file: %w", err)
 	}
 	return nil

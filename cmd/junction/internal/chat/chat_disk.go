@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"io"
@@ -11,32 +11,32 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// maxOnDisk is how many bytes a file may have that an approval card compares with.
-const maxOnDisk = 1 << 20
+// MaxOnDisk is how many bytes a file may have that an approval card compares with.
+const MaxOnDisk = 1 << 20
 
-// folders are those whose files a card may show to the person: that --root gave to this chat, in which
+// Folders are those whose files a card may show to the person: that --root gave to this chat, in which
 // it runs, and that the command lines of its servers name.
-func (t *chatSetup) folders() []string {
-	folders := slices.Clone(t.app.Desk.Roots)
-	if here, err := t.app.Getwd(); err == nil {
+func (t *ChatSetup) Folders() []string {
+	folders := slices.Clone(t.App.Desk.Roots)
+	if here, err := t.App.Getwd(); err == nil {
 		folders = append(folders, here)
 	}
-	for _, s := range t.options.Servers {
+	for _, s := range t.Options.Servers {
 		for _, word := range s.Origin {
-			if info, err := os.Stat(t.app.Path(word)); err == nil && info.IsDir() {
+			if info, err := os.Stat(t.App.Path(word)); err == nil && info.IsDir() {
 				folders = append(folders, word)
 			}
 		}
 	}
 	return slices.DeleteFunc(folders, func(folder string) bool { // all of the disk is no folder to speak of
-		whole, err := t.app.Abs(folder)
+		whole, err := t.App.Abs(folder)
 		return err != nil || filepath.Dir(whole) == whole
 	})
 }
 
-// onDisk reads files below these folders, and no others: no path and no
+// OnDisk reads files below these folders, and no others: no path and no
 // link leads out of them. It is nil where there are none.
-func onDisk(p place.Place, folders []string) func(path string) (text string, ok bool) {
+func OnDisk(p place.Place, folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func textBelow(folder, name string) (text string, ok bool) {
 		return "", false
 	}
 	defer root.Close()
-	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxOnDisk {
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > MaxOnDisk {
 		return "", false
 	}
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another one by now, which nobody writes to
@@ -81,6 +81,6 @@ func textBelow(folder, name string) (text string, ok bool) {
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return "", false
 	}
-	all, err := io.ReadAll(io.LimitReader(f, maxOnDisk+1))
-	return string(all), err == nil && len(all) <= maxOnDisk && utf8.Valid(all)
+	all, err := io.ReadAll(io.LimitReader(f, MaxOnDisk+1))
+	return string(all), err == nil && len(all) <= MaxOnDisk && utf8.Valid(all)
 }

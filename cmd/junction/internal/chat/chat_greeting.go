@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"cmp"
@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// greeting is what a person should know who begins without a model or without servers
+// Greeting is what a person should know who begins without a model or without servers
 // of their own, as Markdown; who has both needs none.
-func (t *chatSetup) greeting() string {
+func (t *ChatSetup) Greeting() string {
 	var parts []string
-	if !t.options.Model.Info().Language && t.flags.model.Model == "" && t.app.Getenv(modelEnv) == "" {
-		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+modelHint(t.app.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
+	if !t.Options.Model.Info().Language && t.Flags.Model.Model == "" && t.App.Getenv(ModelEnv) == "" {
+		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+ModelHint(t.App.Getenv)+"\n\nThe variable "+ModelEnv+" keeps the choice.")
 	}
-	switch ownServers := slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
-	case len(t.options.Servers) == 0:
+	switch ownServers := slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
+	case len(t.Options.Servers) == 0:
 		parts = append(parts, "**No server is there**, so the model has no tools.")
 	case !ownServers:
 		parts = append(parts, "The servers are those that ship with Junction. For your own, write a `.mcp.json` as other programs do, "+
@@ -31,9 +31,9 @@ func (t *chatSetup) greeting() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// example is a question that the offline model answers with a call of one of these tools that only reads.
-func (t *chatSetup) example(tools []host.ToolInfo) string {
-	if t.options.Model.Info().Language {
+// Example is a question that the offline model answers with a call of one of these tools that only reads.
+func (t *ChatSetup) Example(tools []host.ToolInfo) string {
+	if t.Options.Model.Info().Language {
 		return ""
 	}
 	var known []model.Tool
@@ -48,8 +48,8 @@ func (t *chatSetup) example(tools []host.ToolInfo) string {
 	return offline.Example(known, searched)
 }
 
-// modelHint lists how a model is chosen: those whose key is there, if there are any.
-func modelHint(getenv func(string) string) string {
+// ModelHint lists how a model is chosen: those whose key is there, if there are any.
+func ModelHint(getenv func(string) string) string {
 	var lines []string
 	add := func(command, key string) {
 		if key == "" || getenv(key) != "" {

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"cmp"
@@ -18,11 +18,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// modelEnv names the model where the command line does not.
-const modelEnv = "JUNCTION_MODEL"
+// ModelEnv names the model where the command line does not.
+const ModelEnv = "JUNCTION_MODEL"
 
-// modelFlags say which model answers. They are stored with a conversation: see [chatStart].
-type modelFlags struct {
+// ModelFlags say which model answers. They are stored with a conversation: see [chatStart].
+type ModelFlags struct {
 	Model     string    `json:"model,omitempty"`
 	BaseURL   string    `json:"baseURL,omitempty"`
 	KeyEnv    string    `json:"keyEnv,omitempty"`
@@ -32,12 +32,12 @@ type modelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	keyFrom  string // the variable whose key is sent, once open has found it
+	KeyFrom  string // the variable whose key is sent, once open has found it
 	withheld string // why the key that is there is not sent
 }
 
-func (f *modelFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
+func (f *ModelFlags) define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+ModelEnv+", or offline)")
 	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
 	flags.StringVar(&f.KeyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
 	flags.BoolVar(&f.Injected, "injected", false, "describe the tools in the text, for a model without function calling")
@@ -47,9 +47,9 @@ func (f *modelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
 }
 
-// open makes the model.
-func (f *modelFlags) open(at place.Place) (model.Model, error) {
-	name := cmp.Or(f.Model, at.Getenv(modelEnv))
+// Open makes the model.
+func (f *ModelFlags) Open(at place.Place) (model.Model, error) {
+	name := cmp.Or(f.Model, at.Getenv(ModelEnv))
 	if name == "" && f.BaseURL == "" || name == "offline" {
 		return offline.New(), nil
 	}
@@ -67,18 +67,18 @@ func (f *modelFlags) open(at place.Place) (model.Model, error) {
 	if f.Injected {
 		m = injected.New(m)
 	}
-	return keyed{model.Retrying(m), f.keyFrom, f.withheld}, nil
+	return keyed{model.Retrying(m), f.KeyFrom, f.withheld}, nil
 }
 
 // ask makes the model of a provider.
-func (f *modelFlags) ask(at place.Place, provider, name string) (m model.Model, err error) {
+func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, err error) {
 	price, err := f.prices()
 	if err != nil {
 		return nil, err
 	}
 	p, known := providers.ByName(provider)
 	if provider != "" && !known && f.BaseURL == "" {
-		return nil, cli.Usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providerNames(), ", "))
+		return nil, cli.Usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(ProviderNames(), ", "))
 	}
 	_, key, err := f.reach(at, p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 }
 
 // complete says what is missing of a model's name.
-func (f *modelFlags) complete(provider, name string) error {
+func (f *ModelFlags) complete(provider, name string) error {
 	_, known := providers.ByName(name)
 	switch {
 	case provider == "" && f.BaseURL == "" && known:
@@ -128,7 +128,7 @@ func (f *modelFlags) complete(provider, name string) error {
 	return nil
 }
 
-func (f *modelFlags) prices() (model.Price, error) {
+func (f *ModelFlags) prices() (model.Price, error) {
 	switch len(f.Price) {
 	case 0:
 		return model.Price{}, nil
@@ -138,8 +138,8 @@ func (f *modelFlags) prices() (model.Price, error) {
 	return model.Price{}, cli.Usagef("--price: expected IN,OUT, such as 3,15")
 }
 
-// providerNames are the names of those that are known.
-func providerNames() (names []string) {
+// ProviderNames are the names of those that are known.
+func ProviderNames() (names []string) {
 	for _, p := range providers.All() {
 		names = append(names, p.Name)
 	}
@@ -147,14 +147,14 @@ func providerNames() (names []string) {
 }
 
 // reach is where a provider is, and the key that it is asked with.
-func (f *modelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
-	f.withheld = f.notSent(p, at.Getenv)
+func (f *ModelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
+	f.withheld = f.NotSent(p, at.Getenv)
 	key, err = f.key(at, p.KeyEnv, f.BaseURL == "" && !p.Local)
 	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
-// notSent says how a key is sent to another address than its service's.
-func (*modelFlags) notSent(p providers.Provider, getenv func(string) string) string {
+// NotSent says how a key is sent to another address than its service's.
+func (*ModelFlags) NotSent(p providers.Provider, getenv func(string) string) string {
 	home, err := url.Parse(p.BaseURL)
 	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
 		return "name its variable with --key-env"
@@ -164,7 +164,7 @@ func (*modelFlags) notSent(p providers.Provider, getenv func(string) string) str
 
 // key is the model's key, from the environment. One that belongs to a known
 // service is not sent to any other address.
-func (f *modelFlags) key(at place.Place, usual string, needed bool) (string, error) {
+func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, error) {
 	from := usual
 	if f.KeyEnv != "" {
 		from = f.KeyEnv
@@ -175,7 +175,7 @@ func (f *modelFlags) key(at place.Place, usual string, needed bool) (string, err
 	if key == "" {
 		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")
 	}
-	f.keyFrom = from
+	f.KeyFrom = from
 	return key, nil
 }
 
@@ -190,7 +190,7 @@ func hasEffort(provider string) bool {
 	return provider != "offline" && !p.NoEffort
 }
 
-func (f *modelFlags) checkEffort(provider string) error {
+func (f *ModelFlags) checkEffort(provider string) error {
 	switch {
 	case f.Effort == "":
 	case !slices.Contains(efforts(), f.Effort):

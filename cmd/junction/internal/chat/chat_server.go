@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -19,7 +19,7 @@ import (
 
 // addServer adds a server that is connected to, and again when the connection was lost.
 // command identifies it to the host; own reports whether the user gave it its name.
-func (t *chatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
+func (t *ChatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
 	kept := new(cli.StderrTail)
 	var connected atomic.Pointer[config.Server]
 	dial := func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
@@ -27,34 +27,34 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 		if err != nil {
 			return nil, err
 		}
-		o := reach.Options(t.app, target)
+		o := reach.Options(t.App, target)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}, start.LegacyFirst()
-		if t.options.Middleware != nil {
-			o.Middleware = append(o.Middleware, t.options.Middleware(name))
+		if t.Options.Middleware != nil {
+			o.Middleware = append(o.Middleware, t.Options.Middleware(name))
 		}
 		connected.Store(target.Server)
 		client, err := mcp.DialWith(ctx, kept.Of(target.Transport, false), o)
-		return client, reach.Remedied(t.app, target, err)
+		return client, reach.Remedied(t.App, target, err)
 	}
 	err := t.gateway.Add(name, gateway.Upstream{Dial: dial, OnRead: func(d *definitions.Definitions) {
-		t.app.Keep(connected.Load(), cli.Declared(host.Capabilities()), d)
+		t.App.Keep(connected.Load(), cli.Declared(host.Capabilities()), d)
 	}})
 	if err != nil {
 		return err
 	}
 	t.ownNames[name] = own
-	t.options.Servers = append(t.options.Servers, host.Server{
+	t.Options.Servers = append(t.Options.Servers, host.Server{
 		Name: name, Origin: command, Stderr: kept.Lines,
-		Trusted: reach.Vouches(t.flags.trust, name, command, true) || reach.Vouches(t.rules.Trusted, name, command, own),
+		Trusted: reach.Vouches(t.Flags.Trust, name, command, true) || reach.Vouches(t.rules.Trusted, name, command, own),
 		Public:  reach.Vouches(t.rules.Public, name, command, own),
-		Local:   isLocal(command),
+		Local:   IsLocal(command),
 	})
 	return nil
 }
 
-// isLocal reports whether a server is a program on this machine that runs as the person: no URL,
+// IsLocal reports whether a server is a program on this machine that runs as the person: no URL,
 // and no command that takes its words elsewhere, as one that names a URL, or into a container.
-func isLocal(command []string) bool {
+func IsLocal(command []string) bool {
 	if len(command) == 0 || len(command) == 1 && strings.Contains(command[0], ":") {
 		return false
 	}

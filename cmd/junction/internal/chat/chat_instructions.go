@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -28,13 +28,13 @@ const (
 	instructionsShown   = 20       // lines, before the person asks for all
 )
 
-// instructions are what the model gets in addition to Junction's own: those of the person,
+// Instructions are what the model gets in addition to Junction's own: those of the person,
 // and those of the project if the person agreed to them.
-func (t *chatSetup) instructions(ctx context.Context) (string, error) {
+func (t *ChatSetup) Instructions(ctx context.Context) (string, error) {
 	var parts []string
 	own := map[string]bool{}
-	for _, name := range t.flags.instructions {
-		text, err := ownInstructions(t.app.Place, name)
+	for _, name := range t.Flags.Instructions {
+		text, err := ownInstructions(t.App.Place, name)
 		if err != nil {
 			return "", err
 		}
@@ -42,10 +42,10 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 		parts = append(parts, "The person gives these instructions:\n"+text)
 		t.instructed = append(t.instructed, name)
 	}
-	text, err := folderInstructions(t.app.Path("."))
+	text, err := folderInstructions(t.App.Path("."))
 	switch {
 	case err != nil:
-		t.app.Screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
+		t.App.Screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
 	case text == "", own[text]:
 	default:
 		agreed, err := t.agreed(ctx, text)
@@ -129,13 +129,13 @@ func readInstructions(r io.Reader) (string, error) {
 
 // agreed reports whether the person wants a project's instructions to be followed. Each
 // text is asked about once, wherever it is found.
-func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
-	key := instructionsKey(text)
-	if agreed, known := reach.SaidBefore(t.app)[key]; known {
+func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
+	key := InstructionsKey(text)
+	if agreed, known := reach.SaidBefore(t.App)[key]; known {
 		return agreed, nil
 	}
-	if t.app.Person == nil {
-		t.app.Screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
+	if t.App.Person == nil {
+		t.App.Screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
 		return false, nil
 	}
 	agreed, err := t.askAgreement(ctx, text)
@@ -145,14 +145,14 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if err := reach.ChangeConsents(t.app, func(said map[string]bool) { said[key] = agreed }); err != nil {
-		t.app.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
+	if err := reach.ChangeConsents(t.App, func(said map[string]bool) { said[key] = agreed }); err != nil {
+		t.App.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil
 }
 
-func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
-	p := t.app.Person
+func (t *ChatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
+	p := t.App.Person
 	end, err := p.Begin(ctx)
 	if err != nil {
 		return false, err
@@ -183,8 +183,8 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 	}
 }
 
-// instructionsKey is a text of a project among what the person said of projects.
-func instructionsKey(text string) string {
+// InstructionsKey is a text of a project among what the person said of projects.
+func InstructionsKey(text string) string {
 	sum := sha256.Sum256([]byte(projectInstructions + "\n" + text))
 	return hex.EncodeToString(sum[:])
 }

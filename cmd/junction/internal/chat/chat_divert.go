@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"encoding/json"
@@ -18,15 +18,15 @@ const maxDiverted = 256
 // divert has what is written to standard error shown in the screen's log: anything
 // else on the terminal would be written across the screen. What comes faster than it
 // can be shown is left out. It returns what ends it.
-func (t *chatSetup) divert(ui *tui.UI) (back func()) {
+func (t *ChatSetup) divert(ui *tui.UI) (back func()) {
 	texts, ended := make(chan string, maxDiverted), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for text := range texts {
-			ui.Event(logged(text))
+			ui.Event(Logged(text))
 		}
 	}()
-	restore := t.app.Screen.Divert(func(text string) {
+	restore := t.App.Screen.Divert(func(text string) {
 		select {
 		case texts <- text:
 		default:
@@ -39,8 +39,8 @@ func (t *chatSetup) divert(ui *tui.UI) (back func()) {
 	}
 }
 
-// logged is a text of this program as a message of its log.
-func logged(text string) host.Event {
+// Logged is a text of this program as a message of its log.
+func Logged(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
 	case strings.HasPrefix(text, cli.LevelPrefix(slog.LevelError)):

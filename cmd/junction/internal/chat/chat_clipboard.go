@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"bytes"
@@ -21,10 +21,10 @@ var (
 	errNoPicture   = errors.New("there is no picture in the clipboard; text is pasted with the terminal's own key")
 )
 
-// clipboardPicture is the picture in the clipboard, which the desktop's own program reads:
+// ClipboardPicture is the picture in the clipboard, which the desktop's own program reads:
 // a terminal hands over texts only.
-func clipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
-	words := clipboardCommand(runtime.GOOS, p.Getenv)
+func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
+	words := ClipboardCommand(runtime.GOOS, p.Getenv)
 	if words == nil {
 		return nil, errNoClipboard
 	}
@@ -56,9 +56,9 @@ func clipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	return data, nil
 }
 
-// clipboardCommand is the command that writes the picture in the clipboard to its standard
+// ClipboardCommand is the command that writes the picture in the clipboard to its standard
 // output; nil where there is none. Desktops offer every picture as PNG.
-func clipboardCommand(system string, getenv func(string) string) []string {
+func ClipboardCommand(system string, getenv func(string) string) []string {
 	switch {
 	case system == "darwin":
 		return []string{"osascript", "-e", "get the clipboard as «class PNGf»"}

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"bufio"
@@ -15,14 +15,14 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// pipeTime is how long what is piped to chat -p may take to begin: a pipe that nobody writes to never ends, as
+// PipeTime is how long what is piped to chat -p may take to begin: a pipe that nobody writes to never ends, as
 // those of programs that start others.
-const pipeTime = 5 * time.Second
+const PipeTime = 5 * time.Second
 
-// piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
+// Piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
 // brings nothing, or is read for something else.
-func piped(ctx context.Context, a *cli.App, f *chatFlags) ([]host.Attachment, error) {
-	if f.prompt == "" || f.prompt == "-" || slices.Contains(f.attach, "-") || !isPiped(a.Stdin) {
+func Piped(ctx context.Context, a *cli.App, f *ChatFlags) ([]host.Attachment, error) {
+	if f.Prompt == "" || f.Prompt == "-" || slices.Contains(f.attach, "-") || !IsPiped(a.Stdin) {
 		return nil, nil
 	}
 	data, err := readPiped(ctx, a)
@@ -38,8 +38,8 @@ func piped(ctx context.Context, a *cli.App, f *chatFlags) ([]host.Attachment, er
 	return []host.Attachment{attached}, nil
 }
 
-// isPiped reports whether something may come from in that nobody types.
-func isPiped(in io.Reader) bool {
+// IsPiped reports whether something may come from in that nobody types.
+func IsPiped(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {
 		return in != nil
@@ -64,7 +64,7 @@ func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 		}
 		over <- err
 	}()
-	late := time.NewTimer(pipeTime)
+	late := time.NewTimer(PipeTime)
 	defer late.Stop()
 	select {
 	case err := <-over:
@@ -74,7 +74,7 @@ func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 	case <-began:
 	case <-late.C:
 		if !a.Screen.Terminal() {
-			a.Screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", pipeTime)
+			a.Screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", PipeTime)
 			return nil, nil
 		}
 		a.Screen.Printf("junction: waiting for standard input, which is no terminal; Ctrl-C ends this, and < /dev/null leaves it out\n")

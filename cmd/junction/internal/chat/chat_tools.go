@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"fmt"
@@ -17,21 +17,21 @@ const agentSteps = 20
 
 // ownTools are those that junction chat itself gives the model: sub-agents, and notes
 // where conversations are stored.
-func (t *chatSetup) ownTools() *mcp.Server {
+func (t *ChatSetup) ownTools() *mcp.Server {
 	own := mcp.NewServer("junction", cli.Version)
 	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
-	if t.archive != nil {
-		remember.Add(own, t.archive.Notes())
+	if t.Archive != nil {
+		remember.Add(own, t.Archive.Notes())
 	}
 	return own
 }
 
-// notes are what was remembered; nil where nothing is stored.
-func (t *chatSetup) notes() tui.Notes {
-	if t.archive == nil {
+// Notes are what was remembered; nil where nothing is stored.
+func (t *ChatSetup) Notes() tui.Notes {
+	if t.Archive == nil {
 		return nil
 	}
-	return t.archive.Notes()
+	return t.Archive.Notes()
 }
 
 // reserved says that a configured server has the name of Junction's tools, or of text that no

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -22,9 +22,9 @@ const conversationsExitHelp = `Exit codes:
   3    a local file: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
-const maxTitleShown = 60 // characters of a conversation's title in a list
+const MaxTitleShown = 60 // characters of a conversation's title in a list
 
-func conversationsCommand(a *cli.App) *cobra.Command {
+func ConversationsCommand(a *cli.App) *cobra.Command {
 	return cli.Group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
@@ -97,9 +97,9 @@ func listConversations(ctx context.Context, a *cli.App, stored *archive.Archive,
 	}
 	rows := make([][]string, len(metas))
 	for i, m := range metas {
-		title := plaintext.Line(m.Title, maxTitleShown)
+		title := plaintext.Line(m.Title, MaxTitleShown)
 		if m.Match != "" && m.Match != m.Title {
-			title += ": " + plaintext.Line(m.Match, maxTitleShown)
+			title += ": " + plaintext.Line(m.Match, MaxTitleShown)
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}

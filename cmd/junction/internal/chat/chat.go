@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const chatExitHelp = `Exit codes:
+const ChatExitHelp = `Exit codes:
   0    there is an answer
   1    none: a limit, refusal, loop or cut answer, a call or server not allowed
   2    the command line is wrong, or no conversation or several have the ID
@@ -39,34 +39,34 @@ const chatExitHelp = `Exit codes:
 // are downloaded first.
 const startTime = time.Minute
 
-// chatFlags are those of chat.
-type chatFlags struct {
-	prompt       string
-	instructions []string
+// ChatFlags are those of chat.
+type ChatFlags struct {
+	Prompt       string
+	Instructions []string
 	attach       []string
 	up           string
-	trust        []string
-	approve      []string
-	policy       string
-	allow        []string
-	model        modelFlags
-	search       searchFlags
-	limits       host.Limits
+	Trust        []string
+	Approve      []string
+	Policy       string
+	Allow        []string
+	Model        ModelFlags
+	Search       searchFlags
+	Limits       host.Limits
 	budget       host.Budget
-	trace        bool
+	Trace        bool
 	traceFile    string
 	resume       string
 	fork         string
-	unsaved      bool
+	Unsaved      bool
 	theme        string
-	plain        bool
+	Plain        bool
 	noAlerts     bool
 
-	onScreen bool // no flag: whether there is a conversation, on the screen or line by line
+	OnScreen bool // no flag: whether there is a conversation, on the screen or line by line
 }
 
-func chatCommand(a *cli.App) *cobra.Command {
-	var f chatFlags
+func ChatCommand(a *cli.App) *cobra.Command {
+	var f ChatFlags
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
 		Short: "Talk to a language model that uses your servers; read past conversations",
@@ -88,7 +88,7 @@ of the question.
   junction chat --model anthropic:claude-sonnet-4-5 files weather
   junction chat --model ollama:qwen3 --up -p 'what is new?'
 
-` + chatExitHelp,
+` + ChatExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return runChat(a, cmd, args, &f) },
 	}
 	f.define(cmd.Flags())
@@ -102,40 +102,40 @@ of the question.
 	return cmd
 }
 
-func (f *chatFlags) define(flags *pflag.FlagSet) {
-	flags.StringVarP(&f.prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
+func (f *ChatFlags) define(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.Prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
-	flags.StringArrayVar(&f.instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
+	flags.StringArrayVar(&f.Instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
 	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: the one that you run)")
 	flags.Lookup("up").NoOptDefVal = up.AnyURL
-	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
-	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
-	policies.PolicyFlag(flags, &f.policy)
-	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
-	f.model.define(flags)
-	f.search.define(flags)
-	flags.IntVar(&f.limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
-	flags.DurationVar(&f.limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")
-	flags.IntVar(&f.limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, in and out")
-	flags.Float64Var(&f.limits.Money, "max-cost", 0, "end a run after `DOLLARS`, where the model's price is known")
+	flags.StringArrayVar(&f.Trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
+	flags.StringArrayVar(&f.Approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
+	policies.PolicyFlag(flags, &f.Policy)
+	flags.StringArrayVar(&f.Allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
+	f.Model.define(flags)
+	f.Search.define(flags)
+	flags.IntVar(&f.Limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
+	flags.DurationVar(&f.Limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")
+	flags.IntVar(&f.Limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, in and out")
+	flags.Float64Var(&f.Limits.Money, "max-cost", 0, "end a run after `DOLLARS`, where the model's price is known")
 	flags.IntVar(&f.budget.Tools, "tool-budget", 0, "leave tools to tool search when their definitions take more than `TOKENS` (-1: never)")
 	flags.StringArrayVar(&f.budget.Always, "always", nil, "never leave the tools of `SERVER` to tool search (repeatable)")
 	flags.IntVar(&f.budget.Result, "result-budget", 0, "show the model at most `TOKENS` of one result at a time")
-	flags.BoolVar(&f.trace, "trace", false, "show on stderr every step, message and exchange with the model")
+	flags.BoolVar(&f.Trace, "trace", false, "show on stderr every step, message and exchange with the model")
 	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg, .mmd or .txt)")
 	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID` (--resume=ID), or the last one")
 	flags.Lookup("resume").NoOptDefVal = archive.Last
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
-	flags.BoolVar(&f.unsaved, "no-save", false, "do not store the conversation")
+	flags.BoolVar(&f.Unsaved, "no-save", false, "do not store the conversation")
 	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: `NAME` is auto, dark, light or mono")
 	flags.BoolVar(&f.noAlerts, "no-alerts", false, "do not ring the bell, notify or change the window's title when you are waited for")
-	flags.BoolVar(&f.plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
+	flags.BoolVar(&f.Plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
 // runChat is the command.
-func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err error) {
+func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err error) {
 	ctx := cmd.Context()
-	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
+	if l := f.Limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
 		return cli.Usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
 	}
 	question, single, err := question(ctx, a, f, args)
@@ -146,29 +146,29 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err e
 		return &cli.UsageError{Err: err}
 	}
 	defer reach.ShareTraffic(ctx, a, "")()
-	f.onScreen = !single
-	if (single || f.plain) && f.theme != "" {
+	f.OnScreen = !single
+	if (single || f.Plain) && f.theme != "" {
 		return cli.Usagef("--theme is for the colours of the screen; with -p or --plain there is none")
 	}
-	if f.onScreen && a.Desk.Elicit != "" {
+	if f.OnScreen && a.Desk.Elicit != "" {
 		return cli.Usagef("--elicit answers forms where one question is asked (-p); in a conversation you fill them in")
 	}
-	if f.onScreen && a.Flags.JSON {
+	if f.OnScreen && a.Flags.JSON {
 		return cli.Usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
 	if err := reach.StartRecording(a, "chat", "", false); err != nil {
 		return err
 	}
-	t, err := setUpChat(ctx, a, cmd, args, f)
+	t, err := SetUpChat(ctx, a, cmd, args, f)
 	if err != nil {
 		return err
 	}
-	defer func() { err = cli.Closed(err, t.close()) }()
-	if f.onScreen {
+	defer func() { err = cli.Closed(err, t.Close()) }()
+	if f.OnScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.Person, Screen: a.Screen, Desk: &a.Desk, OnDisk: onDisk(a.Place, t.folders())}
-	if err := t.open(plain, reporter(a, plain)); err != nil {
+	plain := &person.Plain{Person: a.Person, Screen: a.Screen, Desk: &a.Desk, OnDisk: OnDisk(a.Place, t.Folders())}
+	if err := t.Open(plain, reporter(a, plain)); err != nil {
 		return err
 	}
 	conversation, err := t.begin(ctx)
@@ -177,7 +177,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err e
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	_ = t.host.Settle(settling) // the model is asked once: it should have all there is
+	_ = t.Host.Settle(settling) // the model is asked once: it should have all there is
 	if err := t.reached(); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (err e
 }
 
 // complete says which servers the model answered without, as nobody approved them: the answer is not that to the question.
-func (t *chatSetup) complete() error {
+func (t *ChatSetup) complete() error {
 	servers, without := t.person.Withheld()
 	if len(servers) == 0 {
 		return nil
@@ -198,27 +198,27 @@ func (t *chatSetup) complete() error {
 	if len(without) > 0 {
 		said = fmt.Sprintf("; --approve %s did not apply, as a change needs its hash", strings.Join(without, " --approve "))
 	}
-	t.app.Screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
+	t.App.Screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
 	return cli.ErrToolFailed
 }
 
 // question is what is asked on the command line or on standard input.
-func question(ctx context.Context, a *cli.App, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
-	text, given := f.prompt, f.prompt != ""
-	if f.prompt == "-" && slices.Contains(f.attach, "-") {
+func question(ctx context.Context, a *cli.App, f *ChatFlags, servers []string) (q host.Question, single bool, err error) {
+	text, given := f.Prompt, f.Prompt != ""
+	if f.Prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, cli.Usagef("-p - and --attach - would both read standard input: write the question behind -p")
 	}
 	if !given && a.Person == nil && terminal.Reads(a.Stdin) {
 		return q, false, cli.Usagef("a conversation needs standard error to be the terminal, too: let it be, or ask one question with -p")
 	}
-	if f.prompt == "-" || !given && a.Person == nil {
+	if f.Prompt == "-" || !given && a.Person == nil {
 		piped, err := a.ReadFile("-")
 		if err != nil {
 			return q, false, err
 		}
 		text, given = strings.TrimSpace(string(piped)), true
 	}
-	if given && strings.TrimSpace(text) == "" && f.prompt == "" && len(servers) > 0 {
+	if given && strings.TrimSpace(text) == "" && f.Prompt == "" && len(servers) > 0 {
 		return q, false, cli.Usagef("there is no question on standard input; %q is taken for the name of a server: a question stands behind -p, in quotes", servers[0])
 	}
 	if given && strings.TrimSpace(text) == "" {
@@ -238,7 +238,7 @@ func question(ctx context.Context, a *cli.App, f *chatFlags, servers []string) (
 		}
 		q.Attach = append(q.Attach, attached)
 	}
-	piped, err := piped(ctx, a, f)
+	piped, err := Piped(ctx, a, f)
 	q.Attach = append(q.Attach, piped...)
 	return q, given, err
 }
@@ -255,7 +255,7 @@ func warnMentions(a *cli.App, text string) {
 }
 
 // attachment is what one --attach names.
-func attachment(a *cli.App, name string, f *chatFlags) (host.Attachment, error) {
+func attachment(a *cli.App, name string, f *ChatFlags) (host.Attachment, error) {
 	if name == "-" {
 		return attachedInput(a, f)
 	}
@@ -270,8 +270,8 @@ func attachment(a *cli.App, name string, f *chatFlags) (host.Attachment, error) 
 }
 
 // attachedInput is standard input as an attachment.
-func attachedInput(a *cli.App, f *chatFlags) (host.Attachment, error) {
-	if f.prompt == "" || f.prompt == "-" {
+func attachedInput(a *cli.App, f *ChatFlags) (host.Attachment, error) {
+	if f.Prompt == "" || f.Prompt == "-" {
 		return host.Attachment{}, cli.Usagef("--attach - goes with a question of its own: give one with -p")
 	}
 	data, err := a.ReadFile("-")
@@ -354,7 +354,7 @@ func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 // saveAll keeps what of a result is no text, and says where.
 func saveAll(a *cli.App, r *host.Returned) {
 	for _, m := range r.Media {
-		path, err := saveMedia(a, r.Server, r.Tool, m)
+		path, err := SaveMedia(a, r.Server, r.Tool, m)
 		if err != nil {
 			path = err.Error()
 		}

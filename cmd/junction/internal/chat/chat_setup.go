@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -26,122 +26,122 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A chatSetup is what a chat needs: the model, the servers, the rules and what is stored.
-type chatSetup struct {
-	app        *cli.App
-	flags      *chatFlags
-	options    host.Options
-	search     *toolsearch.Index
-	host       *host.Host
+// A ChatSetup is what a chat needs: the model, the servers, the rules and what is stored.
+type ChatSetup struct {
+	App        *cli.App
+	Flags      *ChatFlags
+	Options    host.Options
+	Search     *toolsearch.Index
+	Host       *host.Host
 	person     *person.Approving // who is asked
-	archive    *archive.Archive  // nil where nothing is stored
+	Archive    *archive.Archive  // nil where nothing is stored
 	rules      *policies.Rulebook
 	gateway    *gateway.Gateway // of all servers that are connected to
-	trace      *trace.Trace     // nil if nobody wants one
+	Trace      *trace.Trace     // nil if nobody wants one
 	back       func()           // gives standard error back; nil if nobody took it
 	farewell   string           // is said when the screen is gone
 	instructed []string         // files whose instructions the model gets
 	ownNames   map[string]bool  // servers that have their names from the person
 	named      bool             // whether the command line names servers
 	wantsLast  bool             // --resume without an ID
-	names      []string         // of servers, on the command line
-	line       []string         // the command of a server; nil if there is none
+	Names      []string         // of servers, on the command line
+	Line       []string         // the command of a server; nil if there is none
 }
 
-// setUpChat prepares the model, the rules, what was approved and said before,
+// SetUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
-func setUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
-	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}, names: args}
+func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (*ChatSetup, error) {
+	t := &ChatSetup{App: a, Flags: f, ownNames: map[string]bool{}, Names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
 			return nil, cli.Usagef(`after "--" stands the command of a server`)
 		}
-		t.names, t.line = args[:dash], args[dash:]
+		t.Names, t.Line = args[:dash], args[dash:]
 	}
 	if err := t.setUp(ctx); err != nil {
-		return nil, errors.Join(err, t.close())
+		return nil, errors.Join(err, t.Close())
 	}
 	return t, nil
 }
 
-func (t *chatSetup) setUp(ctx context.Context) (err error) {
-	a, f := t.app, t.flags
-	if t.search, err = f.search.open(t.app.Place); err != nil {
+func (t *ChatSetup) setUp(ctx context.Context) (err error) {
+	a, f := t.App, t.Flags
+	if t.Search, err = f.Search.Open(t.App.Place); err != nil {
 		return err
 	}
-	if !f.unsaved {
-		if err := t.openArchive(ctx); err != nil {
+	if !f.Unsaved {
+		if err := t.OpenArchive(ctx); err != nil {
 			return err
 		}
 	}
 	if err := t.goOn(ctx); err != nil {
 		return err
 	}
-	m, err := f.model.open(t.app.Place)
+	m, err := f.Model.Open(t.App.Place)
 	if err != nil {
 		return err
 	}
-	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
+	if info := m.Info(); f.Limits.Money > 0 && info.Language && !info.Price.Known() {
 		return cli.Usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
-	if t.rules, err = policies.ReadRulebook(a, f.policy); err != nil {
+	if t.rules, err = policies.ReadRulebook(a, f.Policy); err != nil {
 		return err
 	}
-	if t.rules.Policy, err = asksWhereHidden(t.rules.Policy); err != nil {
+	if t.rules.Policy, err = AsksWhereHidden(t.rules.Policy); err != nil {
 		return err
 	}
-	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.Logger()}
+	t.Options = host.Options{Model: m, Limits: f.Limits, Budget: f.budget, Search: t.Search, Logger: a.Logger()}
 	if a.Traffic != nil {
-		t.options.Noter = func(server, method, name string) mcp.Noter {
-			return a.Traffic.Calling(chatClient, server, method, name)
+		t.Options.Noter = func(server, method, name string) mcp.Noter {
+			return a.Traffic.Calling(ChatClient, server, method, name)
 		}
 	}
 	if err := t.writesRules(ctx); err != nil {
 		return err
 	}
-	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
+	if t.Options.Policy, err = allowing(t.rules.Policy, f.Allow); err != nil {
 		return err
 	}
-	if t.options.Pins, err = cli.Pins(t.app.Place); err != nil {
+	if t.Options.Pins, err = cli.Pins(t.App.Place); err != nil {
 		return err
 	}
-	if t.options.System, err = t.instructions(ctx); err != nil {
+	if t.Options.System, err = t.Instructions(ctx); err != nil {
 		return err
 	}
-	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(t.app.Place, time.Now()))
-	if t.options.Roots, err = a.Desk.Folders(); err != nil {
+	t.Options.System = strings.TrimSpace(t.Options.System + "\n\n" + situation(t.App.Place, time.Now()))
+	if t.Options.Roots, err = a.Desk.Folders(); err != nil {
 		return err
 	}
-	if err := t.traced(); err != nil {
+	if err := t.Traced(); err != nil {
 		return err
 	}
-	t.options.Tools = t.ownTools()
+	t.Options.Tools = t.ownTools()
 	// What a server asks outside of calls, the host is asked at once: some want the roots before they list their tools.
 	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.Logger()})
-	t.options.Gateway = t.gateway
+	t.Options.Gateway = t.gateway
 	if err := t.addServers(ctx); err != nil {
 		return err
 	}
-	t.warnUnknown("--trust", f.trust)
-	t.warnUnknown("--approve", f.approve)
+	t.warnUnknown("--trust", f.Trust)
+	t.warnUnknown("--approve", f.Approve)
 	return nil
 }
 
 // writesRules has what a person says for good stand in their policy.
-func (t *chatSetup) writesRules(ctx context.Context) error {
-	path, err := policies.PolicyPath(t.app.Place, t.flags.policy)
-	t.options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
-	t.options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
+func (t *ChatSetup) writesRules(ctx context.Context) error {
+	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
+	t.Options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
+	t.Options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
 	return err
 }
 
-// chatClient is whose calls those of a conversation are, to those who watch the traffic.
-const chatClient = "junction chat"
+// ChatClient is whose calls those of a conversation are, to those who watch the traffic.
+const ChatClient = "junction chat"
 
 // warnUnknown says which names of a flag are of no server here.
-func (t *chatSetup) warnUnknown(flag string, names []string) {
+func (t *ChatSetup) warnUnknown(flag string, names []string) {
 	var here []string
-	for _, s := range t.options.Servers {
+	for _, s := range t.Options.Servers {
 		here = append(here, s.Name)
 	}
 	for _, name := range names {
@@ -151,7 +151,7 @@ func (t *chatSetup) warnUnknown(flag string, names []string) {
 		if slices.Contains(here, name) {
 			continue
 		}
-		t.app.Screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), cli.OrMeant(nearest.Name(name, here)))
+		t.App.Screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), cli.OrMeant(nearest.Name(name, here)))
 	}
 }
 
@@ -172,17 +172,17 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	return rules, nil
 }
 
-// open makes the host, with a person to ask and somebody to tell.
-func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
-	t.person = &person.Approving{Person: who, Servers: t.flags.approve}
-	t.options.Person = t.person
-	t.options.OnEvent = func(e host.Event) {
-		if t.trace != nil {
-			t.trace.Event(e)
+// Open makes the host, with a person to ask and somebody to tell.
+func (t *ChatSetup) Open(who host.Person, tell func(host.Event)) (err error) {
+	t.person = &person.Approving{Person: who, Servers: t.Flags.Approve}
+	t.Options.Person = t.person
+	t.Options.OnEvent = func(e host.Event) {
+		if t.Trace != nil {
+			t.Trace.Event(e)
 		}
 		tell(e)
 	}
-	if t.host, err = host.New(t.options); err != nil {
+	if t.Host, err = host.New(t.Options); err != nil {
 		return err
 	}
 	return nil
@@ -190,55 +190,55 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 
 // addServers finds the servers: those that the command line names, or all that are
 // configured.
-func (t *chatSetup) addServers(ctx context.Context) error {
-	if err := reach.CheckFlags(t.app); err != nil {
+func (t *ChatSetup) addServers(ctx context.Context) error {
+	if err := reach.CheckFlags(t.App); err != nil {
 		return err
 	}
-	if t.line != nil {
-		target, err := t.app.Launch.Command(t.line[0], t.line[1:])
+	if t.Line != nil {
+		target, err := t.App.Launch.Command(t.Line[0], t.Line[1:])
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(host.ServerName(t.line[0]), reach.CommandLine(t.app.Place, t.line), false, always(target)); err != nil {
+		if err := t.addServer(host.ServerName(t.Line[0]), reach.CommandLine(t.App.Place, t.Line), false, always(target)); err != nil {
 			return err
 		}
 	}
-	if t.flags.up != "" {
+	if t.Flags.up != "" {
 		t.named = true
-		return t.addGateway(ctx, t.flags.up)
+		return t.addGateway(ctx, t.Flags.up)
 	}
-	for _, name := range t.names {
+	for _, name := range t.Names {
 		if err := t.addNamed(ctx, name); err != nil && t.wantsLast {
 			return fmt.Errorf("%w; to name a conversation, write --resume=%s", err, name)
 		} else if err != nil {
 			return err
 		}
 	}
-	if t.named = len(t.options.Servers) > 0; t.named {
+	if t.named = len(t.Options.Servers) > 0; t.named {
 		return nil
 	}
-	set, entries, err := reach.ConfiguredServers(t.app)
+	set, entries, err := reach.ConfiguredServers(t.App)
 	if err != nil {
 		return err
 	}
-	reach.ReportProblems(t.app, set)
-	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.app, entries, nil), cli.Entry.IsDisabled)
-	faults := reach.Consents(ctx, t.app, entries, false)
+	reach.ReportProblems(t.App, set)
+	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.App, entries, nil), cli.Entry.IsDisabled)
+	faults := reach.Consents(ctx, t.App, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)
 		}
 	}
 	for _, line := range reach.NotStarted(faults) {
-		t.app.Screen.Printf("junction: %s\n", line)
+		t.App.Screen.Printf("junction: %s\n", line)
 	}
 	return nil
 }
 
 // reached says that none of the servers that the command line names answers: who
 // names them does not want an answer without them. Why, a notice has said.
-func (t *chatSetup) reached() error {
-	servers := t.host.Servers()
+func (t *ChatSetup) reached() error {
+	servers := t.Host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
 		return s.Server != host.OwnServer && (s.State == host.StateConnected || s.State == host.StateUnapproved)
 	}) {
@@ -250,7 +250,7 @@ func (t *chatSetup) reached() error {
 			names = append(names, fmt.Sprintf("%q is %s", s.Server, s.State))
 		}
 	}
-	if t.flags.up != "" {
+	if t.Flags.up != "" {
 		return errors.New("the junction up that --up asks for cannot be used; junction status shows those that run, --up=URL names one, and junction up starts one")
 	}
 	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
@@ -258,15 +258,15 @@ func (t *chatSetup) reached() error {
 
 // addNamed is a server that the command line names: of a configuration, or by
 // its URL.
-func (t *chatSetup) addNamed(ctx context.Context, name string) error {
+func (t *ChatSetup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
-		target, err := reach.NamedServer(ctx, t.app, name)
+		target, err := reach.NamedServer(ctx, t.App, name)
 		if err != nil {
 			return err
 		}
 		return t.addServer(host.ServerName(name), []string{name}, false, always(target))
 	}
-	set, entries, err := reach.ConfiguredServers(t.app)
+	set, entries, err := reach.ConfiguredServers(t.App)
 	if err != nil {
 		return err
 	}
@@ -274,36 +274,36 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := reach.Consent(ctx, t.app, e); err != nil {
+	if err := reach.Consent(ctx, t.App, e); err != nil {
 		return err
 	}
 	return t.addConsented(ctx, e)
 }
 
 // addConsented adds a server that may be started.
-func (t *chatSetup) addConsented(ctx context.Context, e cli.Entry) error {
+func (t *ChatSetup) addConsented(ctx context.Context, e cli.Entry) error {
 	if e.Definition == nil {
 		var o reach.Shipping
 		if e.Name == "filesystem" {
-			o.Roots = t.app.Desk.Roots
+			o.Roots = t.App.Desk.Roots
 		}
-		h, err := reach.Within(ctx, t.app, e.Name, o)
+		h, err := reach.Within(ctx, t.App, e.Name, o)
 		if err != nil {
 			return err
 		}
-		if r := t.app.Launch.Recorder; r != nil {
+		if r := t.App.Launch.Recorder; r != nil {
 			h = r.Middleware(e.Name)(h)
 		}
-		t.options.Servers = append(t.options.Servers, host.Server{Name: e.Name, Handler: h, Trusted: true})
+		t.Options.Servers = append(t.Options.Servers, host.Server{Name: e.Name, Handler: h, Trusted: true})
 		return nil
 	}
 	if err := reserved(e); err != nil {
 		return err
 	}
-	up.AskInputs(ctx, t.app, e)
+	up.AskInputs(ctx, t.App, e)
 	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
-		target, err := reach.Resolve(ctx, t.app, e)
+		target, err := reach.Resolve(ctx, t.App, e)
 		if err == nil && !slices.Equal(e.CommandOf(target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
 		}
@@ -316,27 +316,27 @@ func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
 	return func(context.Context) (launch.Target, error) { return fixed, nil }
 }
 
-// close ends everything, and writes what is to stay.
-func (t *chatSetup) close() error {
+// Close ends everything, and writes what is to stay.
+func (t *ChatSetup) Close() error {
 	if t.back != nil {
 		defer func() {
 			t.back()
-			t.app.Screen.Printf("%s", t.farewell)
+			t.App.Screen.Printf("%s", t.farewell)
 		}()
 	}
 	var errs []error
-	if t.trace != nil && t.flags.traceFile != "" {
-		errs = append(errs, t.draw(t.flags.traceFile))
+	if t.Trace != nil && t.Flags.traceFile != "" {
+		errs = append(errs, t.draw(t.Flags.traceFile))
 	}
-	if t.host != nil {
-		errs = append(errs, t.host.Close())
+	if t.Host != nil {
+		errs = append(errs, t.Host.Close())
 	}
 	if t.gateway != nil {
 		errs = append(errs, t.gateway.Close())
 	}
-	if t.archive != nil {
+	if t.Archive != nil {
 		t.keepSearches()
-		errs = append(errs, t.archive.Close())
+		errs = append(errs, t.Archive.Close())
 	}
 	return errors.Join(errs...)
 }

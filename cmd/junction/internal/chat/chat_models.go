@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"cmp"
@@ -19,41 +19,41 @@ import (
 
 const listModelsTime = 10 * time.Second
 
-// A modelSwitch is a model that gives way to another one when the person chooses it.
-type modelSwitch struct {
+// A ModelSwitch is a model that gives way to another one when the person chooses it.
+type ModelSwitch struct {
 	place   place.Place
 	limited bool // a run ends at an amount of dollars, so the price must be known
 
 	mu      sync.Mutex
-	flags   modelFlags
+	flags   ModelFlags
 	model   model.Model
 	windows map[string]int // of models that a provider listed, as Choose takes their names; 0 is not known
 }
 
-func newModelSwitch(p place.Place, f *chatFlags, m model.Model) *modelSwitch {
-	return &modelSwitch{place: p, limited: f.limits.Money > 0, flags: f.model, model: m, windows: map[string]int{}}
+func NewModelSwitch(p place.Place, f *ChatFlags, m model.Model) *ModelSwitch {
+	return &ModelSwitch{place: p, limited: f.Limits.Money > 0, flags: f.Model, model: m, windows: map[string]int{}}
 }
 
-func (s *modelSwitch) now() (model.Model, modelFlags) {
+func (s *ModelSwitch) Now() (model.Model, ModelFlags) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model, s.flags
 }
 
-func (s *modelSwitch) Info() model.Info {
-	m, _ := s.now()
+func (s *ModelSwitch) Info() model.Info {
+	m, _ := s.Now()
 	return m.Info()
 }
 
-func (s *modelSwitch) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
-	m, _ := s.now()
+func (s *ModelSwitch) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	m, _ := s.Now()
 	return m.Generate(ctx, req, emit)
 }
 
 // Choose has another model answer. A name without a provider is one of the current
 // provider.
-func (s *modelSwitch) Choose(name string) error {
-	_, f := s.now()
+func (s *ModelSwitch) Choose(name string) error {
+	_, f := s.Now()
 	if err := s.rename(&f, name); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (s *modelSwitch) Choose(name string) error {
 
 // rename puts another name in place of the model's, and drops what held for the other
 // provider or the other model only.
-func (s *modelSwitch) rename(f *modelFlags, name string) error {
+func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	current := s.provider()
 	typed, _, found := strings.Cut(name, ":")
 	provider := typed
@@ -93,14 +93,14 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 
 // meant asks for the provider that a word may have been meant for.
 func meant(word string) string {
-	if near := nearest.Name(word, providerNames()); near != "" && near != word {
+	if near := nearest.Name(word, ProviderNames()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
 	}
 	return ""
 }
 
 // lists reports whether a provider lists a model, as far as its list was read.
-func (s *modelSwitch) lists(provider, name string) bool {
+func (s *ModelSwitch) lists(provider, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, listed := s.windows[name]; listed {
@@ -115,9 +115,9 @@ func (s *modelSwitch) lists(provider, name string) bool {
 }
 
 // use opens the model that the flags name.
-func (s *modelSwitch) use(f modelFlags) error {
-	f.keyFrom = ""
-	m, err := f.open(s.place)
+func (s *ModelSwitch) use(f ModelFlags) error {
+	f.KeyFrom = ""
+	m, err := f.Open(s.place)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (s *modelSwitch) use(f modelFlags) error {
 }
 
 // provider is that of the model that answers; empty for the built-in model.
-func (s *modelSwitch) provider() string {
+func (s *ModelSwitch) provider() string {
 	info := s.Info()
 	provider, _, _ := strings.Cut(info.Provider, "@")      // behind which the server of a wire is named
 	if !info.Language || strings.Contains(provider, ":") { // an address that would be taken for a name
@@ -142,8 +142,8 @@ func (s *modelSwitch) provider() string {
 }
 
 // Efforts are the levels that the provider takes.
-func (s *modelSwitch) Efforts() (levels []string, current string) {
-	_, f := s.now()
+func (s *ModelSwitch) Efforts() (levels []string, current string) {
+	_, f := s.Now()
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
 		return nil, ""
 	}
@@ -151,22 +151,22 @@ func (s *modelSwitch) Efforts() (levels []string, current string) {
 }
 
 // SetEffort opens the same model again, with another effort.
-func (s *modelSwitch) SetEffort(level string) error {
-	_, f := s.now()
+func (s *ModelSwitch) SetEffort(level string) error {
+	_, f := s.Now()
 	f.Effort = level
 	return s.use(f)
 }
 
 // List asks the current provider, and those whose key is there, for their models; with --base-url
 // only that endpoint.
-func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
+func (s *ModelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
 	defer cancel()
-	sources, err := s.sources()
+	sources, err := s.Sources()
 	found, errs := make([][]providers.Listed, len(sources)), make([]error, len(sources))
 	var asking sync.WaitGroup
 	for i, from := range sources {
-		asking.Go(func() { found[i], errs[i] = from.List(ctx, from.url, from.key) })
+		asking.Go(func() { found[i], errs[i] = from.List(ctx, from.URL, from.Key) })
 	}
 	asking.Wait()
 	current, info := s.provider(), s.Info()
@@ -186,13 +186,13 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 // A modelSource is where a provider lists its models.
 type modelSource struct {
 	providers.Provider
-	url, key string
+	URL, Key string
 }
 
-// sources are the current provider and those that the person has keys of. Whoever names an endpoint
+// Sources are the current provider and those that the person has keys of. Whoever names an endpoint
 // wants no other one to hear of the chat. The error says why the current one cannot be asked.
-func (s *modelSwitch) sources() (all []modelSource, err error) {
-	_, f := s.now()
+func (s *ModelSwitch) Sources() (all []modelSource, err error) {
+	_, f := s.Now()
 	current := s.provider()
 	if current != "" {
 		var from modelSource
@@ -208,7 +208,7 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 		if p.Name == current || p.KeyEnv == "" || s.place.Getenv(p.KeyEnv) == "" {
 			continue
 		}
-		if from, err := new(modelFlags).source(s.place, p); err == nil {
+		if from, err := new(ModelFlags).source(s.place, p); err == nil {
 			all = append(all, from)
 		}
 	}
@@ -216,7 +216,7 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 }
 
 // source is where a provider lists its models, with the key that it would be asked with.
-func (f modelFlags) source(at place.Place, p providers.Provider) (modelSource, error) {
+func (f ModelFlags) source(at place.Place, p providers.Provider) (modelSource, error) {
 	base, key, err := f.reach(at, p)
 	if err != nil {
 		return modelSource{}, err

@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"cmp"
@@ -15,27 +15,27 @@ import (
 // A chatStart is what a conversation was begun with. Who goes on with it has the same model and the same servers,
 // unless the command line names others.
 type chatStart struct {
-	modelFlags
+	ModelFlags
 
 	Servers []string `json:"servers,omitempty"` // that were named; empty for all that are configured
 	Up      string   `json:"up,omitempty"`
 	Single  bool     `json:"single,omitempty"` // only with -p, or on standard input
 }
 
-// start is what the conversation has now, with a model.
-func (t *chatSetup) start(m modelFlags) string {
-	s := chatStart{modelFlags: m, Single: !t.flags.onScreen}
+// Start is what the conversation has now, with a model.
+func (t *ChatSetup) Start(m ModelFlags) string {
+	s := chatStart{ModelFlags: m, Single: !t.Flags.OnScreen}
 	if s.Model == "" && s.BaseURL == "" {
-		s.Model = t.app.Getenv(modelEnv)
+		s.Model = t.App.Getenv(ModelEnv)
 	}
 	if !isPlainURL(s.BaseURL) {
 		s.BaseURL = ""
 	}
-	if isPlainURL(t.flags.up) {
-		s.Up = t.flags.up
+	if isPlainURL(t.Flags.up) {
+		s.Up = t.Flags.up
 	}
-	if t.unkept() == "" {
-		s.Servers = t.names
+	if t.Unkept() == "" {
+		s.Servers = t.Names
 	}
 	text, _ := json.Marshal(s) // strings and numbers always encode
 	return string(text)
@@ -47,29 +47,29 @@ func isPlainURL(text string) bool {
 	return err == nil && u.User == nil && u.RawQuery == ""
 }
 
-// unkept is what of the command line has to be written again to go on with the conversation: the command of a
+// Unkept is what of the command line has to be written again to go on with the conversation: the command of a
 // server, and addresses that may hold a secret.
-func (t *chatSetup) unkept() string {
+func (t *ChatSetup) Unkept() string {
 	words := ""
-	for _, name := range t.names {
-		if strings.Contains(name, ":") && !isPlainURL(name) || t.line != nil {
+	for _, name := range t.Names {
+		if strings.Contains(name, ":") && !isPlainURL(name) || t.Line != nil {
 			words += " " + plaintext.ShellWord(name)
 		}
 	}
-	if t.line != nil {
+	if t.Line != nil {
 		words += " --"
 	}
-	for _, word := range t.line {
+	for _, word := range t.Line {
 		words += " " + plaintext.ShellWord(word)
 	}
 	return words
 }
 
 // goOn finds the conversation that the command line wants to go on with, and takes from it what the command line does not say.
-func (t *chatSetup) goOn(ctx context.Context) error {
-	f := t.flags
-	if len(t.names) > 0 && t.resumes(ctx, t.names[0]) {
-		f.resume, t.names = t.names[0], t.names[1:]
+func (t *ChatSetup) goOn(ctx context.Context) error {
+	f := t.Flags
+	if len(t.Names) > 0 && t.resumes(ctx, t.Names[0]) {
+		f.resume, t.Names = t.Names[0], t.Names[1:]
 	}
 	if f.resume+f.fork == "" {
 		return nil
@@ -77,7 +77,7 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 	if f.resume != "" && f.fork != "" {
 		return cli.Usagef("--resume and --fork exclude each other")
 	}
-	if t.archive == nil {
+	if t.Archive == nil {
 		return cli.Usagef("--resume and --fork need the stored conversations, without --no-save")
 	}
 	t.wantsLast = f.resume == archive.Last
@@ -88,9 +88,9 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 	var meta archive.Meta
 	var err error
 	if *id == archive.Last {
-		meta, err = t.last(ctx)
+		meta, err = t.Last(ctx)
 	} else {
-		meta, err = t.archive.Meta(ctx, *id)
+		meta, err = t.Archive.Meta(ctx, *id)
 	}
 	if err != nil {
 		return storedFault(*id, err)
@@ -100,26 +100,26 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 	if json.Unmarshal([]byte(meta.Setup), &s) != nil {
 		return nil // an older junction's, or an import
 	}
-	if f.model.Model == "" && f.model.BaseURL == "" {
-		s.Effort = cmp.Or(f.model.Effort, s.Effort)
-		f.model = s.modelFlags
+	if f.Model.Model == "" && f.Model.BaseURL == "" {
+		s.Effort = cmp.Or(f.Model.Effort, s.Effort)
+		f.Model = s.ModelFlags
 	}
-	if len(t.names) == 0 && t.line == nil && f.up == "" {
-		t.names, f.up = s.Servers, s.Up
+	if len(t.Names) == 0 && t.Line == nil && f.up == "" {
+		t.Names, f.up = s.Servers, s.Up
 	}
 	return nil
 }
 
-// last is the conversation of this folder that changed last. One that a question with -p began is for such
+// Last is the conversation of this folder that changed last. One that a question with -p began is for such
 // questions only.
-func (t *chatSetup) last(ctx context.Context) (archive.Meta, error) {
-	folder, err := t.app.Getwd()
+func (t *ChatSetup) Last(ctx context.Context) (archive.Meta, error) {
+	folder, err := t.App.Getwd()
 	if err != nil {
 		return archive.Meta{}, err
 	}
-	metas, err := t.archive.List(ctx, archive.Filter{Folder: folder, Limit: maxLooked})
+	metas, err := t.Archive.List(ctx, archive.Filter{Folder: folder, Limit: maxLooked})
 	for _, m := range metas {
-		if !t.flags.onScreen || !isSingle(m) {
+		if !t.Flags.OnScreen || !isSingle(m) {
 			return m, nil
 		}
 	}

@@ -1,10 +1,10 @@
-package main
+package chat
 
 import "github.com/junction-mcp/junction/policy"
 
-// asksWhereHidden is a policy that asks about calls of which rules hide something. Only a gateway hides it: a chat that
+// AsksWhereHidden is a policy that asks about calls of which rules hide something. Only a gateway hides it: a chat that
 // ran such a call would give the model, or the server, what it should not get.
-func asksWhereHidden(p *policy.Policy) (*policy.Policy, error) {
+func AsksWhereHidden(p *policy.Policy) (*policy.Policy, error) {
 	for _, rule := range p.Rules() {
 		if rule.Redact == nil || rule.Effect != policy.Allow {
 			continue

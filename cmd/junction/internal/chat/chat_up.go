@@ -1,4 +1,4 @@
-package main
+package chat
 
 import (
 	"context"
@@ -37,21 +37,21 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 }
 
 // addGateway adds a junction up that runs.
-func (t *chatSetup) addGateway(ctx context.Context, url string) error {
-	at, err := gatewayToUse(ctx, t.app.Place, url)
+func (t *ChatSetup) addGateway(ctx context.Context, url string) error {
+	at, err := gatewayToUse(ctx, t.App.Place, url)
 	if err != nil {
 		return err
 	}
 	if launch.At(at) == nil {
 		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", up.DefaultAddress, launch.EndpointPath, at)
 	}
-	target, err := reach.NamedServer(ctx, t.app, at)
+	target, err := reach.NamedServer(ctx, t.App, at)
 	if err != nil {
 		return err
 	}
 	if err := t.addServer("junction", []string{at}, false, always(target)); err != nil {
 		return err
 	}
-	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
+	t.Options.Servers[len(t.Options.Servers)-1].Prefixed = true
 	return nil
 }
