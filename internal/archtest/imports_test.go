@@ -284,7 +284,7 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"mcp/otelmcp", "traces", "cmd/junction"},
+		except: []string{"mcp/otelmcp", "traces", "cmd/junction/internal/up"},
 		never:  []string{"go.opentelemetry.io"},
 		reason: "who imports the library must not see telemetry in the build",
 	},

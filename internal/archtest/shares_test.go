@@ -83,7 +83,7 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 // its capacity, a map by its constant, and a number that goes up and down as "folder.count" with its constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
-		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction.maxLineKinds", "cmd/junction.maxRead", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
+		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/reach.MaxLineKinds", "cmd/junction/internal/up.MaxRead", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
 		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites",
 		"mcp/internal/httplink.count maxArriving", "mcp/internal/lines.count maxIdle", "mcp/internal/upstream.count maxWaitingWorkers",
 	},
@@ -94,9 +94,9 @@ var unshared = map[string][]string{
 	"a server holds these, not its callers": {
 		"mcp/internal/upstream.chan maxResponses", "mcp/internal/upstream.chan maxWaiting", "mcp/internal/upstream.maxAsked",
 	},
-	"a document or a file has them": {"cmd/junction.maxConsents", "servers/graphql.maxTools", "servers/openapi.maxFiles"},
+	"a document or a file has them": {"cmd/junction/internal/reach.maxConsents", "servers/graphql.maxTools", "servers/openapi.maxFiles"},
 	"the user of this machine holds them": {
-		"cmd/junction.chan maxDialing", "cmd/junction.chan maxWatchers", "cmd/junction.chan process.Starts()", "console/inspect.maxQuestions",
+		"cmd/junction/internal/reach.chan maxDialing", "cmd/junction/internal/reach.chan MaxWatchers", "cmd/junction/internal/doctor.chan process.Starts()", "cmd/junction/internal/reach.chan process.Starts()", "console/inspect.maxQuestions",
 	},
 }
 
@@ -110,7 +110,7 @@ func TestLimitsOnWhatCallersHoldAreShared(t *testing.T) {
 		}
 	}
 	found := map[string]bool{}
-	for _, p := range loadPackages(t, "./mcp/...", "./gateway/...", "./authserver/...", "./ratelimit/...", "./audit/...", "./console/...", "./servers/...", "./state/...", "./traffic/...", "./cmd/junction") {
+	for _, p := range loadPackages(t, "./mcp/...", "./gateway/...", "./authserver/...", "./ratelimit/...", "./audit/...", "./console/...", "./servers/...", "./state/...", "./traffic/...", "./cmd/junction/...") {
 		folder := strings.TrimPrefix(files.Position(p.files[0].Pos()).Filename, root+"/")
 		folder = folder[:max(0, strings.LastIndexByte(folder, '/'))]
 		down := p.countedDown()

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -213,4 +215,50 @@ func PlainUsage(cmd *cobra.Command, width int) error {
 		return Usage(cmd, "")
 	}
 	return Usage(cmd, "Flags:\n"+FlagUsages(cmd.LocalFlags(), width))
+}
+
+// HelpWidth is how many columns help takes.
+const HelpWidth = 80
+
+// SetPlace sets the place of a command among those that help lists with it, as cobra sorts them by their names.
+func SetPlace(c *cobra.Command, place int) {
+	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
+}
+
+// listedBelow returns the commands below one that help lists, each in its place.
+func listedBelow(cmd *cobra.Command) []*cobra.Command {
+	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
+	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
+	return listed
+}
+
+// otherWords are what other programs call a command.
+var otherWords = map[string]string{
+	"servers": "list", "show": "list", "tool": "tools",
+	"run": "call", "exec": "call", "invoke": "call",
+	"cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
+	"start": "up", "gateway": "up", "daemon": "up", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
+	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
+}
+
+// UnknownCommand says which command was meant.
+func UnknownCommand(root *cobra.Command, word string) error {
+	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
+		return Usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())
+	}
+	meant := otherWords[word]
+	if meant == "" {
+		var names []string
+		for _, c := range root.Commands() {
+			names = append(names, c.Name())
+		}
+		meant = nearest.Name(word, names)
+	}
+	if meant == "" && slices.Contains(ShippedNames(), word) {
+		meant = "tools " + word
+	}
+	if meant == "" {
+		return Usagef("unknown command %q; %s --help lists them", word, root.Name())
+	}
+	return Usagef("unknown command %q; did you mean %q? %s --help lists all commands", word, meant, root.Name())
 }

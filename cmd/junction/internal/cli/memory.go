@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 const (
@@ -135,4 +136,12 @@ func (a *App) Keep(s *config.Server, client string, read *definitions.Definition
 	if err := memory.Save(&kept); err != nil {
 		a.Logger().Warn("what the server offers is not remembered", "server", s.Name, "error", err)
 	}
+}
+
+// Declares reports whether a server declares to have a list. Those of extensions may only be asked for then.
+func Declares(c mcp.ServerCapabilities, l *revision.Method) bool {
+	if l.Name == skills.MethodList {
+		return skills.Declared(c)
+	}
+	return c.List(l.Capability) != nil
 }

@@ -123,10 +123,10 @@ func JSONFields(cmd *cobra.Command, width int) string {
 // FieldLines are the lines of [jsonFields] for one type. What is listed already, by type, is not listed again.
 func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []string {
 	for t.Kind() != reflect.Struct {
-		of, named := reflect.Zero(t).Interface().(interface{ element() reflect.Type })
+		of, named := reflect.Zero(t).Interface().(interface{ Element() reflect.Type })
 		switch {
 		case named:
-			path, t = path+".NAME", of.element()
+			path, t = path+".NAME", of.Element()
 			continue
 		case t.Kind() == reflect.Slice && t != reflect.TypeFor[json.RawMessage]():
 			path += "[]"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
@@ -13,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -114,4 +116,26 @@ func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
 		w.Raw("arguments", arguments)
 	}
 	return w.Bytes()
+}
+
+// ReadCalls reads the values of --call, of which one without arguments has {}.
+func ReadCalls(words []string) ([]lint.Call, error) {
+	var calls []lint.Call
+	for _, word := range words {
+		tool, arguments, given := strings.Cut(word, "=")
+		call := lint.Call{Tool: tool, Arguments: json.RawMessage("{}")}
+		if given {
+			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
+				return nil, cli.Usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
+			}
+			call.Arguments = json.RawMessage(arguments)
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+func NeedsArguments(t *mcp.Tool) (needs bool) {
+	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { needs = true; return false })
+	return needs
 }

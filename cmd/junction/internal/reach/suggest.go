@@ -123,3 +123,18 @@ func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Co
 	})
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
+
+func ServerValues(a *cli.App, _ context.Context) (values []string) {
+	_, entries, err := ConfiguredServers(a)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		kind := "ships with junction"
+		if d := e.Definition; d != nil {
+			kind = plaintext.Line(d.Kind.String()+", "+d.Source, 100)
+		}
+		values = append(values, e.Name+"\t"+kind)
+	}
+	return values
+}

@@ -218,7 +218,7 @@ type byName[T any] []struct {
 	value T
 }
 
-func (byName[T]) element() reflect.Type { return reflect.TypeFor[T]() }
+func (byName[T]) Element() reflect.Type { return reflect.TypeFor[T]() }
 
 func (all byName[T]) MarshalJSON() ([]byte, error) {
 	w := jsonrpc.NewObject(nil)

@@ -1,0 +1,99 @@
+package reach
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
+)
+
+// ReadSettings are what the configuration says of up, with the file that says it; never nil. Those of a project
+// count where the command line names its file. Only the first file that has some counts.
+func ReadSettings(a *cli.App, set *config.Set) (*settings.Settings, string, error) {
+	var found *settings.Settings
+	var from string
+	a.Unheld = nil
+	for _, f := range set.Files {
+		s, file, err := f.Settings()
+		switch {
+		case err != nil:
+			return nil, "", err
+		case s == nil:
+		case f.Project && len(a.Flags.Config) == 0:
+			a.Unheld = append(a.Unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
+				a.Short(file.Path), strings.Join(members(s), ", "), a.Short(f.Path)))
+			a.Screen.Printf("junction: not used: %s\n", a.Unheld[len(a.Unheld)-1])
+		case found != nil:
+			a.Screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", a.Short(file.Path), a.Short(from))
+		default:
+			found, from = s, file.Path
+		}
+	}
+	if found == nil {
+		found = &settings.Settings{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server that cannot be confined would end, and not start again
+		if s := found.Servers[name].Sandbox; s == nil {
+			continue
+		} else if err := launch.ProfileOf(s).Check(); err != nil {
+			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", a.Short(from), name, err)
+		}
+	}
+	return found, from, nil
+}
+
+// QuietSettings are those that [app.settings] finds, but of others that are not used it says nothing.
+func QuietSettings(set *config.Set, named bool) (*settings.Settings, error) {
+	for _, f := range set.Files {
+		if s, _, err := f.Settings(); err != nil {
+			return nil, err
+		} else if s != nil && (named || !f.Project) {
+			return s, nil
+		}
+	}
+	return &settings.Settings{}, nil
+}
+
+// members are the names of what is set.
+func members(s *settings.Settings) []string {
+	var set map[string]json.RawMessage
+	data, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(data, &set) != nil {
+		return nil // texts and numbers always encode
+	}
+	return slices.Sorted(maps.Keys(set))
+}
+
+// nextTo is a path that a file names.
+func nextTo(file, named string) string {
+	if named == "" || filepath.IsAbs(named) {
+		return named
+	}
+	return filepath.Join(filepath.Dir(file), named)
+}
+
+// ReviewNone offers tools whatever their definitions are.
+const ReviewNone = "none"
+
+// usualFolder is what --audit alone means.
+const usualFolder = "default"
+
+// AuditFolder is the folder of a log that the command line names.
+func AuditFolder(p place.Place, named string) (string, error) {
+	if named != usualFolder && named != "" {
+		return p.Path(named), nil
+	}
+	return p.State("audit")
+}
+
+// AuditKey is the key of this installation.
+func AuditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }

@@ -1,0 +1,3 @@
+// Package server has the commands that install, change and publish servers: add, upgrade, remove,
+// search, info, outdated, sandbox.
+package server

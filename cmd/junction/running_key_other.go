@@ -1,8 +1,0 @@
-//go:build !unix
-
-package main
-
-import "io/fs"
-
-// isPrivate reports that a file or folder is this user's alone, as those below a profile are.
-func isPrivate(fs.FileInfo) bool { return true }
