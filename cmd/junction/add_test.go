@@ -103,7 +103,7 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
-	a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)}})
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	}

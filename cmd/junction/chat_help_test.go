@@ -76,7 +76,7 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Flags: &chat.ChatFlags{Trace: true, OnScreen: true}}
+	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Flags: &chat.ChatFlags{Trace: true, OnScreen: true}}
 	if err := setup.Traced(); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	t.Helper()
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
-	a := cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: screen, Screen: screen}})
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}

@@ -48,7 +48,7 @@ func typed(t *testing.T, setup *chat.ChatSetup, session tui.Session, lines ...st
 func TestAConversationLineByLine(t *testing.T) {
 	noState(t)
 	var answers bytes.Buffer
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&answers)}, Flags: &chat.ChatFlags{Plain: true}, Search: toolsearch.New(toolsearch.Options{}), Options: host.Options{Model: offline.New()}}
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&answers)}}, Flags: &chat.ChatFlags{Plain: true}, Search: toolsearch.New(toolsearch.Options{}), Options: host.Options{Model: offline.New()}}
 	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestAConversationLineByLine(t *testing.T) {
 // Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
 func TestAnswersGoToStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out)}}
+	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&out)}}}
 	var o tui.Options
 	setup.Plain(&o)
 	heard := 0
@@ -95,7 +95,7 @@ func TestAnswersGoToStandardOutput(t *testing.T) {
 func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
 		screen := terminal.NewScreen(&bytes.Buffer{})
-		a := cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)})
+		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)}})
 		a.Desk.Screen = screen
 		cmd := chat.ChatCommand(a)
 		cmd.SetArgs([]string{"--plain", flag})

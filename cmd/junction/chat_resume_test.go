@@ -42,7 +42,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(os.Stderr)}), Flags: &chat.ChatFlags{}}
+	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(os.Stderr)}}), Flags: &chat.ChatFlags{}}
 	if setup.Search, err = setup.Flags.Search.Open(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}

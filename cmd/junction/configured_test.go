@@ -17,7 +17,7 @@ func asking(t *testing.T, typed string) (*cli.App, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)
 	person := terminal.NewPerson(strings.NewReader(typed), screen)
-	return cli.Ready(&cli.App{Place: placeOf(t), Screen: screen, Out: screen, Person: person, Desk: answer.Desk{Screen: screen, Person: person}}), seen
+	return cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: screen, Out: screen, Person: person}, Desk: answer.Desk{Screen: screen, Person: person}}), seen
 }
 
 func TestConsent(t *testing.T) {

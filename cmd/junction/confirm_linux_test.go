@@ -28,7 +28,7 @@ func (w *whenAsked) Write(p []byte) (int, error) {
 func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	keyboard, in := pseudoTerminal(t)
 	screen := terminal.NewScreen(&whenAsked{keyboard, "no\n"})
-	a := cli.Ready(&cli.App{Place: placeOf(t), Person: terminal.NewPerson(in, screen), Screen: screen})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Person: terminal.NewPerson(in, screen), Screen: screen}})
 	if _, err := keyboard.WriteString("yes\n"); err != nil {
 		t.Fatal(err)
 	}

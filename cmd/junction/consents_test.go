@@ -147,7 +147,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	faults := reach.Consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)

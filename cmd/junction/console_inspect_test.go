@@ -32,7 +32,7 @@ type inspectorPage struct {
 // inspectorWith serves the inspector of junction with a configuration.
 func inspectorWith(t *testing.T, config string) inspectorPage {
 	t.Helper()
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard}})
 	a.Person = terminal.NewPerson(unread{t}, a.Screen)
 	if config != "" {
 		if err := os.WriteFile(in(t, "inspect.json"), []byte(config), 0o600); err != nil {

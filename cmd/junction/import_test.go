@@ -182,7 +182,7 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen safeBuffer
-	a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard}})
 	a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	root := root(a, nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))

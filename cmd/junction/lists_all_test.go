@@ -49,7 +49,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 
 	read, write := io.Pipe()
 	var said safeBuffer
-	a := cli.Ready(&cli.App{Place: placeOf(t), Stdin: strings.NewReader(""), Stdout: write, Stderr: &said, Out: terminal.NewScreen(write), Screen: terminal.NewScreen(&said)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: write, Stderr: &said, Out: terminal.NewScreen(write), Screen: terminal.NewScreen(&said)}})
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	code := make(chan int, 1)

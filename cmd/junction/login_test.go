@@ -306,7 +306,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			in, typed := io.Pipe()
 			shown, screen := io.Pipe()
 			var said safeBuffer
-			a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(&said), Screen: terminal.NewScreen(screen)})
+			a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&said), Screen: terminal.NewScreen(screen)}})
 			a.Person = terminal.NewPerson(in, a.Screen)
 			ended := make(chan error, 1)
 			go func() {

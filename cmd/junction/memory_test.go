@@ -132,7 +132,7 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(seen)}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waits, "e": reach.Waits}, Said: map[string]bool{}}
+	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waits, "e": reach.Waits}, Said: map[string]bool{}}
 	s.Note("a", "", false)
 	s.Tell()
 	s.Tell()

@@ -79,7 +79,7 @@ func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 func TestOnlyWhatHelpListsIsWritten(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &cli.App{Stdout: &out}
+	a := &cli.App{IO: cli.IO{Stdout: &out}}
 	a.Flags.Written = []any{account.SecretsShown{}}
 	if err := a.PrintJSON(account.LoginsShown{}); err == nil || out.Len() > 0 {
 		t.Errorf("wrote %q, %v", out.String(), err)

@@ -18,7 +18,7 @@ import (
 // runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
 // started are killed without grace when they are to end.
 func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *cli.Stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := cli.Ready(&cli.App{Place: p, Kill: kill, Stops: stops, Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)})
+	a := cli.Ready(&cli.App{Place: p, Ends: cli.Ends{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
 	if terminal.Present(stdin, a.Screen) {
 		a.Person = terminal.NewPerson(stdin, a.Screen)
 	}

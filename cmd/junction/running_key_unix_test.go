@@ -226,7 +226,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		}
 		return cli.Entry{Name: "db", Definition: f.Servers[0]}
 	}
-	a := &cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)}
+	a := &cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}}
 	reach := func(e cli.Entry) { // or find that it cannot be
 		t.Helper()
 		g := gateway.New(gateway.Options{})

@@ -76,7 +76,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 // shownEntry is the one server of a configuration.
 func shownEntry(t *testing.T, config string) cli.Entry {
 	t.Helper()
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	a.Flags.Config = []string{config}
 	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil || len(entries) != 1 {

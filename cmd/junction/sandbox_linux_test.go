@@ -110,7 +110,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := cli.Ready(&cli.App{Place: placeOf(t), Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))}})
 	a.Flags.Config = []string{"mcp.json"}
 	shown, err := server.OneKept(a, []string{"notes"})
 	if err != nil {

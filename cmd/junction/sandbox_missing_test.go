@@ -29,7 +29,7 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 		{"settings that start nothing weaker", "echo is confined, by ", "Missing", server.KeptProfile{}, bare},
 	} {
 		var stdout safeBuffer
-		a := &cli.App{Place: placeOf(t), Out: terminal.NewScreen(&stdout)}
+		a := &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&stdout)}}
 		test.k.Entry = cli.Entry{Name: "echo", Definition: &config.Definition{}}
 		if test.k.Profile == nil {
 			test.k.Profile = &sandbox.Profile{}

@@ -55,7 +55,7 @@ func setUp(t *testing.T, configuration string, f *chat.ChatFlags, args ...string
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: screen, Out: screen, Desk: answer.Desk{Screen: screen}})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: screen, Out: screen}, Desk: answer.Desk{Screen: screen}})
 	if configuration != "" {
 		a.Flags.Config = []string{configuration}
 	}

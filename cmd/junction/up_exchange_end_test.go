@@ -119,7 +119,7 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	a.Flags.Config = []string{"s.json"}
 	_, entries, err := reach.ReadServers(a)
 	if err != nil || len(entries) != 1 {

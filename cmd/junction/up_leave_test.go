@@ -23,7 +23,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settle(t)
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
-		a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 		a.Flags.Config = []string{"s.json"}
 		y, err := up.OpenLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {

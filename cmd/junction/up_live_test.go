@@ -14,7 +14,7 @@ import (
 
 func TestALineOfStandardErrorIsAChange(t *testing.T) {
 	changes := 0
-	a := &cli.App{Tails: cli.StderrTails{Changed: func() { changes++ }}}
+	a := &cli.App{ServerStates: cli.ServerStates{Tails: cli.StderrTails{Changed: func() { changes++ }}}}
 	a.StderrOf("a").Add("one")
 	a.StderrOf("a").Add("two")
 	a.StderrOf("b").Add("three")
@@ -31,7 +31,7 @@ func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
 	if err := l.Run(t.Context(), func(context.Context) error { served = true; return io.EOF }); err != io.EOF || !served {
 		t.Errorf("it served: %v, %v", served, err)
 	}
-	a := &cli.App{Out: terminal.NewScreen(io.Discard), Screen: terminal.NewScreen(io.Discard)}
+	a := &cli.App{IO: cli.IO{Out: terminal.NewScreen(io.Discard), Screen: terminal.NewScreen(io.Discard)}}
 	if a.Person = terminal.NewPerson(strings.NewReader(""), a.Screen); a.ShowsLive() {
 		t.Error("a screen is shown where there is no terminal")
 	}

@@ -21,7 +21,7 @@ import (
 func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	all := settings.Settings{Tools: "all", Review: reach.ReviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
 	y, err := up.OpenLayers(a, &all, "")
 	if err != nil {

@@ -51,7 +51,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Layers: &up.Layers{Opened: before()}}
+			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Layers: &up.Layers{Opened: before()}}
 			v.Options.Auth = c.auth
 			next := before()
 			c.change(next)
@@ -69,7 +69,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 
 // A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
-	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
+	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
 		y := &up.Layers{Opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
 		before, err := y.Arrange(a, y.Opened)

@@ -95,7 +95,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := reach.ShareTraffic(t.Context(), cli.Ready(&cli.App{Place: placeOf(t), Out: screen, Screen: screen}), "")
+	end := reach.ShareTraffic(t.Context(), cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: screen, Screen: screen}}), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string

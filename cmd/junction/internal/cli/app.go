@@ -22,51 +22,69 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An App is one run of the program.
+// An App is what commands share while one runs: where, with which screens and flags, and what was found so far.
 type App struct {
-	place.Place // that it runs in
-
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer        // unclean
-	Log     *slog.Logger     // lines of JSON on standard error, in which all is that stands there; nil: text for people
-	Out     *terminal.Screen // standard output, cleaned
-	Screen  *terminal.Screen // standard error, cleaned
-	Person  *terminal.Person // nil if nobody is there
+	place.Place // the environment and the folder
+	IO
+	Ends
 	Flags   flags
 	Launch  launch.Launcher
-	UpFlags func(*App) *pflag.FlagSet // those of junction up, which fill in an app; nil where no gateway is looked for
-	Kill    <-chan struct{}           // closed when programs get no more time to end; may be nil
-	Stops   *Stops                    // who takes Ctrl-C before it ends the command; may be nil
-	// Faulty says that a part of the configuration cannot be used.
-	Faulty bool
-	// Unread says which files of it cannot be read at all; nil if there are none.
-	Unread error
-	// Unheld is what projects' files say under "junction" and does not hold, as settings found it last.
-	Unheld []string
-	memory memory
-	// Traffic shows the messages of this process to junction traffic; nil if it cannot.
-	Traffic  *traffic.Log
-	Desk     answer.Desk
-	Calls    *mcp.Client    // makes the requests of a command that asks one server
-	Breaches *lint.Breaches // what hears what servers do wrong; nil where nobody wants to know
-	// Awaited is what the person is being asked about servers of projects; nil: nothing.
-	Awaited atomic.Pointer[string]
-	// OfProject are the servers of projects' files that the person was asked about, now or before.
-	OfProject []Entry
+	UpFlags func(*App) *pflag.FlagSet // those of junction up, which set fields of an App; nil where gateways are not looked for
+	Desk    answer.Desk
+	Calls   *mcp.Client // sends the requests of a command that calls one server
+	Found
+	Observers
+	ServerStates
+	stores
+}
 
-	Resource TelemetryResource // of up
-	Around   []mcp.Middleware  // of each request of a client
-	Sharing  Sharing           // which servers that a junction up has this command uses
+// An IO is the terminal or the pipes of a command.
+type IO struct {
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer        // not cleaned
+	Log    *slog.Logger     // lines of JSON, the whole of standard error; nil: text for users
+	Out    *terminal.Screen // standard output, cleaned
+	Screen *terminal.Screen // standard error, cleaned
+	Person *terminal.Person // the user at the terminal; nil without one
+}
 
+// Ends are the ways in which a command ends before it is done. Both may be nil.
+type Ends struct {
+	Kill  <-chan struct{} // closed when programs get no more time to end
+	Stops *Stops          // takes Ctrl-C before it ends the command
+}
+
+// A Found holds what reading the configuration found.
+type Found struct {
+	Faulty    bool                   // a part of it cannot be used
+	Unread    error                  // names the files that cannot be read at all; nil without any
+	Unheld    []string               // members under "junction" of projects' files that do not hold
+	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is asked now; nil: none
+	OfProject []Entry                // servers of projects' files that the user was asked about
+}
+
+// Observers see requests and messages of a command.
+type Observers struct {
+	Traffic      *traffic.Log      // shows messages to junction traffic; nil if it cannot
+	Breaches     *lint.Breaches    // collects breaches of the specification by servers; nil: ignored
+	Resource     TelemetryResource // of junction up
+	Around       []mcp.Middleware  // of each request of a client
+	RecordsFront bool              // a recording has the messages of clients, not those of servers
+	Side         sideConsole       // the console next to another command
+}
+
+// ServerStates hold, by the names of servers, what this process and others keep of them.
+type ServerStates struct {
+	Tails   StderrTails
+	Digests digests // of entries
+	Sharing Sharing // the servers of a junction up that the command uses
+}
+
+// stores are opened when they are first used.
+type stores struct {
+	memory  memory
 	secrets keptSecrets
-
-	RecordsFront bool // what clients say to a gateway is, and not what it says to its servers
-
-	Tails   StderrTails // of servers, by their names
-	Digests digests     // of their entries, likewise
-
-	Side sideConsole // of a command that does something else
 }
 
 // flags are those that more than one command has.

@@ -40,7 +40,7 @@ func (i consoleInspector) Close() error {
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
-	own := cli.Ready(&cli.App{Place: a.Place, Kill: a.Kill, Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen})
+	own := cli.Ready(&cli.App{Place: a.Place, Ends: cli.Ends{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway
 	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog
 	own.Launch.ShareLogins()
