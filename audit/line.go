@@ -63,7 +63,7 @@ type Record struct {
 
 // A Filter chooses lines. Empty fields choose all; of the others all must fit. The tags are those of [fields.Params].
 type Filter struct {
-	Since time.Time `match:"since" member:"time" doc:"lines from WHEN on: a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h"`
+	Since time.Time `match:"since" member:"time" doc:"lines from WHEN on: a time such as 2026-11-23T12:00:00Z, a date (of the local time zone), or how long ago, such as 24h"`
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
 	// Kind, Outcome and Decision are equal to the line's, or a list with commas that has it.
 	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`

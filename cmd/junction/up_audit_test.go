@@ -139,7 +139,7 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	if got := runs(t, "", "audit", "query", "log", "--json").stdout; strings.Contains(got, "my own words") || !strings.Contains(got, `"arguments":{"message":"***"}`) || !strings.Contains(got, `"arguments":{"a":1,"b":2}`) {
 		t.Errorf("the log has %s", got)
 	}
-	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, cli.ExitOK, "", "No line is like that.")
+	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, cli.ExitOK, "", "No line matches.")
 	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
 	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, cli.ExitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
 	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
@@ -198,5 +198,5 @@ func TestTailEndsQuietly(t *testing.T) {
 	if code := run(ctx, placeOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != cli.ExitInterrupted || stdout.String()+stderr.String() != "" {
 		t.Errorf("exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
-	runs(t, "", "audit", "query", t.TempDir()).expect(t, cli.ExitOK, "", "No line is like that.")
+	runs(t, "", "audit", "query", t.TempDir()).expect(t, cli.ExitOK, "", "No line matches.")
 }

@@ -37,14 +37,24 @@ func TestCommand(a *cli.App) *cobra.Command {
 		Use:   "test PATH… [-- COMMAND…]",
 		Short: "Test a server by cases in files",
 		Long: `Test servers by the cases in files (.yaml, .yml, .txtar), or in all such files of folders:
-what is asked of a server, and what is to come back. docs/testing.md describes the files.
+the requests to send to a server, and the responses to expect. A file is such as:
+
+  server: everything
+  cases:
+  - case: two numbers are added
+    tool: add
+    arguments: {a: 1, b: 2}
+    expect:
+      structured: {equals: {sum: 3}}
+
+More: https://github.com/junction-mcp/junction/blob/main/docs/testing.md
 
 A file says which server it tests, and how it is started; --server, or a command at the end,
 takes the place of it. Each file has a server of its own. What the files name is started, so
 test only what you would run.
 
-With --from RECORDING the first draft of a file is written, from what --record recorded, to
-PATH, or to standard output.
+With --from RECORDING, junction test writes the first draft of such a file to PATH, or to
+standard output: from a recording that another command made with --record.
 
 Exit codes:
   0    all cases passed

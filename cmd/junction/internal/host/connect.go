@@ -52,6 +52,10 @@ in their place that serves them all: junction up --stdio, or with --url the addr
 that runs. What cannot be taken stays. It is shown first what is written; everything else in the
 host's file stays as it is, and junction host disconnect puts the file back, byte for byte.
 
+Restart the host afterwards, unless it reads its file again by itself. junction up --stdio has the
+rules and the audit log of the settings in junction's file; --policy and --audit on the command line
+of another junction up hold for its own clients only: connect with --url to use that.
+
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host tap --list
 knows. Files of projects are not changed, unless --file names one.
 

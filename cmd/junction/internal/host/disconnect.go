@@ -40,7 +40,7 @@ are is said, with what takes them out. Nothing is asked.
 			return disconnect(a, args, files, all)
 		},
 	}
-	cmd.Flags().BoolP("yes", "y", false, "do nothing else: connect has it, and here nothing is asked")
+	cmd.Flags().BoolP("yes", "y", false, "accepted and ignored: disconnect asks nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "restore those of all hosts")
 	cmd.Flags().StringArrayVar(&files, "file", nil, "put `FILE` back only (repeatable)")
 	return cmd

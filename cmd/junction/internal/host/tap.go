@@ -43,15 +43,15 @@ func TapCommand(a *cli.App) *cobra.Command {
 	p := &tap{App: a}
 	var record string
 	cmd := &cobra.Command{
-		Use:   "tap HOST [SERVER…] | tap [HOST] [SERVER…] -- COMMAND [ARGS]",
+		Use:   "tap HOST [SERVER…] [-- COMMAND [ARGS]]",
 		Short: "See what Claude, Cursor, Codex and others say to their servers",
 		Long: `Put junction proxy between a host and its servers, all or those that are named, by
 changing the host's configuration, and show what goes through until Ctrl-C. Then the
 configuration is put back, byte for byte. With a command behind "--" that is run in
 the meantime, on this terminal; junction traffic in another one shows what it says.
 
-HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction
-tap --list knows; with a command it can be left out where the command tells.
+HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host
+tap --list names; with a command it can be left out where the command tells.
 
 Where a junction host tap was killed, the next one puts back what it left.
 

@@ -19,22 +19,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const auditHelp = `The log is the folder that junction up --audit=FOLDER writes, or that of --audit alone
-where no FOLDER is named.`
+const auditHelp = `Nothing is logged unless junction up runs with --audit, or its settings have "audit". Users
+have names in the log if junction up knows them: with --auth or --tls-client-ca. FOLDER is
+that of --audit=FOLDER; if left out, the one that --audit alone writes to.`
 
-const auditExitHelp = `Exit codes:
-  0    done; the log is as it was written
-  1    the log was changed
-  2    the command line is wrong
-  3    there is no log, or it cannot be read
-  130  interrupted (Ctrl-C)`
+// auditExitHelp are the exit codes of commands that read the log, verifyExitHelp of the one that verifies it.
+var (
+	auditExitHelp  = cli.ExitCodes("done", "", "", "there is no log, or it cannot be read")
+	verifyExitHelp = cli.ExitCodes("the log is as it was written", "the log was changed", "", "there is no log, or it cannot be read")
+)
 
 // errChanged is how verify ends where the log is not as it was written; that is printed already.
 var errChanged = fmt.Errorf("the audit log was changed: %w", cli.ErrToolFailed)
 
 func AuditCommand(a *cli.App) *cobra.Command {
-	return cli.Group("audit", "Show which tools were called through junction up, and verify that log",
-		"Work with the log of calls that junction up --audit writes.\n\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp+"\n\n"+auditExitHelp,
+	return cli.Group("audit", "Show who called which tool through junction up --audit, and verify that log",
+		"Show and verify the log of calls.\n\n  junction up --audit --auth keys    writes a log, with the names of users\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp,
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
@@ -56,7 +56,7 @@ removed, repeated or moved, an end that was cut off, a file that was replaced. W
 --key, the public key that junction audit key prints, it can be verified elsewhere, up
 to its last checkpoint.
 
-` + auditHelp + "\n\n" + auditExitHelp,
+` + auditHelp + "\n\n" + verifyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(a.Place, cmd, args)
 			if err != nil {
@@ -177,8 +177,8 @@ func auditQueryCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "query [FOLDER]",
 		Short: "Show past calls: all, or those of a server, tool, user or time",
-		Long: `Print the lines that fit all flags, the oldest first; with --limit the newest of them. They are
-not verified.
+		Long: `Print the lines that match all flags, the oldest first; with --limit the newest of them.
+junction audit verify tells whether they were changed since they were written.
 
   junction audit query --decision deny --since 24h
   junction audit query --tool write --principal ada --json
@@ -195,7 +195,7 @@ not verified.
 			}
 			n, err := printLines(a, Last(audit.Read(folder, f), most))
 			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
-				a.Screen.Printf("No line is like that.\n")
+				a.Screen.Printf("No line matches.\n")
 			}
 			return err
 		},

@@ -12,12 +12,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const keyExample = `  junction key create ann    prints a key, once
+  junction up --auth keys --http 0.0.0.0:7717 --allow-host gw.example.com \
+              --tls-cert cert.pem --tls-key key.pem
+  junction key remove ann    revokes it
+
+Ann's client connects to https://gw.example.com:7717/mcp. Without --http only programs on this
+machine can connect.`
+
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
 func KeyCommand(a *cli.App) *cobra.Command {
 	return cli.Group("key", "Let colleagues and programs use your junction up, each by a key",
-		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
+		"Let colleagues and programs use your junction up, each by a key:\n\n"+keyExample+"\n\n"+keyHelp,
 		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 

@@ -16,7 +16,12 @@ import (
 // ProjectPolicy is where a project keeps rules of its own, which only tighten.
 const ProjectPolicy = ".junction/policy.json"
 
-const policyHelp = `Rules stand in a file of JSON, comments allowed:
+const policyHelp = `Forbid one tool and nothing else: write this to policy.json, and run
+junction up --policy policy.json:
+
+  {"rules": [{"effect": "deny", "tool": "delete_file"}], "default": "allow"}
+
+A file of rules is JSON, with comments allowed:
 
   {
     "rules": [
@@ -29,12 +34,18 @@ const policyHelp = `Rules stand in a file of JSON, comments allowed:
     "public": ["search"],
   }
 
-Of the rules that match a call the strictest decides, in whatever order they stand: deny
-before ask before allow. "when" is a condition in CEL.
-The file is the one that the settings of the configuration name as "policy", which
-junction up goes by; or else junction/policy.json in your configuration folder, which
-junction chat goes by; or --policy FILE. Rules of a project, in ` + ProjectPolicy + `,
-can only deny and ask.`
+"tool" is the name that the server itself gives the tool, without the server's name in
+front. Of the rules that match a call the strictest decides, in any order: deny, then
+ask, then allow. A call that no rule matches gets "default"; if left out, that is "ask".
+"when" is a condition in CEL.
+
+  junction up    reads --policy FILE, or the file that "policy" in its settings names;
+                 without either it has no rules
+  junction chat  reads --policy FILE, or junction/policy.json in your configuration folder
+
+The other commands of junction policy read --policy FILE, or the file of junction up, or
+if the settings name none, that of junction chat. Rules of a project, in
+` + ProjectPolicy + `, can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done

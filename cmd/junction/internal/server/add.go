@@ -83,6 +83,7 @@ Exit codes:
 	yesFlag(cmd.Flags(), &o.Yes)
 	registries.Define(cmd.Flags())
 	reach.ConfigFlags(a, cmd.Flags())
+	cmd.Flags().Lookup("config").Usage = "write the entry into `FILE`"
 	cmd.Flags().DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }

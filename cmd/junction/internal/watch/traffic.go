@@ -47,7 +47,7 @@ func TrafficCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
-		Short:   "Watch the messages between clients and servers (also: junction watch)",
+		Short:   "Watch messages that go through Junction (for other hosts: host tap)",
 		Long: `Show what goes through junction up, proxy and chat, while it goes: of all that run
 under this user and of those that begin, or only of the processes with these numbers.
 
@@ -55,8 +55,8 @@ On a terminal it is one line a call; Enter opens one, q quits, ? shows the keys.
 with --json, --full or --count, it is one line a message, until Ctrl-C. The number in front is the same for everything that
 belongs to one request of a client. Secrets are hidden, as far as names and looks tell.
 
-Nothing is kept: what nobody watches is not seen by anybody. junction up --audit writes
-down what was called.`,
+Messages of hosts that do not use Junction are shown by junction host tap. Nothing is kept:
+junction up --audit logs calls.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pid := range args {
 				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
