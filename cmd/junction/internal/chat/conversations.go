@@ -37,8 +37,8 @@ on with a conversation.
 		conversationsForkCommand(a), conversationsRemoveCommand(a))
 }
 
-// archiveCommand returns a command on the stored conversations. It requires one to most words, and
-// describes them as expected; any number if expected is empty.
+// archiveCommand returns a command on the stored conversations. It takes one to most words, which
+// expected describes, or any number of words if expected is empty.
 func archiveCommand(a *cli.App, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
 		if expected != "" && (len(words) == 0 || len(words) > most) {

@@ -13,8 +13,8 @@ import (
 // tasks.
 const firstLookTime = 5 * time.Second
 
-// watchTasks waits for the tasks of earlier questions until stop is called. It returns once
-// finished tasks are part of the conversation, or after [firstLookTime].
+// watchTasks watches the tasks of earlier questions in the background until stop is called. It
+// returns once finished tasks are part of the conversation, or after [firstLookTime].
 func watchTasks(ctx context.Context, c *host.Conversation) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

@@ -79,8 +79,8 @@ where several clients share the server, it cannot ask for roots.`,
 	return cmd
 }
 
-// serveProxy returns the server that the command line names, or the environment, which other users
-// of the machine cannot see.
+// serveProxy returns the server that the command line names, or that the environment names, which
+// other users of the machine cannot see.
 func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
 		t, rest, err := reach.Target(ctx, a, cmd, args)

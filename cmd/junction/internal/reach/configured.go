@@ -43,13 +43,13 @@ func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	return set, entries, nil
 }
 
-// ConfigOptions returns the options that read configurations and variables of a place.
+// ConfigOptions returns the options for reading the configurations and variables of a place.
 func ConfigOptions(p place.Place) config.Options {
 	home, _ := p.UserHomeDir() // without a home folder, no files in it are read
 	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// HostOptions returns the options that read the files of hosts of a place.
+// HostOptions returns the options for reading the configurations of hosts in a place.
 func HostOptions(p place.Place) hostconfig.Options {
 	home, _ := p.UserHomeDir()
 	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}

@@ -53,8 +53,8 @@ func rememberEra(a *cli.App, t launch.Target, era string) {
 	}
 }
 
-// InEra sets the era in which o dials a target, and stores it. For an empty era it uses the stored
-// one; otherwise reports whether to dial the legacy era even without a stored one.
+// InEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
+// era first if that era is stored for the target, or if otherwise is true.
 func InEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	if era == "" {
 		o.LegacyFirst = otherwise || legacyFirst(a, t)

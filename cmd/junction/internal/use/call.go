@@ -133,7 +133,7 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 	return cli.ErrToolFailed
 }
 
-// unlistedTool returns err, or an [reach.UnlistedError] if the server does not list the tool. names
+// unlistedTool returns err, or a [reach.UnlistedError] if the server does not list the tool. names
 // are the tools listed so far, or nil. Errors of a gateway, which may not have reached or allowed
 // the tool, are returned as they are.
 func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
