@@ -236,7 +236,7 @@ func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, 
 	}}, nil
 }
 
-// defaultCallback is the port of that address.
+// defaultCallback is the port of the address at which a login in another browser ends.
 const defaultCallback = 3118
 
 // LogoutCommand returns the command logout.

@@ -28,8 +28,8 @@ const (
 	maxFilesVisited = 5_000   // during a search below the folder
 )
 
-// localFiles are the files below the folder in which chat was started. It does not follow links out
-// of the folder.
+// localFiles implements [tui.Files] for the folder in which chat was started. Only Picture reads
+// files outside of it.
 type localFiles struct {
 	place.Place
 	root *os.Root

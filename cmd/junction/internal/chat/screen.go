@@ -98,7 +98,7 @@ func (t *ChatSetup) Plain(o *tui.Options) {
 	}
 }
 
-// AnswersTo returns tell extended to write each answer of the model to out.
+// AnswersTo returns a function that calls tell, and writes each answer of the model to out.
 func (t *ChatSetup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
 	return func(e host.Event) {
 		tell(e)

@@ -75,7 +75,7 @@ type Observers struct {
 	Side         sideConsole       // the console next to another command
 }
 
-// ServerStates holds, by the names of servers, state that this process and others keep of them.
+// ServerStates holds the state of servers, by name.
 type ServerStates struct {
 	Tails   StderrTails
 	Digests digests // of entries
@@ -191,7 +191,7 @@ type TelemetryResource struct {
 // Pins opens the definitions that the user approved.
 func Pins(p place.Place) (*guard.Pins, error) { return Kept(p, "pins.json", guard.Load) }
 
-// Kept opens a file of Junction's state folder with open.
+// Kept calls open with the path of a file in Junction's state folder.
 func Kept[T any](p place.Place, name string, open func(path string) (T, error)) (opened T, err error) {
 	path, err := p.State(name)
 	if err != nil {

@@ -54,11 +54,11 @@ func ExitCodes(done, failed, wrong, unable string) string {
 var (
 	// ErrInterrupted is the cause of a context that a signal ended.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrTerminated is the [ErrInterrupted] of a SIGTERM.
+	// ErrTerminated wraps [ErrInterrupted] for the signal SIGTERM.
 	ErrTerminated = fmt.Errorf("%w", ErrInterrupted)
-	// ErrToolFailed reports that a result was printed and its tool failed.
+	// ErrToolFailed is the error of a command that has printed the result of a failed tool.
 	ErrToolFailed = errors.New("the tool failed")
-	// ErrReported reports that the errors were printed before.
+	// ErrReported is the error of a command that has printed its errors.
 	ErrReported = errors.New("not all servers could be asked")
 )
 
@@ -244,7 +244,7 @@ func (e *ProviderError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.Cause }
 
-// ErrDiffers reports that a client's request differs from the recording.
+// ErrDiffers is the error of a client that differs from the recording.
 var ErrDiffers = errors.New("the client did not ask what was recorded")
 
 // Orderly returns err, or nil if it is due to an interrupt. For another end of ctx, it returns the

@@ -85,8 +85,8 @@ func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
 	d.by[e.Name] = DigestOf(p, e, s)
 }
 
-// Expect sets the digest of a server that was not started or called yet. If another entry of that
-// name was, it may still run, so Expect removes the digest.
+// Expect sets the digest of a server that has not been started or called yet. If an earlier entry
+// with that name may still run, Expect removes the digest instead.
 func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
 	before, some := d.Of(e.Name)
 	if !some {
@@ -156,7 +156,7 @@ func readEntryKey(root *os.Root) ([]byte, error) {
 	return key, err
 }
 
-// makeEntryKey writes a new key under a temporary name and then renames it. The error is
+// makeEntryKey writes a new key under a temporary name, then links it to its own. The error is
 // [fs.ErrExist] if another process was faster.
 func makeEntryKey(root *os.Root) error {
 	key := make([]byte, EntryKeySize)

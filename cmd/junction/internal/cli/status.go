@@ -422,8 +422,8 @@ func AskProcess(path string, req *http.Request, within time.Duration) (*http.Res
 	}}).RoundTrip(req)
 }
 
-// BindUnix listens at a socket that only this user can open. It renames the socket once that is so,
-// because one that refuses connections counts as left by a dead process. The caller must remove it.
+// BindUnix listens at a socket that only this user can open. The socket gets its name last, because
+// other processes remove one that refuses connections. The caller must remove it.
 func BindUnix(path string) (*net.UnixListener, error) {
 	temp := path + ".new"
 	_ = os.Remove(temp) // left by a killed process

@@ -58,9 +58,9 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 type link struct {
 	Name string `json:"link"`
 	OK   bool   `json:"ok"`
-	// Careful reports a link that works with Junction, but has a weakness.
+	// Careful reports that the link works with Junction, but has a weakness.
 	Careful bool `json:"careful,omitempty"`
-	// Skipped reports a link that was not tried.
+	// Skipped reports that the link was not tried.
 	Skipped bool   `json:"skipped,omitempty"`
 	Detail  string `json:"detail"`
 	Remedy  string `json:"remedy,omitempty"` // of a broken link
@@ -450,8 +450,8 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) 
 	return p.Ok("program", "%s, %s", found, version)
 }
 
-// printedVersion returns the first line of a program's version. The program runs in its own process
-// group, so that an interrupt at the terminal does not reach it.
+// printedVersion returns the first line of a program's version. The program is started like a
+// server, so that an interrupt at the terminal does not reach it.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()

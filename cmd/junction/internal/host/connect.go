@@ -126,8 +126,8 @@ func (c *connecting) run(ctx context.Context) error {
 	return nil
 }
 
-// writeOwn writes the imported servers to junction's file, or creates an empty file if there are
-// none.
+// writeOwn writes the imported servers to junction's file. Without any, it creates the file if it
+// is missing.
 func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if after != nil {
 		return c.write(ctx, after)
@@ -142,7 +142,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	return nil
 }
 
-// inUse adds to the error of a file that is connected or tapped how to restore it.
+// inUse adds the command that restores a file to the error of one that is connected or tapped.
 func (c *connecting) inUse(path string, err error) error {
 	if !errors.Is(err, hostconfig.ErrInUse) {
 		return err

@@ -211,7 +211,7 @@ not verified.
 	return cmd
 }
 
-// Last returns the last lines in their order, at most most of them. A negative most returns all.
+// Last returns the last lines in their order: at most as many as most, or all if most is negative.
 func Last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
 	if most < 0 {
 		return lines

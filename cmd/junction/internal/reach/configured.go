@@ -297,7 +297,7 @@ func CommandLine(p place.Place, typed []string) []string {
 	return words
 }
 
-// Vouches reports whether the user named this server. own reports whether the server's name is from
+// Vouches reports whether names include this server. own reports whether the server's name is from
 // the user's own configuration. Otherwise only a name bound to the command counts, because projects
 // choose their names freely.
 func Vouches(names []string, server string, command []string, own bool) bool {

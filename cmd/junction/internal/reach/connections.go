@@ -43,7 +43,7 @@ func LetIn(r *http.Request, who *mcp.Principal) {
 	admission.LetIn(r.Context(), caller)
 }
 
-// Admitting returns principal extended to call [LetIn] for each request it accepts.
+// Admitting returns a function that calls principal, and [LetIn] for each request that it accepts.
 func Admitting(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := principal(r)

@@ -123,7 +123,7 @@ type absent struct {
 	Reason string `json:"reason"`
 }
 
-// noteMissing returns middleware that appends to all the servers missing from the lists.
+// noteMissing returns middleware that collects the servers missing from lists in all.
 func noteMissing(all *[]absent) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -136,7 +136,7 @@ func noteMissing(all *[]absent) mcp.Middleware {
 	}
 }
 
-// missingIn appends to all the servers that meta names as missing, each once.
+// missingIn returns all with the servers that meta names as missing, each once.
 func missingIn(all []absent, meta json.RawMessage) []absent {
 	list := jsonrpc.Get(meta, missingMeta)
 	if len(list) == 0 || list[0] != '[' {

@@ -28,7 +28,7 @@ const (
 	mirrorTime = time.Hour
 )
 
-// RegistryFlags hold the flags that select registries.
+// RegistryFlags holds the flags that select registries.
 type RegistryFlags struct {
 	Registries    []string
 	sync, offline bool
@@ -144,7 +144,8 @@ func age(d time.Duration) string {
 }
 
 // RegistrySources returns the registries that the command line names, or else those of the
-// settings, or else the official one. Paths of the settings are relative to the file from.
+// settings, or else the official one. from is the file of the settings; files of tokens are
+// relative to it.
 func RegistrySources(a *cli.App, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {

@@ -69,8 +69,8 @@ func PrintRequest(ctx context.Context, a *cli.App, method string, params json.Ra
 	return PrintAnswer(a, method, answer, into, text)
 }
 
-// PrintAnswer prints a result: as JSON with --json, or as the text that text returns. It decodes
-// the result into into first. It saves data where --output names a file.
+// PrintAnswer prints a result: as JSON with --json, or else as the words that text returns. Before
+// that, it decodes the result into the value into. It saves data where --output names a file.
 func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
 	body, err := r.Encoded()
 	if err != nil {

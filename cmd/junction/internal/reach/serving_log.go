@@ -29,7 +29,7 @@ type ServerLines struct {
 	Kinds map[string]*SaidLines
 }
 
-// SaidLines counts the lines of one kind.
+// SaidLines is the counter of one kind of line.
 type SaidLines struct {
 	at     time.Time
 	unsaid int // lines since the last logged one

@@ -39,8 +39,8 @@ func NewSettingFlags(set *pflag.FlagSet) *SettingFlags {
 	return f
 }
 
-// define defines the flags of the struct type of, which is at path. In an optional struct, the
-// other flags need the first one.
+// define defines the flags of a struct type; path is its place in the settings. In an optional
+// struct, the other flags need the first one.
 func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	for i := range of.NumField() {
 		field := of.Field(i)

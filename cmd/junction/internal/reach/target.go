@@ -277,7 +277,7 @@ func Startable(p place.Place, s *config.Server) bool {
 }
 
 const (
-	// LinkTime limits each check of doctor after the start, and the wait for the lock of the state
+	// LinkTime limits each check of doctor except the start, and the wait for the lock of the state
 	// keys.
 	LinkTime = 10 * time.Second
 )
