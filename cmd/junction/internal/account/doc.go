@@ -1,2 +1,3 @@
-// Package account has the commands that log the user in and keep secrets: login, logout and secret.
+// Package account has the commands that log the user in and store secrets: login, logout, whoami
+// and secret.
 package account

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// defaultLogin is how long a person may take to log in.
+// defaultLogin limits how long a user may take to log in.
 const defaultLogin = 5 * time.Minute
 
 const loginHelp = `All commands, junction chat and junction up use a login, and renew it before it
@@ -28,15 +28,15 @@ expires; only one of them at a time does. Logins are kept in state.db in junctio
 folder, sealed with a key in the keyring of your system, or, where there is none, in
 logins.key, which only you can read.`
 
-// A Signer is a server that can be logged in at.
+// A Signer is a server at which the user can log in.
 type Signer struct {
-	Name string // as the person calls it
+	Name string // as on the command line
 	URL  string
 	auth config.OAuth
-	asks []string // scopes that the person asks for, in addition to what auth does
+	asks []string // scopes of --scope, in addition to those of auth
 }
 
-// findSigner finds the server that a command line means.
+// findSigner returns the server that a command line names.
 func findSigner(a *cli.App, cmd *cobra.Command, args []string) (Signer, error) {
 	if len(args) != 1 {
 		return Signer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
@@ -54,6 +54,7 @@ func findSigner(a *cli.App, cmd *cobra.Command, args []string) (Signer, error) {
 	return Signer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
+// LoginCommand returns the command login.
 func LoginCommand(a *cli.App) *cobra.Command {
 	var asksNoBrowser bool
 	var scopes []string
@@ -93,6 +94,8 @@ error; you are logged in with the others.
 	return cmd
 }
 
+// Login logs the user in at a server and prints the login. Without a browser, the user pastes the
+// address that the login ends at.
 func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
 	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
@@ -111,7 +114,7 @@ func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
 		return err
 	}
 	said := "Logged in"
-	if launch.LogsInAtProvider(&s.auth) { // and gets a token for this server, so that a provider that gives none says so now
+	if launch.LogsInAtProvider(&s.auth) { // also gets a token for this server, to detect a provider that refuses it
 		l, err := a.Launch.Identity(&s.auth, o).Login(ctx)
 		if err != nil {
 			return err
@@ -133,11 +136,11 @@ func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
 	return Lacking(l, s.asks)
 }
 
-// Lacking is the error for scopes that were asked for and are not given, nil if there are none: to log in once more
-// would not give them either.
+// Lacking returns an error if scopes that were asked for were not granted. Logging in again would
+// not grant them.
 func Lacking(l *oauth.Login, asked []string) error {
 	missing := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
-		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // which some never name
+		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // some servers never list it
 	})
 	if len(missing) == 0 {
 		return nil
@@ -146,7 +149,7 @@ func Lacking(l *oauth.Login, asked []string) error {
 		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
-// DescribeLogin is a login in a line.
+// DescribeLogin returns a login as one line.
 func DescribeLogin(l *oauth.Login, now time.Time) string {
 	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
 	if l.Identity {
@@ -166,7 +169,7 @@ func DescribeLogin(l *oauth.Login, now time.Time) string {
 	return text
 }
 
-// openBrowser shows the person a page.
+// openBrowser prints the address of a page and opens it in the browser.
 func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	u, err := url.Parse(page)
 	if err != nil {
@@ -176,21 +179,21 @@ func openBrowser(ctx context.Context, a *cli.App, page string) error {
 	if err := StartBrowser(ctx, a.Place, page); err != nil {
 		a.Screen.Printf("It cannot be opened from here: %v\n", err)
 	}
-	return nil // it can be opened by hand
+	return nil // the user can open it
 }
 
-// StartBrowser has the person's browser show a page.
+// StartBrowser opens a page in the user's browser. It does not wait for the browser.
 func StartBrowser(ctx context.Context, p place.Place, page string) error {
 	name, args := browser(p)
 	cmd := p.Command(context.WithoutCancel(ctx), name, append(args, page)...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
+	go func() { _ = cmd.Wait() }() // the browser may stay open
 	return nil
 }
 
-// browser is the program that shows pages.
+// browser returns the command that opens pages.
 func browser(p place.Place) (name string, args []string) {
 	switch own := p.Getenv("JUNCTION_BROWSER"); {
 	case own != "":
@@ -203,7 +206,7 @@ func browser(p place.Place) (name string, args []string) {
 	return "xdg-open", nil
 }
 
-// CanOpenBrowser reports whether there is a browser where the person sits.
+// CanOpenBrowser reports whether the user has a browser on this machine.
 func CanOpenBrowser(p place.Place) bool {
 	name, _ := browser(p)
 	if _, err := p.LookPath(name); err != nil {
@@ -215,8 +218,8 @@ func CanOpenBrowser(p place.Place) bool {
 	return p.Getenv("DISPLAY") != "" || p.Getenv("WAYLAND_DISPLAY") != ""
 }
 
-// pastedVisit has the person open the page in another browser, and paste the address that it ends up at, which
-// shows nothing there.
+// pastedVisit returns a visit in which the user opens the page in any browser and pastes the
+// address of its end, at which nothing listens.
 func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, error) {
 	if redirect == "" {
 		redirect = oauth.LoopbackRedirect(defaultCallback)
@@ -233,9 +236,10 @@ func pastedVisit(_ context.Context, a *cli.App, redirect string) (*oauth.Visit, 
 	}}, nil
 }
 
-// defaultCallback is the port to which a browser goes that nobody waits for.
+// defaultCallback is the port of the address at which a login in another browser ends.
 const defaultCallback = 3118
 
+// LogoutCommand returns the command logout.
 func LogoutCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
@@ -273,7 +277,7 @@ func LogoutCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// logoutAtProvider forgets the token for a server and the login at the identity provider.
+// logoutAtProvider removes the token for a server and the login at the identity provider.
 func logoutAtProvider(ctx context.Context, a *cli.App, s Signer) error {
 	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
@@ -301,11 +305,12 @@ func logoutAtProvider(ctx context.Context, a *cli.App, s Signer) error {
 	return nil
 }
 
-// A LoginsShown is what whoami --json prints.
+// A LoginsShown is the output of whoami --json.
 type LoginsShown struct {
 	Logins []*oauth.Login `json:"logins"`
 }
 
+// WhoamiCommand returns the command whoami.
 func WhoamiCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "whoami [SERVER]",
@@ -337,6 +342,7 @@ func WhoamiCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// whoami returns all logins, or those that the server on the command line uses.
 func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
 		tokens, err := a.Launch.Tokens(config.OAuth{}, nil, nil)
@@ -369,6 +375,7 @@ func whoami(a *cli.App, cmd *cobra.Command, args []string) ([]*oauth.Login, erro
 	return all, err
 }
 
+// RenewLoginCommand returns the hidden command with which another junction renews a login.
 func RenewLoginCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	maxSecrets = 1000 // that are listed
+	maxSecrets = 1000 // listed at most
 
 )
 
@@ -26,13 +26,14 @@ Secrets are kept encrypted, in state.db in junction's folder; the key is in the 
 this system, or where there is none in a file that only you can read. ${file:PATH} takes
 what a file holds instead.`
 
+// SecretCommand returns the command secret.
 func SecretCommand(a *cli.App) *cobra.Command {
 	return cli.Group("secret", "Keep passwords and tokens out of configuration files",
 		"Work with secrets that a configuration names, so that they do not stand in it.\n\n"+secretHelp,
 		secretSetCommand(a), secretListCommand(a), secretRemoveCommand(a))
 }
 
-// IsKept reports whether there is a secret of this name.
+// IsKept reports whether a secret with this name is stored.
 func IsKept(ctx context.Context, a *cli.App, name string) (bool, error) {
 	store, _, err := a.OpenSecrets(ctx, false)
 	if err == nil {
@@ -44,7 +45,7 @@ func IsKept(ctx context.Context, a *cli.App, name string) (bool, error) {
 	return err == nil, err
 }
 
-// StoreSecret keeps a secret in place of one of this name.
+// StoreSecret stores a secret, and replaces one with the same name.
 func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
 	if err := cli.CheckSecretName(name); err != nil {
 		return err
@@ -56,7 +57,7 @@ func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
 	return err
 }
 
-// oneSecret is the name that the command line gives.
+// oneSecret returns the only word of the command line, if it is a valid name.
 func oneSecret(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("expected the NAME of one secret, got %d words", len(args))
@@ -88,7 +89,7 @@ func secretSetCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// readSecret is what the person types, or all of standard input.
+// readSecret returns the secret that the user types, or all of standard input.
 func readSecret(ctx context.Context, a *cli.App, name string) (value string, err error) {
 	if a.Person != nil {
 		value, err = a.Person.Secret(ctx, "Value of "+name+", which is not shown: ")
@@ -108,7 +109,7 @@ func readSecret(ctx context.Context, a *cli.App, name string) (value string, err
 	return value, nil
 }
 
-// A SecretsShown is what secret list --json prints.
+// A SecretsShown is the output of secret list --json.
 type SecretsShown struct {
 	Secrets []string `json:"secrets"`
 }

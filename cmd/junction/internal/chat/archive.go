@@ -19,8 +19,7 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// OpenArchive opens the stored conversations, and remembers which searches found
-// which tools.
+// OpenArchive opens the stored conversations, and restores the memory of earlier tool searches.
 func (t *ChatSetup) OpenArchive(ctx context.Context) error {
 	var err error
 	if t.Archive, err = reach.OpenConversations(ctx, t.App.Place); err != nil {
@@ -38,8 +37,8 @@ func (t *ChatSetup) OpenArchive(ctx context.Context) error {
 	return nil
 }
 
-// keepSearches stores which searches found which tools, in addition to what other
-// processes learned meanwhile. An answer is none the worse where that fails.
+// keepSearches stores the memory of tool searches, merged with that of other processes. It logs
+// errors, because the answer is not affected by them.
 func (t *ChatSetup) keepSearches() {
 	fresh := t.Search.Memory()
 	if len(fresh) == 0 {
@@ -60,8 +59,8 @@ func (t *ChatSetup) keepSearches() {
 	}
 }
 
-// resumes reports whether a word behind --resume is the ID of a conversation, which
-// belongs behind an equals sign: the flag has a meaning without it, too.
+// resumes reports whether a word after --resume is the ID of a conversation. The flag has an
+// optional value, so an ID must follow an equals sign.
 func (t *ChatSetup) resumes(ctx context.Context, word string) bool {
 	if t.Flags.resume != archive.Last || t.Archive == nil || len(word) != idLength {
 		return false
@@ -70,11 +69,11 @@ func (t *ChatSetup) resumes(ctx context.Context, word string) bool {
 	return err == nil
 }
 
-// idLength is how many characters the ID of a conversation has.
+// idLength is the number of characters of a conversation's ID.
 const idLength = 8
 
-// chosen is the conversation that the command line wants to go on: one that is
-// stored, or a copy of it; empty for a new one.
+// chosen returns the ID of the conversation that the command line continues: a stored one, or a new
+// copy of it. It is empty for a new conversation.
 func (t *ChatSetup) chosen(ctx context.Context) (id string, err error) {
 	if t.Flags.fork == "" {
 		return t.Flags.resume, nil
@@ -83,9 +82,8 @@ func (t *ChatSetup) chosen(ctx context.Context) (id string, err error) {
 	return id, storedFault(t.Flags.fork, err)
 }
 
-// storedFault sorts an error of the stored conversations for the exit code: an ID of
-// the command line, id, that none or several have is another than a file that cannot be
-// used.
+// storedFault returns err as a usage error if the ID on the command line is unknown or ambiguous.
+// Other errors, such as an unusable file, stay as they are.
 func storedFault(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
@@ -98,7 +96,7 @@ func storedFault(id string, err error) error {
 	return err
 }
 
-// namesID says of an ID that none or several conversations have that, without the file and what was done to it.
+// namesID replaces the error of an unknown or ambiguous ID by one without the path of the file.
 func namesID(id string, err error) error {
 	switch {
 	case errors.Is(err, archive.ErrNotFound):
@@ -109,7 +107,7 @@ func namesID(id string, err error) error {
 	return err
 }
 
-// begin begins the conversation that the command line wants.
+// begin begins or continues the conversation that the command line selects.
 func (t *ChatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	id, err := t.chosen(ctx)
 	switch {
@@ -128,7 +126,7 @@ func (t *ChatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	return t.Host.Conversation(record, entries...), nil
 }
 
-// Store keeps the conversations; nil where nothing is stored.
+// Store returns the store of conversations, or nil if nothing is stored.
 func (t *ChatSetup) Store() tui.Store {
 	if t.Archive == nil {
 		return nil
@@ -136,28 +134,32 @@ func (t *ChatSetup) Store() tui.Store {
 	return Store{t.App.Place, t.Archive, t.Options.Model.Info().Name, t.Start(t.Flags.Model)}
 }
 
-// A Store is the archive as the screen sees it.
+// A Store is a [tui.Store] on the archive.
 type Store struct {
-	place.Place // that conversations begin in
+	place.Place // the folder of new conversations
 	*archive.Archive
 	Model string
 	Start string // see chatStart
 }
 
-// A record is a stored conversation as the screen sees it.
+// A record is a [tui.Record] of a stored conversation.
 type record struct{ *archive.Conversation }
 
+// Saved implements [tui.Record].
 func (r record) Saved() tui.Saved { return saved(r.Meta()) }
 
+// saved returns the data of a conversation that the screen shows.
 func saved(m archive.Meta) tui.Saved {
 	return tui.Saved{ID: m.ID, Title: m.Title, Changed: m.Changed, Questions: m.Questions, Cost: m.Cost}
 }
 
+// New implements [tui.Store].
 func (s Store) New(context.Context) (tui.Record, error) {
-	folder, _ := s.Getwd() // for lists of conversations only
+	folder, _ := s.Getwd() // used only by lists of conversations
 	return record{s.Archive.New(archive.Meta{Model: s.Model, Folder: folder, Setup: s.Start})}, nil
 }
 
+// Open implements [tui.Store].
 func (s Store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
 	loaded, entries, err := s.Load(ctx, id)
 	if err != nil {
@@ -166,17 +168,19 @@ func (s Store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, e
 	return record{loaded}, entries, nil
 }
 
+// Fork implements [tui.Store].
 func (s Store) Fork(ctx context.Context, id string, entries int) (string, error) {
 	meta, err := s.Archive.Fork(ctx, id, entries)
 	return meta.ID, err
 }
 
+// List implements [tui.Store]. It leaves out conversations of single questions.
 func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	metas, err := s.Archive.List(ctx, archive.Filter{})
 	here, _ := s.Getwd()
 	var all []tui.Saved
 	for _, m := range metas {
-		if isSingle(m) { // junction conversations list shows it, too
+		if isSingle(m) { // junction conversations list shows these, too
 			continue
 		}
 		one := saved(m)
@@ -188,7 +192,7 @@ func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	return all, err
 }
 
-// Export writes a conversation to a new file, whose name says in which form.
+// Export writes a conversation to a new file. The file's extension selects the format.
 func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	if path == "" {
 		path = "conversation-" + id + ".md"
@@ -204,7 +208,7 @@ func (s Store) Export(ctx context.Context, id, path string) (string, error) {
 	return path, s.Archive.Export(ctx, id, formatOf(path), file)
 }
 
-// formatOf is the form in which a file of this name would be expected.
+// formatOf returns the format for a file with this name.
 func formatOf(path string) archive.Format {
 	if strings.EqualFold(filepath.Ext(path), ".json") {
 		return archive.JSON

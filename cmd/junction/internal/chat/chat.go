@@ -26,6 +26,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// ChatExitHelp describes the exit codes of chat.
 const ChatExitHelp = `Exit codes:
   0    there is an answer
   1    none: a limit, refusal, loop or cut answer, a call or server not allowed
@@ -35,11 +36,11 @@ const ChatExitHelp = `Exit codes:
   5    no answer in time
   130  interrupted (Ctrl-C)`
 
-// startTime is how long a question that is asked once waits for servers to start. Many
-// are downloaded first.
+// startTime limits how long a single question waits for servers to start. Many are downloaded
+// first.
 const startTime = time.Minute
 
-// ChatFlags are those of chat.
+// ChatFlags holds the flags of chat.
 type ChatFlags struct {
 	Prompt       string
 	Instructions []string
@@ -62,9 +63,10 @@ type ChatFlags struct {
 	Plain        bool
 	noAlerts     bool
 
-	OnScreen bool // no flag: whether there is a conversation, on the screen or line by line
+	OnScreen bool // not a flag: whether there is a conversation, on the screen or line by line
 }
 
+// ChatCommand returns the command chat.
 func ChatCommand(a *cli.App) *cobra.Command {
 	var f ChatFlags
 	cmd := &cobra.Command{
@@ -102,6 +104,7 @@ of the question.
 	return cmd
 }
 
+// define defines the flags in a set.
 func (f *ChatFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
@@ -132,7 +135,7 @@ func (f *ChatFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.Plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
-// runChat is the command.
+// runChat runs the command.
 func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err error) {
 	ctx := cmd.Context()
 	if l := f.Limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
@@ -177,7 +180,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err e
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	_ = t.Host.Settle(settling) // the model is asked once: it should have all there is
+	_ = t.Host.Settle(settling) // the model is asked once, so all servers should be there
 	if err := t.reached(); err != nil {
 		return err
 	}
@@ -188,7 +191,8 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err e
 	return t.complete()
 }
 
-// complete says which servers the model answered without, as nobody approved them: the answer is not that to the question.
+// complete prints the servers that were left out because they were not approved, and returns
+// [cli.ErrToolFailed] if there are any.
 func (t *ChatSetup) complete() error {
 	servers, without := t.person.Withheld()
 	if len(servers) == 0 {
@@ -202,7 +206,8 @@ func (t *ChatSetup) complete() error {
 	return cli.ErrToolFailed
 }
 
-// question is what is asked on the command line or on standard input.
+// question returns the question on the command line or on standard input. single is false without
+// one: a conversation begins.
 func question(ctx context.Context, a *cli.App, f *ChatFlags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.Prompt, f.Prompt != ""
 	if f.Prompt == "-" && slices.Contains(f.attach, "-") {
@@ -243,8 +248,8 @@ func question(ctx context.Context, a *cli.App, f *ChatFlags, servers []string) (
 	return q, given, err
 }
 
-// warnMentions says of files that a question names as in a conversation that they do not go along: the text may be
-// somebody else's.
+// warnMentions prints a warning for each @FILE in a question, which is sent only as text, because
+// the question may be written by others.
 func warnMentions(a *cli.App, text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
@@ -254,7 +259,7 @@ func warnMentions(a *cli.App, text string) {
 	}
 }
 
-// attachment is what one --attach names.
+// attachment returns the attachment that --attach names.
 func attachment(a *cli.App, name string, f *ChatFlags) (host.Attachment, error) {
 	if name == "-" {
 		return attachedInput(a, f)
@@ -269,7 +274,7 @@ func attachment(a *cli.App, name string, f *ChatFlags) (host.Attachment, error) 
 	return host.Attachment{Server: server, URI: uri}, nil
 }
 
-// attachedInput is standard input as an attachment.
+// attachedInput returns standard input as an attachment.
 func attachedInput(a *cli.App, f *ChatFlags) (host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" {
 		return host.Attachment{}, cli.Usagef("--attach - goes with a question of its own: give one with -p")
@@ -285,7 +290,7 @@ func attachedInput(a *cli.App, f *ChatFlags) (host.Attachment, error) {
 	return attached, nil
 }
 
-// askOnce asks one question and prints the answer.
+// askOnce sends one question and prints the answer.
 func askOnce(ctx context.Context, a *cli.App, c *host.Conversation, q host.Question) error {
 	answer, err := c.Ask(ctx, q)
 	if !a.Flags.JSON && answer.Text != "" {
@@ -299,12 +304,12 @@ func askOnce(ctx context.Context, a *cli.App, c *host.Conversation, q host.Quest
 	case answer.Stop == "time":
 		return lateError{errors.New("there was no answer in the time that --max-time allows")}
 	case answer.Stop != "end" || answer.Refused != "":
-		return cli.ErrToolFailed // a notice has said why
+		return cli.ErrToolFailed // a notice has shown why
 	}
 	return nil
 }
 
-// runFault sorts an error of a run for the exit code.
+// runFault wraps an error of a run for its exit code.
 func runFault(err error) error {
 	if errors.Is(err, host.ErrFull) || errors.Is(err, host.ErrEmpty) {
 		return &cli.UnansweredError{Cause: err}
@@ -320,25 +325,26 @@ func runFault(err error) error {
 	return err
 }
 
-// isOfProvider reports whether an error is one that a provider answered with, in the middle of a stream, too.
+// isOfProvider reports whether a provider responded with the error, also within a stream.
 func isOfProvider(err error) bool {
 	return slices.ContainsFunc([]error{model.ErrUnauthorized, model.ErrRateLimited, model.ErrOverloaded, model.ErrWindow, model.ErrNoModel, model.ErrBroken, model.ErrBadTool},
 		func(cause error) bool { return errors.Is(err, cause) })
 }
 
-// A lateError says what was not done in its time.
+// A lateError reports that something took too long.
 type lateError struct{ error }
 
+// Unwrap returns [context.DeadlineExceeded], for the exit code.
 func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
-// reporter prints what happens in a run with one question: JSON on standard output, or
-// on standard error what a person should know.
+// reporter returns a function that prints the events of a run with one question: as JSON on
+// standard output, or as notices on standard error.
 func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 	if a.Flags.JSON {
-		return func(e host.Event) { _ = a.PrintIndented(e, "") } // a reader that went away ends the program by its signal
+		return func(e host.Event) { _ = a.PrintIndented(e, "") } // a closed pipe ends the program by its signal
 	}
 	return func(e host.Event) {
-		for run := e.Run; e.Child != nil; e.Run = run { // a person should know the same of a sub-agent
+		for run := e.Run; e.Child != nil; e.Run = run { // notices of sub-agents are printed, too
 			e = e.Child.Event
 		}
 		plain.Tell(e)
@@ -351,7 +357,7 @@ func reporter(a *cli.App, plain *person.Plain) func(host.Event) {
 	}
 }
 
-// saveAll keeps what of a result is no text, and says where.
+// saveAll saves the media of a result and prints their paths.
 func saveAll(a *cli.App, r *host.Returned) {
 	for _, m := range r.Media {
 		path, err := SaveMedia(a, r.Server, r.Tool, m)

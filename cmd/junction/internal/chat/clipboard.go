@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// clipboardTime is how long the program that reads the clipboard may take: another
-// program has to hand the picture over.
+// clipboardTime limits the program that reads the clipboard, which gets the picture from another
+// program.
 const clipboardTime = 5 * time.Second
 
 var (
@@ -21,8 +21,8 @@ var (
 	errNoPicture   = errors.New("there is no picture in the clipboard; text is pasted with the terminal's own key")
 )
 
-// ClipboardPicture is the picture in the clipboard, which the desktop's own program reads:
-// a terminal hands over texts only.
+// ClipboardPicture returns the picture in the clipboard, read by a program of the desktop, because
+// a terminal pastes only text.
 func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	words := ClipboardCommand(runtime.GOOS, p.Getenv)
 	if words == nil {
@@ -34,7 +34,7 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, clipboardTime)
 	defer cancel()
-	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two digits a byte
+	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two digits for each byte
 	command := p.Command(ctx, program, words[1:]...)
 	command.Stdout = &out
 	command.WaitDelay = time.Second
@@ -47,7 +47,7 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	data := out.kept.Bytes()
 	if digits, isAppleScript := bytes.CutPrefix(bytes.TrimSpace(data), []byte("«data PNGf")); isAppleScript {
 		data = make([]byte, hex.DecodedLen(len(digits)))
-		n, _ := hex.Decode(data, digits) // up to the »
+		n, _ := hex.Decode(data, digits) // up to the closing quote
 		data = data[:n]
 	}
 	if !picture.Is(data) {
@@ -56,8 +56,8 @@ func ClipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
 	return data, nil
 }
 
-// ClipboardCommand is the command that writes the picture in the clipboard to its standard
-// output; nil where there is none. Desktops offer every picture as PNG.
+// ClipboardCommand returns the command that writes the picture in the clipboard to its standard
+// output, or nil. Desktops offer every picture as PNG.
 func ClipboardCommand(system string, getenv func(string) string) []string {
 	switch {
 	case system == "darwin":
@@ -72,12 +72,14 @@ func ClipboardCommand(system string, getenv func(string) string) []string {
 	return nil
 }
 
-// A cutWriter keeps so many bytes. Of a picture that is too large it keeps enough to see that.
+// A cutWriter keeps the first bytes and drops the others. Of a picture that is too large, it keeps
+// enough to detect that.
 type cutWriter struct {
 	kept bytes.Buffer
 	room int
 }
 
+// Write implements [io.Writer].
 func (w *cutWriter) Write(p []byte) (int, error) {
 	w.kept.Write(p[:min(len(p), w.room-w.kept.Len())])
 	return len(p), nil

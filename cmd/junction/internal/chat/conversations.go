@@ -22,8 +22,9 @@ const conversationsExitHelp = `Exit codes:
   3    a local file: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
-const MaxTitleShown = 60 // characters of a conversation's title in a list
+const MaxTitleShown = 60 // +characters of a conversation's title in a list
 
+// ConversationsCommand returns the command conversations.
 func ConversationsCommand(a *cli.App) *cobra.Command {
 	return cli.Group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
@@ -36,8 +37,8 @@ on with a conversation.
 		conversationsForkCommand(a), conversationsRemoveCommand(a))
 }
 
-// archiveCommand is a command that works with the stored conversations. It takes as many words as
-// expected says, unless that is empty.
+// archiveCommand returns a command on the stored conversations. It takes one to most words, which
+// expected describes, or any number of words if expected is empty.
 func archiveCommand(a *cli.App, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
 		if expected != "" && (len(words) == 0 || len(words) > most) {
@@ -79,6 +80,7 @@ func conversationsListCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// listConversations prints the conversations that a filter selects.
 func listConversations(ctx context.Context, a *cli.App, stored *archive.Archive, filter archive.Filter) error {
 	metas, err := stored.List(ctx, filter)
 	if err != nil {
@@ -157,7 +159,7 @@ func conversationsForkCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// printID prints the ID of a conversation that is new.
+// printID prints the ID of a new conversation, unless err is set.
 func printID(a *cli.App, meta archive.Meta, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintln(a.Stdout, meta.ID)

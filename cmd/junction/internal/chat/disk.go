@@ -11,11 +11,11 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// MaxOnDisk is how many bytes a file may have that an approval card compares with.
+// MaxOnDisk limits the bytes of a file that an approval card compares with.
 const MaxOnDisk = 1 << 20
 
-// Folders are those whose files a card may show to the person: that --root gave to this chat, in which
-// it runs, and that the command lines of its servers name.
+// Folders returns the folders from which a card may show files: those of --root, the current one,
+// and those in the command lines of servers.
 func (t *ChatSetup) Folders() []string {
 	folders := slices.Clone(t.App.Desk.Roots)
 	if here, err := t.App.Getwd(); err == nil {
@@ -28,20 +28,20 @@ func (t *ChatSetup) Folders() []string {
 			}
 		}
 	}
-	return slices.DeleteFunc(folders, func(folder string) bool { // all of the disk is no folder to speak of
+	return slices.DeleteFunc(folders, func(folder string) bool { // the whole disk is excluded
 		whole, err := t.App.Abs(folder)
 		return err != nil || filepath.Dir(whole) == whole
 	})
 }
 
-// OnDisk reads files below these folders, and no others: no path and no
-// link leads out of them. It is nil where there are none.
+// OnDisk returns a function that reads text files below these folders, and no others. It does not
+// follow links out of them. It returns nil if there are no folders.
 func OnDisk(p place.Place, folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {
 		return nil
 	}
 	return func(path string) (string, bool) {
-		if filepath.Clean(path) != path { // behind a link, a/../b is not b
+		if filepath.Clean(path) != path { // after a link, a/../b may differ from b
 			return "", false
 		}
 		for _, folder := range folders {
@@ -53,7 +53,7 @@ func OnDisk(p place.Place, folders []string) func(path string) (text string, ok 
 			if err != nil {
 				continue
 			}
-			for _, dir := range []string{given, real} { // servers say either
+			for _, dir := range []string{given, real} { // servers use both
 				if within, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(within) {
 					return textBelow(dir, within)
 				}
@@ -63,7 +63,8 @@ func OnDisk(p place.Place, folders []string) func(path string) (text string, ok 
 	}
 }
 
-// textBelow is a regular file of the folder, if it is a text and not large.
+// textBelow returns the text of a regular file in a folder, if it is UTF-8 and at most [MaxOnDisk]
+// long.
 func textBelow(folder, name string) (text string, ok bool) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -73,7 +74,7 @@ func textBelow(folder, name string) (text string, ok bool) {
 	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > MaxOnDisk {
 		return "", false
 	}
-	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another one by now, which nobody writes to
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced by a pipe without a writer
 	if err != nil {
 		return "", false
 	}

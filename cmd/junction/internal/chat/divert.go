@@ -12,12 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxDiverted is how many texts can wait until the screen shows them in its log.
+// maxDiverted limits the texts that wait to be shown in the screen's log.
 const maxDiverted = 256
 
-// divert has what is written to standard error shown in the screen's log: anything
-// else on the terminal would be written across the screen. What comes faster than it
-// can be shown is left out. It returns what ends it.
+// divert shows text for standard error in the screen's log, because the terminal shows the screen.
+// It drops text that arrives faster than it can be shown. back ends this.
 func (t *ChatSetup) divert(ui *tui.UI) (back func()) {
 	texts, ended := make(chan string, maxDiverted), make(chan struct{})
 	go func() {
@@ -39,7 +38,7 @@ func (t *ChatSetup) divert(ui *tui.UI) (back func()) {
 	}
 }
 
-// Logged is a text of this program as a message of its log.
+// Logged returns a text of this program as an event of its log.
 func Logged(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
@@ -50,8 +49,8 @@ func Logged(text string) host.Event {
 	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
 	for i := range lines {
-		lines[i] = strings.TrimSpace(lines[i]) // the blanks between words are part of what they say
+		lines[i] = strings.TrimSpace(lines[i]) // blanks between words are kept
 	}
-	data, _ := json.Marshal(strings.TrimSpace(strings.Join(lines, " "))) // a text can always be written
+	data, _ := json.Marshal(strings.TrimSpace(strings.Join(lines, " "))) // strings always encode
 	return host.Event{At: time.Now(), Log: &host.Logged{Server: "junction", Level: level, Data: data}}
 }

@@ -1,3 +1,3 @@
-// Package chat has the commands in which a model uses tools: chat, and those of conversations that are
-// kept.
+// Package chat has the commands chat, in which a model uses tools, and conversations, for stored
+// conversations.
 package chat

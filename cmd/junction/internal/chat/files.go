@@ -23,20 +23,20 @@ import (
 )
 
 const (
-	MaxAttachment   = 1 << 20 // bytes of one file of text
-	maxFound        = 200     // paths that a word is completed with
-	maxFilesVisited = 5_000   // while files are looked for below the folder
+	MaxAttachment   = 1 << 20 // bytes of a text file
+	maxFound        = 200     // paths suggested for a word
+	maxFilesVisited = 5_000   // during a search below the folder
 )
 
-// localFiles are the files below the folder in which the chat was started. No path and no
-// link leads out of it.
+// localFiles implements [tui.Files] for the folder in which chat was started. Only Picture reads
+// files outside of it.
 type localFiles struct {
 	place.Place
 	root *os.Root
 }
 
-// Files are the files that can be attached on the screen; nil where the folder cannot be
-// read.
+// Files returns the files that can be attached on the screen, and a function that closes them. It
+// returns nil files if the folder cannot be read.
 func Files(p place.Place) (tui.Files, func()) {
 	root, err := os.OpenRoot(p.Path("."))
 	if err != nil {
@@ -45,7 +45,7 @@ func Files(p place.Place) (tui.Files, func()) {
 	return localFiles{p, root}, func() { root.Close() }
 }
 
-// Read returns a file to be attached.
+// Read implements [tui.Files]: it returns a file below the folder as an attachment.
 func (l localFiles) Read(name string) (a host.Attachment, found bool, err error) {
 	if !filepath.IsLocal(name) {
 		if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
@@ -76,7 +76,8 @@ func (l localFiles) Read(name string) (a host.Attachment, found bool, err error)
 	return a, true, nil
 }
 
-// Picture returns a picture, wherever it is: the person has just dropped it here.
+// Picture implements [tui.Files]: it returns a picture at any path, because the user dropped it on
+// the terminal.
 func (l localFiles) Picture(name string) (a host.Attachment, found bool, err error) {
 	if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
 		return a, false, nil
@@ -97,7 +98,7 @@ func (l localFiles) Picture(name string) (a host.Attachment, found bool, err err
 	return a, true, err
 }
 
-// pathless is an error without the path, which is said already.
+// pathless returns an error without the path, which its message already has.
 func pathless(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -106,7 +107,7 @@ func pathless(err error) error {
 	return err
 }
 
-// attachedContent is a file as an attachment.
+// attachedContent returns the content of a file as an attachment.
 func attachedContent(name string, f io.Reader) (host.Attachment, error) {
 	data, err := io.ReadAll(io.LimitReader(f, max(MaxAttachment, picture.MaxBytes)+1))
 	switch {
@@ -118,7 +119,7 @@ func attachedContent(name string, f io.Reader) (host.Attachment, error) {
 	return attachable(name, data)
 }
 
-// attachable is a picture or a text as an attachment.
+// attachable returns a picture or text as an attachment.
 func attachable(name string, data []byte) (host.Attachment, error) {
 	if picture.Is(data) {
 		if _, err := picture.Read(data); err != nil {
@@ -135,7 +136,7 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 	return host.Attachment{URI: name, Text: string(data)}, nil
 }
 
-// attachedFile is a file that --attach names, wherever it is.
+// attachedFile returns the file that --attach names, at any path.
 func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	f, err := os.Open(p.Path(name))
 	if err != nil {
@@ -149,8 +150,8 @@ func attachedFile(p place.Place, name string) (host.Attachment, error) {
 	return a, nil
 }
 
-// Find returns the paths that what was typed could become: those in the folder that it
-// names, then files further below.
+// Find implements [tui.Files]: it returns paths that complete the typed one, first in the folder it
+// names, then further below.
 func (l localFiles) Find(ctx context.Context, typed string) []string {
 	folder, word := path.Split(typed)
 	at := path.Clean(cmp.Or(folder, "."))
@@ -179,8 +180,8 @@ func (l localFiles) Find(ctx context.Context, typed string) []string {
 	return found[:min(len(found), maxFound)]
 }
 
-// below are the files in folders of the folder whose names hold the word. Folders full of
-// what others wrote are omitted.
+// below returns the files in subfolders with the word in their names. It skips hidden folders and
+// those of dependencies.
 func (l localFiles) below(ctx context.Context, at, typed, word string) []string {
 	var found []string
 	visited := 0
@@ -206,11 +207,12 @@ func (l localFiles) below(ctx context.Context, at, typed, word string) []string 
 	return found
 }
 
+// matches reports whether a name contains a word, in any case.
 func matches(name, word string) bool {
 	return strings.Contains(strings.ToLower(name), strings.ToLower(word))
 }
 
-// offerable reports whether a path can be typed behind an @ and read back.
+// offerable reports whether a path can be typed after an @ and parsed again.
 func offerable(name string) bool {
 	return !strings.ContainsAny(name, "\"\n\r") && utf8.ValidString(name)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
-// Greeting is what a person should know who begins without a model or without servers
-// of their own, as Markdown; who has both needs none.
+// Greeting returns advice in Markdown for users without a model or servers of their own. It is
+// empty for other users.
 func (t *ChatSetup) Greeting() string {
 	var parts []string
 	if !t.Options.Model.Info().Language && t.Flags.Model.Model == "" && t.App.Getenv(ModelEnv) == "" {
@@ -31,7 +31,8 @@ func (t *ChatSetup) Greeting() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// Example is a question that the offline model answers with a call of one of these tools that only reads.
+// Example returns a question that the offline model answers with a call of one of these tools that
+// only reads. It is empty with a language model.
 func (t *ChatSetup) Example(tools []host.ToolInfo) string {
 	if t.Options.Model.Info().Language {
 		return ""
@@ -40,7 +41,7 @@ func (t *ChatSetup) Example(tools []host.ToolInfo) string {
 	searched := false
 	for i := range tools {
 		info := &tools[i]
-		later := info.State == host.ToolSearched || info.State == host.ToolUnapproved // which may be left to search, once it is approved
+		later := info.State == host.ToolSearched || info.State == host.ToolUnapproved // left to search, or will be once approved
 		if info.Sent != nil && info.ReadOnly && info.Server != host.OwnServer && (later || info.State == host.ToolSent) {
 			known, searched = append(known, *info.Sent), searched || later
 		}
@@ -48,7 +49,8 @@ func (t *ChatSetup) Example(tools []host.ToolInfo) string {
 	return offline.Example(known, searched)
 }
 
-// ModelHint lists how a model is chosen: those whose key is there, if there are any.
+// ModelHint returns a Markdown list of commands that select a model: those with a key in the
+// environment, or else one example.
 func ModelHint(getenv func(string) string) string {
 	var lines []string
 	add := func(command, key string) {

@@ -9,12 +9,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A flagGroup are flags that a person looks for in one place.
+// A flagGroup is a group of flags in the help.
 type flagGroup struct {
 	title string
 	names string
 }
 
+// chatGroups returns the groups of chat's flags.
 func chatGroups() []flagGroup {
 	return []flagGroup{
 		{"The question and its answer", "prompt attach instructions json trace trace-file record"},
@@ -28,10 +29,10 @@ func chatGroups() []flagGroup {
 	}
 }
 
-// groupFlags has a command's help list its flags by what they are for.
+// groupFlags makes the help of a command list its flags in groups.
 func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 	cmd.SetUsageFunc(func(shown *cobra.Command) error {
-		if shown != cmd { // a command below it, which inherits this
+		if shown != cmd { // a subcommand, which inherits this function
 			return cli.PlainUsage(shown, cli.HelpWidth)
 		}
 		var b strings.Builder
@@ -43,7 +44,7 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 				if f := cmd.Flags().Lookup(name); f != nil {
 					shown := *f
 					if f.Value.Type() == "float64Slice" {
-						shown.DefValue = "" // or pflag shows its []
+						shown.DefValue = "" // otherwise pflag shows []
 					}
 					set.AddFlag(&shown)
 				}

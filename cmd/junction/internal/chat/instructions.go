@@ -25,11 +25,11 @@ import (
 const (
 	projectInstructions = "AGENTS.md"
 	maxInstructions     = 64 << 10 // bytes of one file
-	instructionsShown   = 20       // lines, before the person asks for all
+	instructionsShown   = 20       // lines shown before the user asks for all
 )
 
-// Instructions are what the model gets in addition to Junction's own: those of the person,
-// and those of the project if the person agreed to them.
+// Instructions returns the model's instructions in addition to Junction's own: those of the user,
+// and those of the project if the user agreed to them.
 func (t *ChatSetup) Instructions(ctx context.Context) (string, error) {
 	var parts []string
 	own := map[string]bool{}
@@ -61,8 +61,8 @@ func (t *ChatSetup) Instructions(ctx context.Context) (string, error) {
 	return strings.Join(parts, "\n\n"), nil
 }
 
-// situation is what a model cannot know of where and when it is asked. It is the same all day, so that a provider can
-// use again what it has read.
+// situation returns a text about the date, the system and the folder. It is the same all day, so
+// that providers can cache it.
 func situation(p place.Place, now time.Time) string {
 	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The person's system is " + runtime.GOOS + "."
 	if folder, err := p.Getwd(); err == nil {
@@ -71,7 +71,7 @@ func situation(p place.Place, now time.Time) string {
 	return said
 }
 
-// ownInstructions are those in a file that the command line names.
+// ownInstructions returns the text of a file that the command line names.
 func ownInstructions(p place.Place, name string) (string, error) {
 	f, err := os.Open(p.Path(name))
 	if err != nil {
@@ -88,8 +88,8 @@ func ownInstructions(p place.Place, name string) (string, error) {
 	return text, nil
 }
 
-// folderInstructions are those of a folder; empty where it has none. A link that leads out
-// of the folder is not followed.
+// folderInstructions returns the text of a folder's AGENTS.md, or an empty string. It does not
+// follow links out of the folder.
 func folderInstructions(folder string) (string, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -113,7 +113,7 @@ func folderInstructions(folder string) (string, error) {
 	return readInstructions(f)
 }
 
-// readInstructions reads text as a person can see all of it.
+// readInstructions reads text and removes characters that a user would not see.
 func readInstructions(r io.Reader) (string, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInstructions+1))
 	switch {
@@ -127,8 +127,8 @@ func readInstructions(r io.Reader) (string, error) {
 	return strings.TrimSpace(plaintext.Clean(strings.ReplaceAll(string(data), "\r\n", "\n"))), nil
 }
 
-// agreed reports whether the person wants a project's instructions to be followed. Each
-// text is asked about once, wherever it is found.
+// agreed reports whether the user wants the model to follow a project's instructions. It asks once
+// for each text, in any folder.
 func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	key := InstructionsKey(text)
 	if agreed, known := reach.SaidBefore(t.App)[key]; known {
@@ -141,7 +141,7 @@ func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	agreed, err := t.askAgreement(ctx, text)
 	switch {
 	case errors.Is(err, terminal.ErrNoAnswer):
-		return false, nil // which decides nothing
+		return false, nil // this is not stored
 	case err != nil:
 		return false, err
 	}
@@ -151,6 +151,7 @@ func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	return agreed, nil
 }
 
+// askAgreement shows the text of a project and asks whether the model should follow it.
 func (t *ChatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
 	p := t.App.Person
 	end, err := p.Begin(ctx)
@@ -168,7 +169,7 @@ func (t *ChatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 		if more := len(lines) - shown; more > 0 {
 			choices += fmt.Sprintf(", [a]ll of it (%d more lines)", more)
 		}
-		// Another line may be a question that was typed too early.
+		// Another line may have been typed too early for this question.
 		word, err := answer.Choose(ctx, p, "\nShould the model follow it? You are asked once for this text. "+choices+" > ", "Please answer y or n.", "y|yes", "a|all", "n|no|")
 		if word != "a" {
 			if word == "n" {
@@ -183,7 +184,7 @@ func (t *ChatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 	}
 }
 
-// InstructionsKey is a text of a project among what the person said of projects.
+// InstructionsKey returns the key of the answer about a text of a project.
 func InstructionsKey(text string) string {
 	sum := sha256.Sum256([]byte(projectInstructions + "\n" + text))
 	return hex.EncodeToString(sum[:])

@@ -18,10 +18,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ModelEnv names the model where the command line does not.
+// ModelEnv is the variable that names the model if the command line does not.
 const ModelEnv = "JUNCTION_MODEL"
 
-// ModelFlags say which model answers. They are stored with a conversation: see [chatStart].
+// ModelFlags holds the flags that select a model. They are stored with a conversation; see
+// [chatStart].
 type ModelFlags struct {
 	Model     string    `json:"model,omitempty"`
 	BaseURL   string    `json:"baseURL,omitempty"`
@@ -32,10 +33,11 @@ type ModelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	KeyFrom  string // the variable whose key is sent, once open has found it
-	withheld string // why the key that is there is not sent
+	KeyFrom  string // the variable with the key that is sent; set by Open
+	withheld string // why the existing key is not sent
 }
 
+// define defines the flags in a set.
 func (f *ModelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+ModelEnv+", or offline)")
 	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
@@ -47,7 +49,8 @@ func (f *ModelFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
 }
 
-// Open makes the model.
+// Open returns the model that the flags and the environment select. The default is the offline
+// model.
 func (f *ModelFlags) Open(at place.Place) (model.Model, error) {
 	name := cmp.Or(f.Model, at.Getenv(ModelEnv))
 	if name == "" && f.BaseURL == "" || name == "offline" {
@@ -70,7 +73,7 @@ func (f *ModelFlags) Open(at place.Place) (model.Model, error) {
 	return keyed{model.Retrying(m), f.KeyFrom, f.withheld}, nil
 }
 
-// ask makes the model of a provider.
+// ask returns the model of a provider.
 func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, err error) {
 	price, err := f.prices()
 	if err != nil {
@@ -94,13 +97,14 @@ func (f *ModelFlags) ask(at place.Place, provider, name string) (m model.Model, 
 	return m, nil
 }
 
-// A keyed model says which key it was that its provider refused.
+// A keyed model adds to errors of authorization which key was sent.
 type keyed struct {
 	model.Model
-	from     string // a variable; empty for none
+	from     string // the variable of the key; empty if none was sent
 	withheld string // why none was sent
 }
 
+// Generate implements [model.Model].
 func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	response, err := k.Model.Generate(ctx, req, emit)
 	switch {
@@ -112,7 +116,7 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 	return response, fmt.Errorf("%w (the one in %s)", err, k.from)
 }
 
-// complete says what is missing of a model's name.
+// complete returns a usage error if the model's name is incomplete.
 func (f *ModelFlags) complete(provider, name string) error {
 	_, known := providers.ByName(name)
 	switch {
@@ -128,6 +132,7 @@ func (f *ModelFlags) complete(provider, name string) error {
 	return nil
 }
 
+// prices returns the price of --price.
 func (f *ModelFlags) prices() (model.Price, error) {
 	switch len(f.Price) {
 	case 0:
@@ -138,7 +143,7 @@ func (f *ModelFlags) prices() (model.Price, error) {
 	return model.Price{}, cli.Usagef("--price: expected IN,OUT, such as 3,15")
 }
 
-// ProviderNames are the names of those that are known.
+// ProviderNames returns the names of the known providers.
 func ProviderNames() (names []string) {
 	for _, p := range providers.All() {
 		names = append(names, p.Name)
@@ -146,14 +151,14 @@ func ProviderNames() (names []string) {
 	return names
 }
 
-// reach is where a provider is, and the key that it is asked with.
+// reach returns the address of a provider and the key for it.
 func (f *ModelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
 	f.withheld = f.NotSent(p, at.Getenv)
 	key, err = f.key(at, p.KeyEnv, f.BaseURL == "" && !p.Local)
 	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
-// NotSent says how a key is sent to another address than its service's.
+// NotSent describes how to send a key to an address that is not its service's.
 func (*ModelFlags) NotSent(p providers.Provider, getenv func(string) string) string {
 	home, err := url.Parse(p.BaseURL)
 	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
@@ -162,8 +167,8 @@ func (*ModelFlags) NotSent(p providers.Provider, getenv func(string) string) str
 	return fmt.Sprintf("%s is set, but its key goes to %s only; --key-env %s sends it here", p.KeyEnv, home.Host, p.KeyEnv)
 }
 
-// key is the model's key, from the environment. One that belongs to a known
-// service is not sent to any other address.
+// key returns the model's key from the environment. It does not send the key of a known service to
+// other addresses, unless --key-env names it.
 func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, error) {
 	from := usual
 	if f.KeyEnv != "" {
@@ -179,17 +184,19 @@ func (f *ModelFlags) key(at place.Place, usual string, needed bool) (string, err
 	return key, nil
 }
 
-// defaultEffort leaves the effort to the model.
+// defaultEffort is the level that leaves the effort to the model.
 const defaultEffort = "default"
 
+// efforts returns the levels of --effort.
 func efforts() []string { return append([]string{defaultEffort}, providers.Efforts()...) }
 
-// hasEffort reports whether a provider takes a level of effort.
+// hasEffort reports whether a provider accepts a level of effort.
 func hasEffort(provider string) bool {
 	p, _ := providers.ByName(provider)
 	return provider != "offline" && !p.NoEffort
 }
 
+// checkEffort returns a usage error if --effort is invalid for the provider.
 func (f *ModelFlags) checkEffort(provider string) error {
 	switch {
 	case f.Effort == "":

@@ -17,41 +17,46 @@ import (
 	"github.com/junction-mcp/junction/model/providers"
 )
 
+// listModelsTime limits how long providers may take to list their models.
 const listModelsTime = 10 * time.Second
 
-// A ModelSwitch is a model that gives way to another one when the person chooses it.
+// A ModelSwitch is a [model.Model] that forwards to another model, which the user can change. It
+// implements [tui.Models] and is safe for concurrent use.
 type ModelSwitch struct {
 	place   place.Place
-	limited bool // a run ends at an amount of dollars, so the price must be known
+	limited bool // runs end at an amount of dollars, so the price must be known
 
 	mu      sync.Mutex
 	flags   ModelFlags
 	model   model.Model
-	windows map[string]int // of models that a provider listed, as Choose takes their names; 0 is not known
+	windows map[string]int // context windows of listed models, by name with the provider; 0: unknown
 }
 
+// NewModelSwitch returns a switch that begins with m, which the flags selected.
 func NewModelSwitch(p place.Place, f *ChatFlags, m model.Model) *ModelSwitch {
 	return &ModelSwitch{place: p, limited: f.Limits.Money > 0, flags: f.Model, model: m, windows: map[string]int{}}
 }
 
+// Now returns the current model and its flags.
 func (s *ModelSwitch) Now() (model.Model, ModelFlags) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model, s.flags
 }
 
+// Info implements [model.Model].
 func (s *ModelSwitch) Info() model.Info {
 	m, _ := s.Now()
 	return m.Info()
 }
 
+// Generate implements [model.Model].
 func (s *ModelSwitch) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	m, _ := s.Now()
 	return m.Generate(ctx, req, emit)
 }
 
-// Choose has another model answer. A name without a provider is one of the current
-// provider.
+// Choose switches to another model. A name without a provider belongs to the current provider.
 func (s *ModelSwitch) Choose(name string) error {
 	_, f := s.Now()
 	if err := s.rename(&f, name); err != nil {
@@ -60,8 +65,8 @@ func (s *ModelSwitch) Choose(name string) error {
 	return s.use(f)
 }
 
-// rename puts another name in place of the model's, and drops what held for the other
-// provider or the other model only.
+// rename sets the name of the model, and resets the flags that applied only to the former provider
+// or model.
 func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	current := s.provider()
 	typed, _, found := strings.Cut(name, ":")
@@ -91,7 +96,7 @@ func (s *ModelSwitch) rename(f *ModelFlags, name string) error {
 	return nil
 }
 
-// meant asks for the provider that a word may have been meant for.
+// meant returns a suggestion of a provider with a name similar to word, or an empty string.
 func meant(word string) string {
 	if near := nearest.Name(word, ProviderNames()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
@@ -99,7 +104,7 @@ func meant(word string) string {
 	return ""
 }
 
-// lists reports whether a provider lists a model, as far as its list was read.
+// lists reports whether a provider lists a model, or has not listed its models yet.
 func (s *ModelSwitch) lists(provider, name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +119,7 @@ func (s *ModelSwitch) lists(provider, name string) bool {
 	return true
 }
 
-// use opens the model that the flags name.
+// use opens the model that the flags select and switches to it.
 func (s *ModelSwitch) use(f ModelFlags) error {
 	f.KeyFrom = ""
 	m, err := f.Open(s.place)
@@ -131,17 +136,17 @@ func (s *ModelSwitch) use(f ModelFlags) error {
 	return nil
 }
 
-// provider is that of the model that answers; empty for the built-in model.
+// provider returns the provider of the current model, or an empty string for the built-in one.
 func (s *ModelSwitch) provider() string {
 	info := s.Info()
-	provider, _, _ := strings.Cut(info.Provider, "@")      // behind which the server of a wire is named
-	if !info.Language || strings.Contains(provider, ":") { // an address that would be taken for a name
+	provider, _, _ := strings.Cut(info.Provider, "@")      // the server of a wire follows
+	if !info.Language || strings.Contains(provider, ":") { // an address, which could be taken for a name
 		return ""
 	}
 	return provider
 }
 
-// Efforts are the levels that the provider takes.
+// Efforts returns the levels that the provider accepts, and the current one.
 func (s *ModelSwitch) Efforts() (levels []string, current string) {
 	_, f := s.Now()
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
@@ -150,15 +155,15 @@ func (s *ModelSwitch) Efforts() (levels []string, current string) {
 	return efforts(), cmp.Or(f.Effort, defaultEffort)
 }
 
-// SetEffort opens the same model again, with another effort.
+// SetEffort opens the same model with another effort.
 func (s *ModelSwitch) SetEffort(level string) error {
 	_, f := s.Now()
 	f.Effort = level
 	return s.use(f)
 }
 
-// List asks the current provider, and those whose key is there, for their models; with --base-url
-// only that endpoint.
+// List returns the models of the current provider and of those with a key in the environment. With
+// --base-url it asks only that endpoint.
 func (s *ModelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
 	defer cancel()
@@ -183,14 +188,15 @@ func (s *ModelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	return choices, errors.Join(append(errs, err)...)
 }
 
-// A modelSource is where a provider lists its models.
+// A modelSource is a provider with the address of its list of models.
 type modelSource struct {
 	providers.Provider
 	URL, Key string
 }
 
-// Sources are the current provider and those that the person has keys of. Whoever names an endpoint
-// wants no other one to hear of the chat. The error says why the current one cannot be asked.
+// Sources returns the current provider and those with a key in the environment. With --base-url it
+// returns only the current one, so that no other service learns of the chat. The error explains why
+// the current one is missing.
 func (s *ModelSwitch) Sources() (all []modelSource, err error) {
 	_, f := s.Now()
 	current := s.provider()
@@ -215,7 +221,7 @@ func (s *ModelSwitch) Sources() (all []modelSource, err error) {
 	return all, err
 }
 
-// source is where a provider lists its models, with the key that it would be asked with.
+// source returns the address of a provider's list of models, with its key.
 func (f ModelFlags) source(at place.Place, p providers.Provider) (modelSource, error) {
 	base, key, err := f.reach(at, p)
 	if err != nil {
@@ -225,7 +231,7 @@ func (f ModelFlags) source(at place.Place, p providers.Provider) (modelSource, e
 	return modelSource{p, list, key}, err
 }
 
-// aboutModel says what its provider says of a model.
+// aboutModel returns a description of a model from its provider's list.
 func aboutModel(m providers.Listed) string {
 	var parts []string
 	if m.Title != "" && m.Title != m.Name {

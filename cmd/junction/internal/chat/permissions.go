@@ -19,14 +19,14 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// Permissions list all that says what may be done: rules, trust, approvals of definitions,
-// answers about the project, and what the conversation remembers.
+// Permissions returns everything that permits or forbids calls: rules, trust, approvals of
+// definitions, answers about the project, and remembered answers of the conversation.
 func (t *ChatSetup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
 	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
 	if err != nil {
 		return nil, err
 	}
-	file, err := policy.Load(path, policy.LoadOptions{}) // as it is now: lines move
+	file, err := policy.Load(path, policy.LoadOptions{}) // read again, because lines move
 	if errors.Is(err, fs.ErrNotExist) {
 		file, err = &policy.File{Path: path}, nil
 	}
@@ -36,18 +36,18 @@ func (t *ChatSetup) Permissions(_ context.Context, s tui.Session) ([]tui.Permiss
 	return slices.Concat(t.rulePermissions(file), t.TrustPermissions(file, s), t.ApprovedPermissions(), ProjectPermissions(t.App), AnswerPermissions(s)), nil
 }
 
-// fixed is the Undo of what cannot be taken back here.
+// fixed returns an Undo for what cannot be undone here.
 func fixed(format string, args ...any) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return "", fmt.Errorf(format, args...) }
 }
 
-// bareRule is a rule wherever it stands.
+// bareRule returns a rule without its source, for comparison.
 func bareRule(r policy.Rule) policy.Rule {
 	r.Source = ""
 	return r
 }
 
-// rulePermissions are the rules that hold, the strictest first.
+// rulePermissions returns the rules in force, the strictest first.
 func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	rules := t.Host.Rules()
 	for i, r := range rules {
@@ -58,7 +58,7 @@ func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
-			r.Name = "" // which is the flag
+			r.Name = "" // the flag, which Where shows
 			p.What = t.Permitted(r)
 			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
 		case r.Source == "session":
@@ -85,11 +85,12 @@ func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	return all
 }
 
-// origin is what [policy.OriginOf] returns, which says nothing to a person.
+// origin matches the result of [policy.OriginOf], which has no meaning for users.
 var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
-// meant is the server that a name in a policy means, and whether only as it was started then, as
-// [policy.NameOf] writes it. A name may have an @ of its own, as packages of npm do.
+// meant returns the server that a name in a policy names, and whether the name is bound to the
+// server's origin, as [policy.NameOf] writes it. Names may have an @ of their own, such as packages
+// of npm.
 func (t *ChatSetup) meant(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {
@@ -98,7 +99,7 @@ func (t *ChatSetup) meant(name string) (server string, bound bool) {
 	return name[:at], true
 }
 
-// Permitted is a rule for a person: with the servers whose text it covers, but not their origins.
+// Permitted returns a rule as text, with the servers of After but without their origins.
 func (t *ChatSetup) Permitted(r policy.Rule) string {
 	if r.After != "" {
 		var after []string
@@ -111,12 +112,12 @@ func (t *ChatSetup) Permitted(r policy.Rule) string {
 	return string(r.Effect) + " " + policies.AboutRule(r)
 }
 
-// ofFile reports whether a rule came from the person's file, or was written into it since.
+// ofFile reports whether a rule came from the user's policy file, or was added to it since.
 func ofFile(r policy.Rule, path string) bool {
 	return r.Source == "" || strings.HasPrefix(r.Source, path+":")
 }
 
-// removeRule takes a rule out of the person's file, and has it not hold any more.
+// removeRule removes a rule from the user's policy file and from the host.
 func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
 	if err := policy.Remove(ctx, path, rule); err != nil && !errors.Is(err, policy.ErrNotThere) {
 		return err
@@ -134,17 +135,17 @@ func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 	return errors.Join(errs...)
 }
 
-// inFile and byFlag report whether the person vouches for a server with names of a file, or
-// on the command line.
+// inFile reports whether names of a file vouch for a server.
 func (t *ChatSetup) inFile(s *host.Server, names ...string) bool {
 	return reach.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
 
+// byFlag reports whether --trust vouches for a server.
 func (t *ChatSetup) byFlag(s *host.Server) bool {
 	return reach.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
-// vouched is a name in a list of those that are trusted, as a person reads it.
+// vouched returns a name in a list of trusted servers as text.
 func (t *ChatSetup) vouched(name string) string {
 	server, bound := t.meant(name)
 	if bound {
@@ -153,14 +154,14 @@ func (t *ChatSetup) vouched(name string) string {
 	return server
 }
 
-// TrustPermissions are the servers that are trusted, and those that have nothing private.
+// TrustPermissions returns the trusted servers, and those declared to have nothing private.
 func (t *ChatSetup) TrustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
 	trusted := func(server string) bool {
 		return slices.ContainsFunc(session.Talk().Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
 	for i, name := range file.Trusted {
 		if slices.Contains(file.Trusted[:i], name) {
-			continue // one undo is for all of them
+			continue // one undo removes all of them
 		}
 		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.App.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
@@ -193,8 +194,8 @@ func (t *ChatSetup) TrustPermissions(file *policy.File, session tui.Session) (al
 	return all
 }
 
-// removeTrust takes a name out of those that the person's file trusts, and ends the trust in
-// the servers that it means. What else says that they are trusted is part of what is done.
+// removeTrust removes a name from the trusted ones in the user's policy file, and ends the trust in
+// its servers. done lists other reasons why they are still trusted.
 func (t *ChatSetup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
@@ -228,7 +229,7 @@ func (t *ChatSetup) removeTrust(ctx context.Context, path, name string, session 
 	return done, errors.Join(errs...)
 }
 
-// ApprovedPermissions are the servers of which definitions were approved.
+// ApprovedPermissions returns the servers with approved definitions.
 func (t *ChatSetup) ApprovedPermissions() (all []tui.Permission) {
 	for _, name := range t.Options.Pins.Servers() {
 		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.Options.Pins.Approved(name)), name)
@@ -245,7 +246,7 @@ func (t *ChatSetup) ApprovedPermissions() (all []tui.Permission) {
 	return all
 }
 
-// ProjectPermissions are what the person said of the project's servers and instructions.
+// ProjectPermissions returns the answers about the project's servers and instructions.
 func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	said := reach.SaidBefore(a)
 	for _, e := range a.OfProject {
@@ -275,8 +276,8 @@ func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 	}})
 }
 
-// AnswerPermissions are the answers to cards that the conversation remembers, as the person gave
-// them: one yes can be remembered in several parts, and is taken back with all of them.
+// AnswerPermissions returns the remembered answers to cards. One answer may be remembered in
+// several parts, which are withdrawn together.
 func AnswerPermissions(session tui.Session) (all []tui.Permission) {
 	for _, parts := range answers(session.Talk().Approvals()) {
 		what := answered(parts)
@@ -291,8 +292,8 @@ func AnswerPermissions(session tui.Session) (all []tui.Permission) {
 	return all
 }
 
-// answers are approvals by what they are about: the calls of a tool that writes, or the queries to
-// a server, and behind it the texts that such a call may carry.
+// answers groups approvals by tool that writes, or by server for queries. Approvals of carried text
+// follow in the group they belong to.
 func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 	for _, a := range approvals {
 		if a.Reason != guard.CarriesText {
@@ -310,7 +311,7 @@ func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 		}
 		i := slices.IndexFunc(all, of(a.Tool))
 		if i < 0 {
-			i = slices.IndexFunc(all, of("")) // where all tools that only read are one
+			i = slices.IndexFunc(all, of("")) // the group of all tools that only read
 		}
 		if i < 0 {
 			i, all = len(all), append(all, nil)
@@ -320,7 +321,7 @@ func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 	return all
 }
 
-// answered are the parts of a yes in words.
+// answered describes the parts of one approval.
 func answered(parts []guard.Approval) string {
 	first := parts[0]
 	var carried, by []string
@@ -333,7 +334,7 @@ func answered(parts []guard.Approval) string {
 	slices.Sort(carried)
 	slices.Sort(by)
 	carry := "to carry text of " + strings.Join(slices.Compact(carried), ", ")
-	if first.Tool == "" { // it may be one that writes, too
+	if first.Tool == "" { // it may be a tool that writes
 		carry += " by " + strings.Join(slices.Compact(by), ", ")
 	}
 	carry += ", with the arguments that you saw"
@@ -352,6 +353,7 @@ func answered(parts []guard.Approval) string {
 	return what
 }
 
+// sourceNames returns the names of sources.
 func sourceNames(sources []guard.Source) (names []string) {
 	for _, s := range sources {
 		names = append(names, s.String())

@@ -15,12 +15,12 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// PipeTime is how long what is piped to chat -p may take to begin: a pipe that nobody writes to never ends, as
-// those of programs that start others.
+// PipeTime limits how long input piped to chat -p may take to begin. A pipe inherited from another
+// program may never end.
 const PipeTime = 5 * time.Second
 
-// Piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
-// brings nothing, or is read for something else.
+// Piped returns the input piped to chat -p as an attachment. It returns nothing if standard input
+// is a terminal, empty, or used for something else.
 func Piped(ctx context.Context, a *cli.App, f *ChatFlags) ([]host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" || slices.Contains(f.attach, "-") || !IsPiped(a.Stdin) {
 		return nil, nil
@@ -38,7 +38,7 @@ func Piped(ctx context.Context, a *cli.App, f *ChatFlags) ([]host.Attachment, er
 	return []host.Attachment{attached}, nil
 }
 
-// IsPiped reports whether something may come from in that nobody types.
+// IsPiped reports whether in is a file or a pipe, and not a terminal or a device.
 func IsPiped(in io.Reader) bool {
 	file, ok := in.(*os.File)
 	if !ok {
@@ -48,8 +48,9 @@ func IsPiped(in io.Reader) bool {
 	return err == nil && info.Mode()&fs.ModeCharDevice == 0 && !info.IsDir()
 }
 
-// readPiped reads standard input to its end. Where nothing comes in pipeTime it goes on without, unless somebody
-// at the terminal can end the wait. A read cannot be interrupted: one that is given up ends with the process.
+// readPiped reads standard input to its end. If nothing arrives within [PipeTime], it returns
+// nothing, unless a user at the terminal can end the wait. Reading cannot be interrupted; a read
+// that is given up lasts as long as the process.
 func readPiped(ctx context.Context, a *cli.App) ([]byte, error) {
 	var data []byte
 	began, over := make(chan struct{}), make(chan error, 1)

@@ -2,8 +2,8 @@ package chat
 
 import "github.com/junction-mcp/junction/policy"
 
-// AsksWhereHidden is a policy that asks about calls of which rules hide something. Only a gateway hides it: a chat that
-// ran such a call would give the model, or the server, what it should not get.
+// AsksWhereHidden returns the policy with rules that redact calls changed to ask. Only a gateway
+// redacts: chat would show the model or the server what must stay hidden.
 func AsksWhereHidden(p *policy.Policy) (*policy.Policy, error) {
 	for _, rule := range p.Rules() {
 		if rule.Redact == nil || rule.Effect != policy.Allow {

@@ -12,17 +12,17 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// A chatStart is what a conversation was begun with. Who goes on with it has the same model and the same servers,
-// unless the command line names others.
+// A chatStart holds the model and servers of a conversation as JSON. A resumed conversation uses
+// them unless the command line names others.
 type chatStart struct {
 	ModelFlags
 
-	Servers []string `json:"servers,omitempty"` // that were named; empty for all that are configured
+	Servers []string `json:"servers,omitempty"` // those that were named; empty: all configured ones
 	Up      string   `json:"up,omitempty"`
-	Single  bool     `json:"single,omitempty"` // only with -p, or on standard input
+	Single  bool     `json:"single,omitempty"` // begun with -p, or on standard input
 }
 
-// Start is what the conversation has now, with a model.
+// Start returns the present [chatStart] of the conversation, with the given model.
 func (t *ChatSetup) Start(m ModelFlags) string {
 	s := chatStart{ModelFlags: m, Single: !t.Flags.OnScreen}
 	if s.Model == "" && s.BaseURL == "" {
@@ -41,14 +41,14 @@ func (t *ChatSetup) Start(m ModelFlags) string {
 	return string(text)
 }
 
-// isPlainURL reports whether a URL holds nothing that has to stay secret.
+// isPlainURL reports whether a URL has no part that may be secret.
 func isPlainURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.User == nil && u.RawQuery == ""
 }
 
-// Unkept is what of the command line has to be written again to go on with the conversation: the command of a
-// server, and addresses that may hold a secret.
+// Unkept returns the words that resuming the conversation needs again: the command of a server, and
+// addresses that may hold a secret.
 func (t *ChatSetup) Unkept() string {
 	words := ""
 	for _, name := range t.Names {
@@ -65,7 +65,8 @@ func (t *ChatSetup) Unkept() string {
 	return words
 }
 
-// goOn finds the conversation that the command line wants to go on with, and takes from it what the command line does not say.
+// goOn finds the conversation that the command line resumes or copies, and takes missing flags from
+// it.
 func (t *ChatSetup) goOn(ctx context.Context) error {
 	f := t.Flags
 	if len(t.Names) > 0 && t.resumes(ctx, t.Names[0]) {
@@ -98,7 +99,7 @@ func (t *ChatSetup) goOn(ctx context.Context) error {
 	*id = meta.ID
 	var s chatStart
 	if json.Unmarshal([]byte(meta.Setup), &s) != nil {
-		return nil // an older junction's, or an import
+		return nil // written by an older version, or imported
 	}
 	if f.Model.Model == "" && f.Model.BaseURL == "" {
 		s.Effort = cmp.Or(f.Model.Effort, s.Effort)
@@ -110,8 +111,8 @@ func (t *ChatSetup) goOn(ctx context.Context) error {
 	return nil
 }
 
-// Last is the conversation of this folder that changed last. One that a question with -p began is for such
-// questions only.
+// Last returns the conversation of this folder that changed last. A conversation of single
+// questions is returned only for another single question.
 func (t *ChatSetup) Last(ctx context.Context) (archive.Meta, error) {
 	folder, err := t.App.Getwd()
 	if err != nil {
@@ -129,10 +130,10 @@ func (t *ChatSetup) Last(ctx context.Context) (archive.Meta, error) {
 	return archive.Meta{}, err
 }
 
-// maxLooked is how many conversations of a folder are looked at for the last one.
+// maxLooked limits the conversations of a folder that are searched for the last one.
 const maxLooked = 1_000
 
-// isSingle reports whether a conversation has only questions of -p.
+// isSingle reports whether a conversation consists of single questions.
 func isSingle(m archive.Meta) bool {
 	var s chatStart
 	return json.Unmarshal([]byte(m.Setup), &s) == nil && s.Single

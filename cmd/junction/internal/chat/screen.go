@@ -19,11 +19,11 @@ import (
 
 const (
 	historyKey     = "chat.history"
-	MaxHistory     = 500      // lines that are remembered
-	MaxHistoryLine = 16 << 10 // bytes of one; what is longer stands in the conversation only
+	MaxHistory     = 500      // lines that are stored
+	MaxHistoryLine = 16 << 10 // bytes of a line; a longer one is only in the conversation
 )
 
-// talk shows the screen.
+// talk runs a conversation on the screen.
 func (t *ChatSetup) talk(ctx context.Context) error {
 	models := NewModelSwitch(t.App.Place, t.Flags, t.Options.Model)
 	t.Options.Model = models
@@ -64,9 +64,9 @@ func (t *ChatSetup) talk(ctx context.Context) error {
 		return storedFault(id, err)
 	}
 	shown, leave := context.WithCancelCause(context.WithoutCancel(ctx))
-	cause := error(host.ErrLeft) // a program that is ended leaves its tasks
+	cause := error(host.ErrLeft) // ending the program keeps its tasks
 	if t.Archive == nil {
-		cause = context.Canceled // but not where nobody would know of them
+		cause = context.Canceled // without an archive, tasks would be lost
 	}
 	defer context.AfterFunc(ctx, func() { leave(cause) })()
 	if err = ui.Run(shown, session); errors.Is(err, cause) {
@@ -83,13 +83,13 @@ func (t *ChatSetup) talk(ctx context.Context) error {
 	return cli.Orderly(ctx, err)
 }
 
-// console opens the console in the person's browser, if there is one, and returns a link to it.
+// console opens the console in the user's browser, if there is one, and returns a link to it.
 func (t *ChatSetup) console(ctx context.Context) (string, error) {
 	return watch.ConsoleLink(ctx, t.App, true)
 }
 
-// Plain has the conversation go on line by line. Where standard output is no terminal, it gets
-// the answers, and standard error all else.
+// Plain sets the options for a conversation line by line. If standard output is not a terminal, it
+// gets only the answers, and standard error the rest.
 func (t *ChatSetup) Plain(o *tui.Options) {
 	o.Plain = true
 	o.Greeting = strings.TrimSpace(o.Greeting + "\n\nAsk something; /help lists commands, Ctrl+D leaves.")
@@ -98,17 +98,17 @@ func (t *ChatSetup) Plain(o *tui.Options) {
 	}
 }
 
-// AnswersTo writes each answer, as the model wrote it.
+// AnswersTo returns a function that calls tell, and writes each answer of the model to out.
 func (t *ChatSetup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
 	return func(e host.Event) {
 		tell(e)
 		if e.Answered != nil && e.Answered.Text != "" {
-			_, _ = io.WriteString(out, strings.TrimRight(e.Answered.Text, "\n")+"\n") // a reader that went away ends the program by its signal
+			_, _ = io.WriteString(out, strings.TrimRight(e.Answered.Text, "\n")+"\n") // a closed pipe ends the program by its signal
 		}
 	}
 }
 
-// History are the lines that were typed before.
+// History returns the lines typed in earlier conversations.
 func (t *ChatSetup) History(ctx context.Context) []string {
 	if t.Archive == nil {
 		return nil
@@ -121,6 +121,7 @@ func (t *ChatSetup) History(ctx context.Context) []string {
 	return lines
 }
 
+// RememberLine stores a typed line. It drops the oldest lines beyond [MaxHistory].
 func (t *ChatSetup) RememberLine(line string) {
 	if t.Archive == nil || len(line) > MaxHistoryLine {
 		return
@@ -138,8 +139,8 @@ func (t *ChatSetup) RememberLine(line string) {
 	}
 }
 
-// SaveMedia keeps an image, a sound or a file of a result in the current folder's
-// junction-media, which nobody else can read, and returns where.
+// SaveMedia saves an image, sound or file of a result in the folder junction-media, which only this
+// user can read, and returns its path.
 func SaveMedia(a *cli.App, server, tool string, m model.Media) (string, error) {
 	folder := a.Path("junction-media")
 	if err := os.MkdirAll(folder, 0o700); err != nil {

@@ -10,20 +10,21 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// searchFlags say how tools are found that are not sent along.
+// searchFlags holds the flags of tool search.
 type searchFlags struct {
 	url    string
 	model  string
 	keyEnv string
 }
 
+// define defines the flags in a set.
 func (f *searchFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.url, "embeddings", "", "find tools by meaning too, with the vectors of `URL`, which speaks as OpenAI's embeddings do")
 	flags.StringVar(&f.model, "embeddings-model", "", "the `NAME` of the model there")
 	flags.StringVar(&f.keyEnv, "embeddings-key-env", "", "take its key from the environment variable `NAME`")
 }
 
-// Open makes an index of tools.
+// Open returns a new index of tools.
 func (f *searchFlags) Open(p place.Place) (*toolsearch.Index, error) {
 	if f.url == "" {
 		if f.model+f.keyEnv != "" {

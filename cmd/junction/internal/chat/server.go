@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// addServer adds a server that is connected to, and again when the connection was lost.
+// addServer adds a server to the gateway, which connects to it, again after a lost connection.
 // command identifies it to the host; own reports whether the user gave it its name.
 func (t *ChatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
 	kept := new(cli.StderrTail)
@@ -52,8 +52,8 @@ func (t *ChatSetup) addServer(name string, command []string, own bool, resolve f
 	return nil
 }
 
-// IsLocal reports whether a server is a program on this machine that runs as the person: no URL,
-// and no command that takes its words elsewhere, as one that names a URL, or into a container.
+// IsLocal reports whether a server is a program that runs on this machine as the user. It reports
+// false for URLs, for commands with a URL, and for those that start containers or remote shells.
 func IsLocal(command []string) bool {
 	if len(command) == 0 || len(command) == 1 && strings.Contains(command[0], ":") {
 		return false

@@ -26,30 +26,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A ChatSetup is what a chat needs: the model, the servers, the rules and what is stored.
+// A ChatSetup holds the parts of a chat: the model, the servers, the rules and the stores.
 type ChatSetup struct {
 	App        *cli.App
 	Flags      *ChatFlags
 	Options    host.Options
 	Search     *toolsearch.Index
 	Host       *host.Host
-	person     *person.Approving // who is asked
-	Archive    *archive.Archive  // nil where nothing is stored
+	person     *person.Approving // approves and answers
+	Archive    *archive.Archive  // nil if nothing is stored
 	rules      *policies.Rulebook
-	gateway    *gateway.Gateway // of all servers that are connected to
-	Trace      *trace.Trace     // nil if nobody wants one
-	back       func()           // gives standard error back; nil if nobody took it
-	farewell   string           // is said when the screen is gone
-	instructed []string         // files whose instructions the model gets
-	ownNames   map[string]bool  // servers that have their names from the person
-	named      bool             // whether the command line names servers
+	gateway    *gateway.Gateway // of all connected servers
+	Trace      *trace.Trace     // nil without --trace and --trace-file
+	back       func()           // restores standard error; nil if it is not diverted
+	farewell   string           // printed after the screen is closed
+	instructed []string         // files with instructions for the model
+	ownNames   map[string]bool  // servers named by the user
+	named      bool             // the command line names servers
 	wantsLast  bool             // --resume without an ID
-	Names      []string         // of servers, on the command line
-	Line       []string         // the command of a server; nil if there is none
+	Names      []string         // of servers on the command line
+	Line       []string         // command of a server; nil without one
 }
 
-// SetUpChat prepares the model, the rules, what was approved and said before,
-// and the servers.
+// SetUpChat sets up the model, the rules, the stored approvals and answers, and the servers. The
+// caller must call Close.
 func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (*ChatSetup, error) {
 	t := &ChatSetup{App: a, Flags: f, ownNames: map[string]bool{}, Names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -64,6 +64,7 @@ func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []strin
 	return t, nil
 }
 
+// setUp does the work of [SetUpChat].
 func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 	a, f := t.App, t.Flags
 	if t.Search, err = f.Search.Open(t.App.Place); err != nil {
@@ -116,7 +117,8 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	t.Options.Tools = t.ownTools()
-	// What a server asks outside of calls, the host is asked at once: some want the roots before they list their tools.
+	// The host receives requests outside of calls at once, because some servers need roots before
+	// they list tools.
 	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.Logger()})
 	t.Options.Gateway = t.gateway
 	if err := t.addServers(ctx); err != nil {
@@ -127,7 +129,7 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
-// writesRules has what a person says for good stand in their policy.
+// writesRules sets the functions that write lasting decisions of the user to the policy file.
 func (t *ChatSetup) writesRules(ctx context.Context) error {
 	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
 	t.Options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
@@ -135,10 +137,10 @@ func (t *ChatSetup) writesRules(ctx context.Context) error {
 	return err
 }
 
-// ChatClient is whose calls those of a conversation are, to those who watch the traffic.
+// ChatClient is the name of the client in the traffic of a conversation.
 const ChatClient = "junction chat"
 
-// warnUnknown says which names of a flag are of no server here.
+// warnUnknown prints a warning for each name of a flag that no server here has.
 func (t *ChatSetup) warnUnknown(flag string, names []string) {
 	var here []string
 	for _, s := range t.Options.Servers {
@@ -146,7 +148,7 @@ func (t *ChatSetup) warnUnknown(flag string, names []string) {
 	}
 	for _, name := range names {
 		if at := strings.LastIndexByte(name, '@'); at > 0 && !slices.Contains(here, name) {
-			name = name[:at] // NAME@HASH of --approve, NAME@ORIGIN of --trust
+			name = name[:at] // NAME@HASH of --approve, or NAME@ORIGIN of --trust
 		}
 		if slices.Contains(here, name) {
 			continue
@@ -155,7 +157,7 @@ func (t *ChatSetup) warnUnknown(flag string, names []string) {
 	}
 }
 
-// allowing adds what --allow says to the rules.
+// allowing adds the rules of --allow.
 func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	var more []policy.Rule
 	for _, pair := range allow {
@@ -172,7 +174,7 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	return rules, nil
 }
 
-// Open makes the host, with a person to ask and somebody to tell.
+// Open creates the host. who answers its questions, and tell receives its events.
 func (t *ChatSetup) Open(who host.Person, tell func(host.Event)) (err error) {
 	t.person = &person.Approving{Person: who, Servers: t.Flags.Approve}
 	t.Options.Person = t.person
@@ -188,8 +190,7 @@ func (t *ChatSetup) Open(who host.Person, tell func(host.Event)) (err error) {
 	return nil
 }
 
-// addServers finds the servers: those that the command line names, or all that are
-// configured.
+// addServers adds the servers that the command line names, or else all configured ones.
 func (t *ChatSetup) addServers(ctx context.Context) error {
 	if err := reach.CheckFlags(t.App); err != nil {
 		return err
@@ -235,8 +236,8 @@ func (t *ChatSetup) addServers(ctx context.Context) error {
 	return nil
 }
 
-// reached says that none of the servers that the command line names answers: who
-// names them does not want an answer without them. Why, a notice has said.
+// reached returns an error if the command line names servers and none of them is connected. Notices
+// have shown why.
 func (t *ChatSetup) reached() error {
 	servers := t.Host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
@@ -256,8 +257,7 @@ func (t *ChatSetup) reached() error {
 	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
 }
 
-// addNamed is a server that the command line names: of a configuration, or by
-// its URL.
+// addNamed adds a server that the command line names: a configured one, or a URL.
 func (t *ChatSetup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
 		target, err := reach.NamedServer(ctx, t.App, name)
@@ -312,11 +312,12 @@ func (t *ChatSetup) addConsented(ctx context.Context, e cli.Entry) error {
 	return t.addServer(e.Name, command, !e.OfProject(), resolve)
 }
 
+// always returns a function that resolves to the same target.
 func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
 	return func(context.Context) (launch.Target, error) { return fixed, nil }
 }
 
-// Close ends everything, and writes what is to stay.
+// Close closes all parts, and writes the trace and the memory of searches.
 func (t *ChatSetup) Close() error {
 	if t.back != nil {
 		defer func() {

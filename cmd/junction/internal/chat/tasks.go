@@ -9,11 +9,12 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// firstLookTime is how long a question that is asked once waits until the tasks of the conversation were looked at.
+// firstLookTime limits how long a single question waits for the first check of the conversation's
+// tasks.
 const firstLookTime = 5 * time.Second
 
-// watchTasks waits for the tasks that earlier questions left, until stop is called. What is there already, the question
-// that is asked next has.
+// watchTasks watches the tasks of earlier questions in the background until stop is called. It
+// returns once finished tasks are part of the conversation, or after [firstLookTime].
 func watchTasks(ctx context.Context, c *host.Conversation) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup

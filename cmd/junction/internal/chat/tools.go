@@ -11,12 +11,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// agentSteps is how many requests to the model one sub-agent may make. They count toward
-// those of the run that it belongs to, which should be left some.
+// agentSteps limits the requests to the model of one sub-agent. They count toward the limit of its
+// run.
 const agentSteps = 20
 
-// ownTools are those that junction chat itself gives the model: sub-agents, and notes
-// where conversations are stored.
+// ownTools returns the tools of chat itself: sub-agents, and notes if conversations are stored.
 func (t *ChatSetup) ownTools() *mcp.Server {
 	own := mcp.NewServer("junction", cli.Version)
 	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
@@ -26,7 +25,7 @@ func (t *ChatSetup) ownTools() *mcp.Server {
 	return own
 }
 
-// Notes are what was remembered; nil where nothing is stored.
+// Notes returns the stored notes, or nil if nothing is stored.
 func (t *ChatSetup) Notes() tui.Notes {
 	if t.Archive == nil {
 		return nil
@@ -34,8 +33,8 @@ func (t *ChatSetup) Notes() tui.Notes {
 	return t.Archive.Notes()
 }
 
-// reserved says that a configured server has the name of Junction's tools, or of text that no
-// server said, which rules and approvals refer to.
+// reserved returns an error if a configured server has a name that Junction itself uses in rules
+// and approvals.
 func reserved(e cli.Entry) error {
 	if !host.Reserved(e.Name) {
 		return nil

@@ -13,14 +13,14 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// unbroken is a width that no line of a trace has.
+// unbroken is a width that no line of a trace reaches.
 const unbroken = 1 << 30
 
-// Traced keeps a trace where one is wanted, and shows it.
+// Traced sets up the trace if flags ask for one.
 func (t *ChatSetup) Traced() error {
 	f := t.Flags
 	if f.traceFile != "" {
-		if _, err := drawing(f.traceFile); err != nil { // before a model is paid for
+		if _, err := drawing(f.traceFile); err != nil { // before the model costs anything
 			return err
 		}
 	}
@@ -29,7 +29,7 @@ func (t *ChatSetup) Traced() error {
 	}
 	o := trace.Options{Width: t.App.Screen.Width()}
 	if f.OnScreen {
-		o.Width = unbroken // the log of the screen breaks lines itself
+		o.Width = unbroken // the screen's log wraps lines itself
 	}
 	if f.Trace {
 		o.Out = t.App.Screen
@@ -40,7 +40,7 @@ func (t *ChatSetup) Traced() error {
 		return func(next mcp.Handler) mcp.Handler {
 			traced := trace.Handler(next, server, t.Trace)
 			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-				if req.Method == "ping" { // of the gateway, which looks after the connection
+				if req.Method == "ping" { // sent by the gateway to check the connection
 					return next.Handle(ctx, req)
 				}
 				return traced.Handle(ctx, req)
@@ -50,7 +50,7 @@ func (t *ChatSetup) Traced() error {
 	return nil
 }
 
-// drawing is how a trace is written: of the kind that the file's name says.
+// drawing returns the function that writes a trace in the format of the file's extension.
 func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 	mermaid := (*trace.Trace).WriteMermaid
 	write := map[string]func(*trace.Trace, io.Writer) error{".svg": (*trace.Trace).WriteSVG, ".mmd": mermaid, ".mermaid": mermaid, ".md": mermaid, ".txt": (*trace.Trace).WriteText}[filepath.Ext(path)]
@@ -60,7 +60,7 @@ func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 	return write, nil
 }
 
-// draw writes what happened as a diagram.
+// draw writes the trace to a file.
 func (t *ChatSetup) draw(path string) error {
 	write, err := drawing(path)
 	if err != nil {

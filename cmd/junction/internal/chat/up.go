@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
-// Where none runs it is another one at the usual address, such as another user's.
+// gatewayToUse returns the URL of the gateway for --up: the given one, or else that of the gateway
+// this user runs. Without either it is the default address, which may be another user's.
 func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error) {
 	if url != up.AnyURL {
 		return url, nil
@@ -36,7 +36,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 	return "", cli.Usagef("--up: several junction up run, at %s; say which one to use, such as --up=%s", strings.Join(running, ", "), running[0])
 }
 
-// addGateway adds a junction up that runs.
+// addGateway adds a running junction up as a server.
 func (t *ChatSetup) addGateway(ctx context.Context, url string) error {
 	at, err := gatewayToUse(ctx, t.App.Place, url)
 	if err != nil {

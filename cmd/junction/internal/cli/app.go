@@ -22,14 +22,15 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An App is what commands share while one runs: where, with which screens and flags, and what was found so far.
+// An App holds the state that commands share while one runs: its environment, screens and flags,
+// and the results of reading the configuration.
 type App struct {
-	place.Place // the environment and the folder
+	place.Place // environment and folder
 	IO
 	Ends
 	Flags   flags
 	Launch  launch.Launcher
-	UpFlags func(*App) *pflag.FlagSet // those of junction up, which set fields of an App; nil where gateways are not looked for
+	UpFlags func(*App) *pflag.FlagSet // defines the flags of junction up on an App; nil if gateways are not looked for
 	Desk    answer.Desk
 	Calls   *mcp.Client // sends the requests of a command that calls one server
 	Found
@@ -38,70 +39,71 @@ type App struct {
 	stores
 }
 
-// An IO is the terminal or the pipes of a command.
+// An IO holds the terminal or the pipes of a command.
 type IO struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer        // not cleaned
-	Log    *slog.Logger     // lines of JSON, the whole of standard error; nil: text for users
+	Log    *slog.Logger     // writes JSON lines to standard error; nil: text for users
 	Out    *terminal.Screen // standard output, cleaned
 	Screen *terminal.Screen // standard error, cleaned
 	Person *terminal.Person // the user at the terminal; nil without one
 }
 
-// Ends are the ways in which a command ends before it is done. Both may be nil.
+// Ends holds the ways in which a command ends early. Both may be nil.
 type Ends struct {
-	Kill  <-chan struct{} // closed when programs get no more time to end
-	Stops *Stops          // takes Ctrl-C before it ends the command
+	Kill  <-chan struct{} // closed when programs no longer get time to end
+	Stops *Stops          // receives Ctrl-C before it ends the command
 }
 
-// A Found holds what reading the configuration found.
+// A Found holds the findings of reading the configuration.
 type Found struct {
 	Faulty    bool                   // a part of it cannot be used
 	Unread    error                  // names the files that cannot be read at all; nil without any
-	Unheld    []string               // members under "junction" of projects' files that do not hold
-	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is asked now; nil: none
+	Unheld    []string               // members under "junction" in projects' files that are not used
+	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is being asked; nil: none
 	OfProject []Entry                // servers of projects' files that the user was asked about
 }
 
-// Observers see requests and messages of a command.
+// Observers receive requests and messages of a command.
 type Observers struct {
-	Traffic      *traffic.Log      // shows messages to junction traffic; nil if it cannot
-	Breaches     *lint.Breaches    // collects breaches of the specification by servers; nil: ignored
+	Traffic      *traffic.Log      // shows messages to junction traffic; nil if that is not possible
+	Breaches     *lint.Breaches    // collects violations of the specification by servers; nil: ignored
 	Resource     TelemetryResource // of junction up
-	Around       []mcp.Middleware  // of each request of a client
-	RecordsFront bool              // a recording has the messages of clients, not those of servers
+	Around       []mcp.Middleware  // wraps each request of a client
+	RecordsFront bool              // recordings hold the messages of clients, not those of servers
 	Side         sideConsole       // the console next to another command
 }
 
-// ServerStates hold, by the names of servers, what this process and others keep of them.
+// ServerStates holds the state of servers, by name.
 type ServerStates struct {
 	Tails   StderrTails
 	Digests digests // of entries
-	Sharing Sharing // the servers of a junction up that the command uses
+	Sharing Sharing // which servers of a running junction up the command uses
 }
 
-// stores are opened when they are first used.
+// stores holds the stores, each of which is opened at its first use.
 type stores struct {
 	memory  memory
 	secrets keptSecrets
 }
 
-// flags are those that more than one command has.
+// flags holds the flags that more than one command has.
 type flags struct {
 	Config   []string
 	JSON     bool
-	Written  []any // what the command may write with it
+	Written  []any // values whose types the command may print with --json
 	Revision string
 	LogLevel string
 	Output   string
 	Record   string
-	Own      bool // servers are started, also those that a junction up has
-	// logFormat and lowestLog are what standard error has of up and proxy.
+	Own      bool // start servers even if a running junction up has them
+	// logFormat and LowestLog are the format and the lowest level of standard error of up and
+	// proxy.
 	logFormat, LowestLog string
 }
 
-// Ready returns an app that can connect to servers.
+// Ready prepares a to connect to servers, and returns it.
 func Ready(a *App) *App {
 	a.Launch.Place, a.Launch.Locks.Place = a.Place, a.Place
 	a.Launch.Screen, a.Launch.Kill, a.Launch.Log = a.Screen, a.Kill, a.Logger
@@ -109,7 +111,7 @@ func Ready(a *App) *App {
 	return a
 }
 
-// Group is a command that only holds others.
+// Group returns a command that only holds others. Help lists them in the given order.
 func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Long: long,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -127,7 +129,7 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// NoMore says that a word of the command line means nothing.
+// NoMore returns a usage error if words are left on the command line.
 func NoMore(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
 		return Usagef("%s: unexpected %q", cmd.CommandPath(), words[0])
@@ -135,34 +137,36 @@ func NoMore(cmd *cobra.Command, words []string) error {
 	return nil
 }
 
-// Stops lets a command take Ctrl-C for less than its end. It is safe for concurrent use.
+// Stops lets a command handle Ctrl-C before it ends the command. It is safe for concurrent use.
 type Stops struct {
 	first atomic.Pointer[func() bool]
 }
 
-// Set has stop asked first; it reports whether there was anything to stop.
+// Set sets the function that is called first at Ctrl-C; it reports whether it stopped anything. Set
+// does nothing on a nil Stops.
 func (s *Stops) Set(stop func() bool) {
 	if s != nil {
 		s.first.Store(&stop)
 	}
 }
 
+// Take calls the function of [Stops.Set], and reports whether it stopped anything.
 func (s *Stops) Take() bool {
 	stop := s.first.Load()
 	return stop != nil && (*stop)()
 }
 
-// Asks reports whether there is somebody to be asked at a start.
+// Asks reports whether a user can be asked.
 func (a *App) Asks() bool { return a.Person != nil && !a.Person.Away() }
 
-// A sideConsole is the console of a command that does something else.
+// A sideConsole is the console that runs next to another command.
 type sideConsole struct {
 	Mu      sync.Mutex
-	Console *console.Console // nil: it is not served yet
+	Console *console.Console // nil until it is served
 	Origin  string
 	Cancel  context.CancelFunc
 	Ended   chan struct{}
-	Opening sync.WaitGroup // pages that a browser is to open
+	Opening sync.WaitGroup // pages that are being opened in a browser
 }
 
 // Close implements [io.Closer].
@@ -173,21 +177,21 @@ func (s *sideConsole) Close() error {
 	return nil
 }
 
-// ShowsLive reports whether a command has the whole terminal, in place of lines.
+// ShowsLive reports whether a command may take the whole terminal in place of printing lines.
 func (a *App) ShowsLive() bool {
 	return a.Asks() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
 }
 
-// A TelemetryResource is what collectors get to know of this process.
+// A TelemetryResource holds the attributes with which this process identifies itself to collectors.
 type TelemetryResource struct {
 	Service    string
 	Attributes map[string]string
 }
 
-// Pins are the definitions that this person approved.
+// Pins opens the definitions that the user approved.
 func Pins(p place.Place) (*guard.Pins, error) { return Kept(p, "pins.json", guard.Load) }
 
-// Kept opens a file of those in which junction keeps what it learned.
+// Kept calls open with the path of a file in Junction's state folder.
 func Kept[T any](p place.Place, name string, open func(path string) (T, error)) (opened T, err error) {
 	path, err := p.State(name)
 	if err != nil {
@@ -196,8 +200,8 @@ func Kept[T any](p place.Place, name string, open func(path string) (T, error)) 
 	return open(path)
 }
 
-// memoryKey is what the definitions that are remembered of a server depend on. client
-// is what the one client declared; empty where there may be several.
+// memoryKey returns the key of a server's stored definitions. client is the encoded capabilities of
+// its only client, or empty if there may be several.
 func memoryKey(s *config.Server, client string) definitions.Origin {
 	return definitions.Origin{Command: s.Command, Args: s.Args, Dir: s.Dir, Env: s.Env, Unset: s.Unset, URL: s.URL, Headers: s.Headers, Client: client}
 }

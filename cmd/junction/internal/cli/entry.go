@@ -10,15 +10,15 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// An Entry is one of the servers that there are without a URL or command: from a
-// configuration, or shipped with junction.
+// An Entry is a server that a command line can name: one in a configuration, or one that ships with
+// junction.
 type Entry struct {
 	Name       string
-	Definition *config.Definition                // nil: shipped
-	Sandbox    func() (*settings.Sandbox, error) // what the settings say of it, if anything; nil: it is not confined, whatever its lock says
+	Definition *config.Definition                // nil: ships with junction
+	Sandbox    func() (*settings.Sandbox, error) // returns the settings of its sandbox, or nil; nil: it is never confined, even by its lock
 }
 
-// Origin says where the server is defined, for people.
+// Origin describes where the server is defined.
 func (e Entry) Origin(p place.Place) string {
 	if e.Definition == nil {
 		return "ships with junction"
@@ -26,7 +26,7 @@ func (e Entry) Origin(p place.Place) string {
 	return "defined in " + p.Short(e.Definition.Source)
 }
 
-// AtRest is the word for a server that was not asked.
+// AtRest describes a server that was not asked: "not started", or "not connected" for a URL.
 func (e Entry) AtRest() string {
 	if e.Definition != nil && !launch.IsProgram(e.Definition.Kind) {
 		return "not connected"
@@ -34,7 +34,8 @@ func (e Entry) AtRest() string {
 	return "not started"
 }
 
-// Source is the file that defines the server; empty for one that ships with junction.
+// Source returns the file that defines the server, or an empty string for one that ships with
+// junction.
 func (e Entry) Source() string {
 	if e.Definition == nil {
 		return ""
@@ -45,21 +46,21 @@ func (e Entry) Source() string {
 // OfProject reports whether a project's file defines the server.
 func (e Entry) OfProject() bool { return e.Definition != nil && e.Definition.Project }
 
-// IsAPI reports whether Junction itself is started, to serve the API that the entry names.
+// IsAPI reports whether the entry starts Junction itself to serve an API.
 func (e Entry) IsAPI() bool { return e.Definition != nil && e.Definition.Words() == nil }
 
-// IsDisabled reports whether the person switched the server off.
+// IsDisabled reports whether the user disabled the server.
 func (e Entry) IsDisabled() bool { return e.Definition != nil && e.Definition.Disabled }
 
-// NeedsInput reports whether a person must be asked for a part of the entry.
+// NeedsInput reports whether the user must be asked for a part of the entry.
 func NeedsInput(d *config.Definition) bool {
 	return slices.ContainsFunc(d.Variables(), func(variable string) bool { return strings.HasPrefix(variable, "input:") })
 }
 
-// Command is the command line of the server, or its URL, as the host and rules know it;
-// nil for one that ships with junction. A project's server differs from those that
-// other projects start by the same words, which may run another program; and so does one with
-// other secrets, defaults or values in its environment, of which only a hash is known.
+// Command returns the command line or URL by which the host and rules identify the server; nil for
+// one that ships with junction. It includes the project of a project's server, because the same
+// words may start other programs elsewhere. It also includes a hash of secrets, defaults and values
+// of the environment.
 func (e Entry) Command() []string {
 	if e.Definition == nil {
 		return nil
@@ -67,7 +68,8 @@ func (e Entry) Command() []string {
 	return e.CommandOf(e.Definition.Hash())
 }
 
-// Run is what is started or called for people, without what may be secret; empty for one that ships with junction.
+// Run returns the command line or URL without secrets, or an empty string for a server that ships
+// with junction.
 func (e Entry) Run() string {
 	if e.Definition == nil {
 		return ""
@@ -76,10 +78,10 @@ func (e Entry) Run() string {
 	return strings.Join(append([]string{strings.TrimPrefix(e.Definition.String(), named)}, e.Definition.Around()...), " ")
 }
 
-// CommandOf is command where this is the definition's hash.
+// CommandOf is like [Entry.Command] with the given hash of the definition.
 func (e Entry) CommandOf(hash string) []string { return launch.Origin(e.Definition, hash) }
 
-// ShippedNames are the servers that ship with junction.
+// ShippedNames returns the names of the servers that ship with junction.
 func ShippedNames() []string {
 	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The exit codes, which the help describes.
+// The exit codes; [ExitHelp] describes them.
 const (
 	ExitOK          = 0
 	ExitToolFailed  = 1
@@ -28,6 +28,7 @@ const (
 	ExitInterrupted = 130
 )
 
+// ExitHelp describes the exit codes in the help of commands.
 const ExitHelp = `Exit codes:
   0    done
   1    the tool says that it failed (isError)
@@ -38,10 +39,11 @@ const ExitHelp = `Exit codes:
   6    refused by junction: a rule, a limit, a review, a secret, a scope, the audit log
   130  interrupted (Ctrl-C)`
 
-// AsksOnly is what exit code 2 says of a command that asks, and cannot go on where nobody can be asked.
+// AsksOnly extends the description of exit code 2 for a command that must ask the user.
 const AsksOnly = ", or nobody can be asked here"
 
-// ExitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means in addition to a wrong command line, and of 3.
+// ExitCodes returns the description of a command's exit codes: 0, 1 if failed is not empty, 2 with
+// wrong appended, 3 and 130.
 func ExitCodes(done, failed, wrong, unable string) string {
 	if failed != "" {
 		failed = "  1    " + failed + "\n"
@@ -50,48 +52,54 @@ func ExitCodes(done, failed, wrong, unable string) string {
 }
 
 var (
-	// ErrInterrupted is the cause of the end when a signal came.
+	// ErrInterrupted is the cause of a context that a signal ended.
 	ErrInterrupted = errors.New("interrupted")
-	// ErrTerminated is errInterrupted where the signal was SIGTERM, as whoever runs services sends it.
+	// ErrTerminated wraps [ErrInterrupted] for the signal SIGTERM.
 	ErrTerminated = fmt.Errorf("%w", ErrInterrupted)
-	// ErrToolFailed says that the result was shown, and is one of failure.
+	// ErrToolFailed is the error of a command that has printed the result of a failed tool.
 	ErrToolFailed = errors.New("the tool failed")
-	// ErrReported says that what went wrong was reported already.
+	// ErrReported is the error of a command that has printed its errors.
 	ErrReported = errors.New("not all servers could be asked")
 )
 
-// A UsageError is a mistake on the command line.
+// A UsageError is an error on the command line.
 type UsageError = commandline.Error
 
+// Usagef returns a formatted [UsageError].
 func Usagef(format string, args ...any) error { return commandline.Errorf(format, args...) }
 
-// A ConnectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
+// A ConnectError is the error of a server that cannot be reached, even if it responded. Local
+// failures have the same exit code without this type.
 type ConnectError struct{ Cause error }
 
+// Error implements [error].
 func (e *ConnectError) Error() string { return e.Cause.Error() }
 
+// Unwrap returns the cause.
 func (e *ConnectError) Unwrap() error { return e.Cause }
 
-// Unanswered implements [unanswered.Error]: clients of a proxy read so of it.
+// Unanswered implements [unanswered.Error], which a proxy reports to its clients.
 func (e *ConnectError) Unanswered() {}
 
-// An EndedError says with which code a command ends of whose end nothing has to be said: its user saw it, or wanted it.
+// An EndedError holds the exit code of a command that ends without an error message.
 type EndedError struct{ Code int }
 
+// Error implements [error].
 func (e *EndedError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
 
-// A RefusedError says that a gateway refused a request itself.
+// A RefusedError is the error of a request that a gateway refused itself.
 type RefusedError struct {
 	Why string
-	err error // nil where a result says so
+	err error // nil if a result reported it
 }
 
-// Error implements the interface error.
+// Error implements [error].
 func (e *RefusedError) Error() string { return "refused by junction: " + e.Why }
 
+// Unwrap returns the error of the request, or nil.
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// Refusal is err, or what says that a gateway refused a request itself where that is so.
+// Refusal returns err, or a [RefusedError] around it if a gateway refused the request itself.
 func Refusal(err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && refused.In(fault.Data) != "" {
 		return &RefusedError{fault.Message, err}
@@ -99,7 +107,8 @@ func Refusal(err error) error {
 	return err
 }
 
-// Unmarked leaves out of what a server says the mark by which a gateway says that it refused a request itself.
+// Unmarked is middleware that removes from a server's responses the mark of a request that a
+// gateway refused itself.
 func Unmarked(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" && req.Peer != nil {
@@ -121,10 +130,11 @@ func Unmarked(next mcp.Handler) mcp.Handler {
 	})
 }
 
-// An unmarkedPeer is the Peer of a subscription, of which notifications may hold the outcomes of tasks.
+// An unmarkedPeer is the Peer of a subscription; it removes the marks from notifications about
+// tasks.
 type unmarkedPeer struct{ mcp.Peer }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap implements the interface of [mcp.PeerAs].
 func (p *unmarkedPeer) Unwrap() mcp.Peer { return p.Peer }
 
 // Notify implements [mcp.Peer].
@@ -135,7 +145,8 @@ func (p *unmarkedPeer) Notify(ctx context.Context, method string, params json.Ra
 	return p.Peer.Notify(ctx, method, params)
 }
 
-// ExitCode is the one map from errors to exit codes.
+// ExitCode returns the exit code of err. It also looks at the cause of ctx, to recognize an
+// interrupt.
 func ExitCode(ctx context.Context, err error) int {
 	var ended *EndedError
 	switch {
@@ -166,8 +177,8 @@ func ExitCode(ctx context.Context, err error) int {
 	return respondedCode(err)
 }
 
-// respondedCode is the exit code of an error with which a server responded: that of a gateway or a proxy which had no response of the
-// server behind it is the one that the server itself would have had.
+// respondedCode returns the exit code of an error response. A gateway or proxy that could not reach
+// its server yields the code of that failure.
 func respondedCode(err error) int {
 	var data json.RawMessage
 	fault, is := errors.AsType[*mcp.Error](err)
@@ -188,8 +199,8 @@ func respondedCode(err error) int {
 	return ExitProtocol
 }
 
-// ErrorObject is an error as scripts read it: code and data are there if the
-// server gave them.
+// ErrorObject returns an error as the JSON object for scripts. It has code and data if the server
+// sent them.
 func ErrorObject(err error) []byte {
 	type object struct {
 		Code    *int            `json:"code,omitempty"`
@@ -206,8 +217,8 @@ func ErrorObject(err error) []byte {
 	return line
 }
 
-// Closed is how a command ends whose things were closed: a failure that was shown
-// already must not hide what went wrong then.
+// Closed joins the error of a command and that of closing its resources. An [ErrToolFailed] gives
+// way to closing, because its result was printed.
 func Closed(err, closing error) error {
 	if closing != nil && errors.Is(err, ErrToolFailed) {
 		return closing
@@ -215,24 +226,29 @@ func Closed(err, closing error) error {
 	return errors.Join(err, closing)
 }
 
-// An UnansweredError says why a run ended without an answer though nothing failed.
+// An UnansweredError is the error of a run that ended without an answer although nothing failed.
 type UnansweredError struct{ Cause error }
 
+// Error implements [error].
 func (e *UnansweredError) Error() string { return e.Cause.Error() }
 
+// Unwrap returns the cause.
 func (e *UnansweredError) Unwrap() error { return e.Cause }
 
-// A ProviderError is an error that a model's provider answered with.
+// A ProviderError is an error response of a model's provider.
 type ProviderError struct{ Cause error }
 
+// Error implements [error].
 func (e *ProviderError) Error() string { return e.Cause.Error() }
 
+// Unwrap returns the cause.
 func (e *ProviderError) Unwrap() error { return e.Cause }
 
-// ErrDiffers says that a client did not ask what was recorded.
+// ErrDiffers is the error of a client that differs from the recording.
 var ErrDiffers = errors.New("the client did not ask what was recorded")
 
-// Orderly is err, except that the end which somebody asked for is none.
+// Orderly returns err, or nil if it is due to an interrupt. For another end of ctx, it returns the
+// cause.
 func Orderly(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && (err == nil || errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, ErrInterrupted) {

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// HelpCommand shows the help of a command, and says of others which was meant.
+// HelpCommand returns the command help. For an unknown command it suggests a similar one.
 func HelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -30,7 +30,8 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// FitCompletion has cobra's command refuse what it has no script for. It writes to what root writes to now.
+// FitCompletion changes cobra's completion command: it is hidden, returns an error for unknown
+// shells, and extends the script of bash.
 func FitCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	scripts, _, err := root.Find([]string{"completion"})
@@ -62,8 +63,9 @@ func FitCompletion(root *cobra.Command) {
 	scripts.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
-// bashWords replaces how cobra's script finds the words of the line: it needs the package bash-completion for that, which is not
-// everywhere. Bash takes words apart at = and :, and the words that are completed are those between blanks.
+// bashWords redefines how cobra's script finds the words of the line, which otherwise needs the
+// package bash-completion. Bash splits words at = and :, but completions are for words between
+// blanks.
 const bashWords = `
 __junction_init_completion()
 {
@@ -94,7 +96,7 @@ __junction_init_completion()
 }
 `
 
-// FitHelp wraps the help of all commands where the terminal is narrow.
+// FitHelp wraps the help of all commands to the width of the terminal.
 func (a *App) FitHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
@@ -107,15 +109,15 @@ func (a *App) FitHelp(root *cobra.Command) {
 		cmd.Root().SetOut(&text)
 		defer cmd.Root().SetOut(out)
 		help(cmd, args)
-		_, _ = io.WriteString(out, Fitted(text.String(), a.Out.Width())) // there is nowhere to report it
+		_, _ = io.WriteString(out, Fitted(text.String(), a.Out.Width())) // an error could not be reported
 	})
 }
 
-// column finds where the last column of a line begins.
+// column matches a line up to the beginning of its last column.
 var column = regexp.MustCompile(`^ *\S.*?\S? {2,}`)
 
-// Fitted wraps the lines of a text that are too long: paragraphs as a whole, rows of
-// two columns below their second one.
+// Fitted wraps the lines of text that are too long: paragraphs as a whole, and rows of two columns
+// within the second one.
 func Fitted(text string, width int) string {
 	var out []string
 	var paragraph []string
@@ -146,7 +148,7 @@ func Fitted(text string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// indented wraps a line below its second column, or its own beginning.
+// indented wraps a line below its second column, or below its own indent.
 func indented(line string, width int) string {
 	first := column.FindString(line)
 	if at := terminal.Width(first); first == "" || at > width/2 {
@@ -157,10 +159,10 @@ func indented(line string, width int) string {
 	}
 }
 
-// optional finds a flag whose value may be left out, as pflag writes it.
+// optional matches a flag with an optional value, as pflag prints it.
 var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="?[^"\]]*"?\]`)
 
-// FlagUsages says what flags are for. A value that may be left out stands behind a =, as it has to be typed.
+// FlagUsages returns the help of flags. It prints an optional value after a =, as it must be typed.
 func FlagUsages(set *pflag.FlagSet, width int) string {
 	return optional.ReplaceAllStringFunc(set.FlagUsagesWrapped(width), func(flag string) string {
 		name, value, _ := strings.Cut(flag, " ")
@@ -169,13 +171,13 @@ func FlagUsages(set *pflag.FlagSet, width int) string {
 	})
 }
 
-// Usage writes how a command is used, with flags the text about its flags. Cobra's template does the same, but a program with
-// text/template keeps every exported method of every type: 6 MB of this one.
+// Usage prints how a command is used; flags is the text about its flags. It replaces cobra's
+// template, because text/template makes the linker keep all exported methods: 6 MB of this program.
 func Usage(cmd *cobra.Command, flags string) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	commands := listedBelow(cmd)
-	if len(commands) == 0 || cmd.Use != cmd.Name() { // one that only holds others has no words of its own
+	if len(commands) == 0 || cmd.Use != cmd.Name() { // groups of commands have no arguments of their own
 		b.WriteString("\n  " + cmd.UseLine())
 	}
 	if len(commands) > 0 {
@@ -209,7 +211,7 @@ func Usage(cmd *cobra.Command, flags string) error {
 	return err
 }
 
-// PlainUsage is usage with all flags of a command in one list.
+// PlainUsage prints the usage of a command with all its flags in one list.
 func PlainUsage(cmd *cobra.Command, width int) error {
 	if !cmd.HasAvailableLocalFlags() {
 		return Usage(cmd, "")
@@ -217,22 +219,22 @@ func PlainUsage(cmd *cobra.Command, width int) error {
 	return Usage(cmd, "Flags:\n"+FlagUsages(cmd.LocalFlags(), width))
 }
 
-// HelpWidth is how many columns help takes.
+// HelpWidth is the width of help in columns.
 const HelpWidth = 80
 
-// SetPlace sets the place of a command among those that help lists with it, as cobra sorts them by their names.
+// SetPlace sets the place of a command in the help of its parent, which cobra would sort by name.
 func SetPlace(c *cobra.Command, place int) {
 	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
 }
 
-// listedBelow returns the commands below one that help lists, each in its place.
+// listedBelow returns the commands that help lists below cmd, in their places.
 func listedBelow(cmd *cobra.Command) []*cobra.Command {
 	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
 	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
 	return listed
 }
 
-// otherWords are what other programs call a command.
+// otherWords maps names that other programs use for commands to Junction's.
 var otherWords = map[string]string{
 	"servers": "list", "show": "list", "tool": "tools",
 	"run": "call", "exec": "call", "invoke": "call",
@@ -241,7 +243,7 @@ var otherWords = map[string]string{
 	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
 }
 
-// UnknownCommand says which command was meant.
+// UnknownCommand returns the error for an unknown command, with a suggestion if there is one.
 func UnknownCommand(root *cobra.Command, word string) error {
 	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
 		return Usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())

@@ -13,24 +13,26 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The forms of what stands on standard error.
+// The formats of standard error.
 const (
 	logText = "text"
 	logJSON = "json"
 )
 
-// logLevels are the levels of slog, by the words for them.
+// logLevels returns the levels of slog by name.
 func logLevels() map[string]slog.Level {
 	return map[string]slog.Level{"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError}
 }
 
-// LogFlags are those of commands that run for long, whose standard error another program may read.
+// LogFlags defines the flags of long-running commands whose standard error another program may
+// read.
 func (a *App) LogFlags(f *pflag.FlagSet) {
 	f.StringVar(&a.Flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line; then nobody is asked anything")
 	f.StringVar(&a.Flags.LowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
 }
 
-// StartLog has standard error be what the flags say.
+// StartLog sets up standard error as the flags require. With --log-format json, the user can no
+// longer be asked.
 func (a *App) StartLog() error {
 	level, known := logLevels()[a.Flags.LowestLog]
 	switch {
@@ -58,7 +60,7 @@ func (a *App) StartLog() error {
 	return nil
 }
 
-// Logger writes to stderr: warnings, or what flags say.
+// Logger returns a logger to standard error. The lowest level is warn, unless flags set another.
 func (a *App) Logger() *slog.Logger {
 	if a.Log != nil {
 		return a.Log
@@ -77,7 +79,8 @@ func (a *App) Logger() *slog.Logger {
 	return log
 }
 
-// LevelPrefix is what a line of the log begins with on standard error, as all that Junction says there begins with "junction: ".
+// LevelPrefix returns the beginning of a log line on standard error, where Junction's lines begin
+// with "junction: ".
 func LevelPrefix(level slog.Level) string {
 	word := "debug"
 	switch {
@@ -91,7 +94,8 @@ func LevelPrefix(level slog.Level) string {
 	return "junction: " + word + ": "
 }
 
-// A lineHandler writes each record as a line for people: its level, its message, and its attributes as [slog.TextHandler] has them.
+// A lineHandler writes each record as a line of text: its level, its message, and its attributes in
+// the form of [slog.TextHandler].
 type lineHandler struct {
 	to         io.Writer
 	attributes slog.Handler // writes to line
@@ -100,6 +104,7 @@ type lineHandler struct {
 	line *bytes.Buffer
 }
 
+// NewLineHandler returns a handler that writes records from a level on as lines of text.
 func NewLineHandler(to io.Writer, lowest slog.Level) *lineHandler {
 	h := &lineHandler{to: to, mu: new(sync.Mutex), line: new(bytes.Buffer)}
 	h.attributes = slog.NewTextHandler(h.line, &slog.HandlerOptions{Level: lowest, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {

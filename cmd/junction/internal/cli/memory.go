@@ -18,18 +18,18 @@ import (
 )
 
 const (
-	maxLearned = 4 << 20          // bytes of lists that are read to be remembered
-	learnTime  = 30 * time.Second // how long reading them may take
+	maxLearned = 4 << 20          // limits the bytes of the lists read for the store
+	learnTime  = 30 * time.Second // limits the time of reading them
 )
 
-// A memory is where definitions are remembered, once it is opened.
+// A memory holds the store of definitions, opened at its first use.
 type memory struct {
 	once  sync.Once
 	store *definitions.Store
 }
 
-// Store is where definitions are remembered; nil where they are not, or where flags
-// may change what servers offer.
+// Store returns the store of definitions. It returns nil if that cannot be opened, or if flags may
+// change what servers offer.
 func (a *App) Store() *definitions.Store {
 	if len(a.Launch.Env)+len(a.Launch.Header) > 0 || a.Flags.Revision != "" {
 		return nil
@@ -46,8 +46,8 @@ func (a *App) Store() *definitions.Store {
 	return a.memory.store
 }
 
-// Declared is what a client declared that it can be asked, as a part of what
-// definitions depend on: servers offer different tools to different clients.
+// Declared encodes the capabilities that a client declared, for the key of definitions: servers
+// offer different tools to different clients.
 func Declared(c *mcp.ClientCapabilities) string {
 	if c == nil {
 		c = new(mcp.ClientCapabilities)
@@ -56,14 +56,15 @@ func Declared(c *mcp.ClientCapabilities) string {
 	return string(data)
 }
 
-// MemoryOf is where the definitions of a server are remembered. client is what the one
-// client declared; empty where there may be several, and where lists are only shown.
-// What clients that can be asked most got stands in for what is not known.
+// MemoryOf returns the stored definitions of a server. client is the encoded capabilities of its
+// only client; it is empty if there may be several, or for listing only. If nothing is stored for
+// the client, those of a client with all capabilities are used.
 func MemoryOf(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
 	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, Declared(host.Capabilities())))
 }
 
-// AsOf says how old something is that was read at a time, as a part of a sentence; empty where that is not known.
+// AsOf returns the age of something read at a time, as a part of a sentence; empty for the zero
+// time.
 func AsOf(read time.Time) string {
 	if read.IsZero() {
 		return ""
@@ -80,7 +81,8 @@ func AsOf(read time.Time) string {
 	return ", as of less than a minute ago"
 }
 
-// Learn remembers what a configured server offers, one of whose lists was read already: known are its entries.
+// Learn stores what a configured server offers. known holds the entries of the list of method;
+// Learn reads the other lists. Errors are logged.
 func (a *App) Learn(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
 	if s == nil || a.Store() == nil {
 		return
@@ -121,9 +123,9 @@ func (a *App) Learn(ctx context.Context, c *mcp.Client, s *config.Server, method
 	a.Keep(s, "", d)
 }
 
-// Keep remembers what a gateway has read of a configured server, for other commands. Chat itself
-// does not use what is remembered: a server whose definitions changed must be reviewed
-// before it is called, not when the first call has started it.
+// Keep stores the definitions that a gateway has read of a configured server. Chat does not use
+// stored definitions: changed ones must be reviewed before a call, not when the first call starts
+// the server.
 func (a *App) Keep(s *config.Server, client string, read *definitions.Definitions) {
 	store := a.Store()
 	if s == nil || store == nil {
@@ -138,7 +140,8 @@ func (a *App) Keep(s *config.Server, client string, read *definitions.Definition
 	}
 }
 
-// Declares reports whether a server declares to have a list. Those of extensions may only be asked for then.
+// Declares reports whether a server declares a list. Lists of extensions may be requested only
+// then.
 func Declares(c mcp.ServerCapabilities, l *revision.Method) bool {
 	if l.Name == skills.MethodList {
 		return skills.Declared(c)

@@ -16,31 +16,39 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// JSONUsage is what --json means, for every command that has it.
+// JSONUsage is the help of --json.
 const JSONUsage = "print JSON, with the fields listed below, in place of text; an error is {\"error\": {\"code\", \"message\", \"data\"}}"
 
-// A JSONValue is the flag --json of a command. It holds a value of each type that the command writes.
+// A JSONValue is the flag --json of a command. Written holds a value of each type that the command
+// prints.
 type JSONValue struct {
 	app     *App
 	Written []any
 }
 
-func (v *JSONValue) String() string   { return strconv.FormatBool(v.app != nil && v.app.Flags.JSON) }
-func (v *JSONValue) Type() string     { return "bool" }
+// String implements [pflag.Value].
+func (v *JSONValue) String() string { return strconv.FormatBool(v.app != nil && v.app.Flags.JSON) }
+
+// Type implements [pflag.Value].
+func (v *JSONValue) Type() string { return "bool" }
+
+// IsBoolFlag reports true, so that the flag needs no value.
 func (v *JSONValue) IsBoolFlag() bool { return true }
 
+// Set implements [pflag.Value].
 func (v *JSONValue) Set(text string) (err error) {
 	v.app.Flags.Written = v.Written
 	v.app.Flags.JSON, err = strconv.ParseBool(text)
 	return err
 }
 
-// JSONFlag gives a command --json, with which it writes values of these types: help lists their fields, and no other is written.
+// JSONFlag defines the flag --json of a command. Help lists the fields of the given types; values
+// of other types cannot be printed.
 func (a *App) JSONFlag(cmd *cobra.Command, written ...any) {
 	cmd.Flags().VarPF(&JSONValue{a, written}, "json", "", JSONUsage).NoOptDefVal = "true"
 }
 
-// PrintJSON prints a value in one line. Of what a server sent it changes nothing.
+// PrintJSON prints a value in one line. It prints JSON that a server sent unchanged.
 func (a *App) PrintJSON(v any) error {
 	line, is := v.(json.RawMessage)
 	if !is {
@@ -52,7 +60,7 @@ func (a *App) PrintJSON(v any) error {
 	return a.writeJSON(v, append(line, '\n'))
 }
 
-// PrintIndented prints a value as encoding/json writes it; without an indent in one line.
+// PrintIndented prints a value as encoding/json does; an empty indent prints one line.
 func (a *App) PrintIndented(v any, indent string) error {
 	text, err := IndentedJSON(v, indent)
 	if err != nil {
@@ -61,6 +69,7 @@ func (a *App) PrintIndented(v any, indent string) error {
 	return a.writeJSON(v, append(text, '\n'))
 }
 
+// IndentedJSON encodes a value without escaping HTML; an empty indent yields one line.
 func IndentedJSON(v any, indent string) ([]byte, error) {
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
@@ -70,7 +79,8 @@ func IndentedJSON(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), err
 }
 
-// writeJSON writes the text of a value, if it is of a type of which help has the fields.
+// writeJSON writes the text of a value. It returns an error if help does not list the fields of its
+// type.
 func (a *App) writeJSON(v any, text []byte) error {
 	if _, asSent := v.(json.RawMessage); !asSent && !slices.ContainsFunc(a.Flags.Written, func(w any) bool { return reflect.TypeOf(w) == reflect.TypeOf(v) }) {
 		return fmt.Errorf("help does not list the fields of %T", v)
@@ -79,15 +89,15 @@ func (a *App) writeJSON(v any, text []byte) error {
 	return err
 }
 
-// A ServersShown is what commands that look at servers print with --json.
+// A ServersShown is the output with --json of commands that look at servers.
 type ServersShown[T any] struct {
 	Servers []T `json:"servers"`
 }
 
-// maxCell is how many letters of a cell a table shows.
+// maxCell limits the letters of a table's cell.
 const maxCell = 10_000
 
-// Table returns rows of texts that others wrote as a table.
+// Table formats rows of untrusted texts as a table.
 func (a *App) Table(rows [][]string, indent int) string {
 	for _, row := range rows {
 		for i := range row {
@@ -97,8 +107,8 @@ func (a *App) Table(rows [][]string, indent int) string {
 	return terminal.Table(rows, indent, LineWidth(a.Out))
 }
 
-// JSONFields lists the fields that a command writes with --json: those at the top in the first line, and below it a line for each
-// that holds others, behind the path to it. It is empty for a command without that flag.
+// JSONFields lists the fields of a command's --json: the top ones in the first line, then a line
+// for each object with its path. It returns an empty string for a command without the flag.
 func JSONFields(cmd *cobra.Command, width int) string {
 	flag := cmd.Flags().Lookup("json")
 	if flag == nil {
@@ -120,7 +130,8 @@ func JSONFields(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// FieldLines are the lines of [jsonFields] for one type. What is listed already, by type, is not listed again.
+// FieldLines returns the lines of [JSONFields] for one type. It refers to types in listed by their
+// path, and adds the others.
 func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []string {
 	for t.Kind() != reflect.Struct {
 		of, named := reflect.Zero(t).Interface().(interface{ Element() reflect.Type })
@@ -148,7 +159,7 @@ func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 		switch {
 		case !f.IsExported(), name == "-", f.Anonymous && name == "":
 			continue
-		case name == "" && !tagged && writesItself(t): // the specification names what it writes
+		case name == "" && !tagged && writesItself(t): // the specification describes its JSON
 			return nil
 		}
 		name = cmp.Or(name, f.Name)
@@ -169,7 +180,7 @@ func FieldLines(t reflect.Type, path string, listed map[reflect.Type]string) []s
 	return append([]string{path + strings.Join(names, ", ")}, below...)
 }
 
-// writesItself reports whether a type has a text of its own in JSON.
+// writesItself reports whether a type has its own JSON encoding.
 func writesItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(reflect.TypeFor[json.Marshaler]()) || p.Implements(reflect.TypeFor[interface {

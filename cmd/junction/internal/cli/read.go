@@ -6,9 +6,10 @@ import (
 	"os"
 )
 
-// maxFile is how large a file may be that becomes an argument.
+// maxFile limits the size of a file read as an argument.
 const maxFile = 16 << 20
 
+// ReadLimited reads r to its end, up to 16 MiB. name is for the error of larger ones.
 func ReadLimited(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(data) > maxFile {
@@ -17,10 +18,10 @@ func ReadLimited(r io.Reader, name string) ([]byte, error) {
 	return data, err
 }
 
-// MaxLog is how much of a log message is shown, in runes.
+// MaxLog limits the runes of a log message that are shown.
 const MaxLog = 2_000
 
-// ReadFile reads a file that an argument names; "-" is standard input.
+// ReadFile reads the file that an argument names; "-" is standard input. It reads up to 16 MiB.
 func (a *App) ReadFile(name string) ([]byte, error) {
 	if name == "-" {
 		return ReadLimited(a.Stdin, "standard input")

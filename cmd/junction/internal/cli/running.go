@@ -15,16 +15,16 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A RunningServer is a server of a junction up that runs.
+// A RunningServer is a server of a running junction up.
 type RunningServer struct {
 	In     *Instance
 	Status ServerStatus
 }
 
-// A RunningSet is the servers of every junction up that runs.
+// A RunningSet holds the servers of every running junction up.
 type RunningSet []RunningServer
 
-// Of returns the server that the same file defines in the same way; nil where none runs.
+// Of returns the running server with the same file and definition as e, or nil.
 func (all RunningSet) Of(e Entry) *RunningServer {
 	for i, s := range all {
 		if e.Definition != nil && s.Status.Name == e.Name && filename.Real(s.Status.Source) == filename.Real(e.Source()) && s.Status.Origin == e.Run() {
@@ -34,13 +34,13 @@ func (all RunningSet) Of(e Entry) *RunningServer {
 	return nil
 }
 
-// IsFailing reports whether the server failed there and was not connected to since.
+// IsFailing reports whether the server failed and has not been connected since.
 func (r *RunningServer) IsFailing() bool { return r != nil && r.Status.Failing }
 
-// IsConnected reports whether a request to it needs no start.
+// IsConnected reports whether the server is connected, so that a request does not start it.
 func (r *RunningServer) IsConnected() bool { return r != nil && r.Status.State == "connected" }
 
-// Where names the junction up.
+// Where describes the junction up that has the server.
 func (r *RunningServer) Where() string {
 	if r.In.Endpoint == "stdio" {
 		return "a junction up on standard input and output"
@@ -48,24 +48,26 @@ func (r *RunningServer) Where() string {
 	return "junction up at " + r.In.Endpoint
 }
 
-// Answers reports whether a command can have its requests answered there: one that failed there may start now, and of one of which
-// nothing is known there nobody waits for a list.
+// Answers reports whether a command can send its requests there. It reports false for a failed
+// server, which may start now, and for an unconnected one without stored lists, which would take
+// long.
 func (r *RunningServer) Answers() bool {
 	return r != nil && r.In.Shares && !r.IsFailing() && (r.IsConnected() || !r.Status.Read.IsZero()) && url.PathEscape(r.Status.Name) == r.Status.Name
 }
 
-// IsShared reports whether a command uses the server there where nothing is proved of it: an entry with what is not shown, such as values
-// of the environment, and one with variables may be another one there. Such a server is started for the command.
+// IsShared reports whether a command may use the server there without a proof that it is defined in
+// the same way. It reports false for entries with variables or hidden values, which may differ
+// there.
 func (r *RunningServer) IsShared(e Entry) bool {
 	return r.Answers() && e.Definition.Hash() == "" && !strings.Contains(e.Run(), "${")
 }
 
-// socket is where the process that has the server is asked.
+// socket returns the path of the socket of the process that has the server.
 func (r *RunningServer) socket(folder string) string {
 	return filepath.Join(folder, fmt.Sprint(r.In.PID, ControlEnd))
 }
 
-// Target is the server as it is reached there.
+// Target returns a target that leads to the server there.
 func (r *RunningServer) Target(a *App, e Entry) (launch.Target, error) {
 	dir, err := StatusFolder(a.Place)
 	if err != nil {
@@ -77,10 +79,10 @@ func (r *RunningServer) Target(a *App, e Entry) (launch.Target, error) {
 		Transport: streamable.ClientWith(at, streamable.ClientOptions{HTTP: &http.Client{Transport: plainhttp.New(dial)}, Logger: a.Logger()})}, nil
 }
 
-// A Sharing says what a command asks of servers that a junction up has.
+// A Sharing selects the servers of a running junction up that a command uses.
 type Sharing int
 
-// About says what the server is doing there; empty where nothing is known of that, or it was not connected to yet.
+// About describes the state of the server there; empty if it has not been connected.
 func (r *RunningServer) About() string {
 	switch {
 	case r.IsFailing():

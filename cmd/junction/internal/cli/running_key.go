@@ -23,26 +23,30 @@ import (
 )
 
 const (
-	// EntryKeyName is the file of the key, among the sockets, with which a junction up proves how its servers are defined. Where it is
-	// removed, another one is made.
+	// EntryKeyName is the file of the key, next to the sockets, with which a junction up proves how
+	// its servers are defined. A missing file is created.
 	EntryKeyName = "entries.key"
+	// EntryKeySize is the size of the key in bytes.
 	EntryKeySize = 32
-	// EntryPath is where a junction up tells commands of this user, at its socket, the proof for a server.
+	// EntryPath is the path at the socket of a junction up where this user's commands get the proof
+	// for a server.
 	EntryPath = "/entries/"
-	// entryProofKind begins what is authenticated.
+	// entryProofKind is the prefix of the authenticated text.
 	entryProofKind = "junction: the entry of a server that runs"
 )
 
-// A Digest is of an entry with its variables replaced. It is kept in memory only: what has few values could be found out from it.
+// A Digest is a digest of an entry with its variables replaced. It stays in memory, because values
+// with few possibilities could be guessed from it.
 type Digest [sha256.Size]byte
 
-// DigestOf is the digest of all that makes another server of an entry: what is started or called, and for which account.
+// DigestOf returns the digest of everything that distinguishes a server: what is started or called,
+// and for which account.
 func DigestOf(p place.Place, e Entry, s *config.Server) (d Digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", e.Name, filename.Real(e.Source()), e.Definition.Revision)
 	dir := s.Dir
 	if launch.IsProgram(s.Kind) {
-		dir = p.Real(dir) // without one it starts where the process is
+		dir = p.Real(dir) // an empty dir is the folder of the process
 	}
 	fmt.Fprintf(h, " %q %q %q %q %q %q %q %q", s.Kind.String(), s.Command, s.Args, s.Env, s.Unset, dir, s.URL, s.Headers)
 	if o := s.OAuth; o != nil {
@@ -56,7 +60,7 @@ func DigestOf(p place.Place, e Entry, s *config.Server) (d Digest) {
 	return d
 }
 
-// Proof shows those who have the key that the process pid has a server of such an entry.
+// Proof returns a proof, for holders of the key, that the process pid has a server with this entry.
 func (d *Digest) Proof(key []byte, pid int) string {
 	h := hmac.New(sha256.New, key)
 	fmt.Fprintf(h, "%s %d ", entryProofKind, pid)
@@ -64,12 +68,14 @@ func (d *Digest) Proof(key []byte, pid int) string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
 }
 
-// digests are those of the servers of this process as they were started or called last, or would be now. The zero value has none.
+// digests holds the digests of the servers of this process, as they were last started or called, or
+// would be now. The zero value is empty. It is safe for concurrent use.
 type digests struct {
 	mu sync.Mutex
 	by map[string]Digest
 }
 
+// Set sets the digest of a server that is started or called.
 func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,8 +85,8 @@ func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
 	d.by[e.Name] = DigestOf(p, e, s)
 }
 
-// Expect has the digest of a server that was neither started nor called yet. Where one of that name was, by another entry, it may run
-// still: there is none until the next one is reached.
+// Expect sets the digest of a server that has not been started or called yet. If an earlier entry
+// with that name may still run, Expect removes the digest instead.
 func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
 	before, some := d.Of(e.Name)
 	if !some {
@@ -92,6 +98,7 @@ func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
 	}
 }
 
+// Of returns the digest of the server with that name.
 func (d *digests) Of(name string) (one Digest, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,8 +106,8 @@ func (d *digests) Of(name string) (one Digest, ok bool) {
 	return one, ok
 }
 
-// EntryKey reads the key in a folder, which is made if that is wanted. Neither the folder nor the file may be anybody else's, or open to
-// others, and the file must be no link.
+// EntryKey reads the key in a folder; with makes, it creates a missing one. Both the folder and the
+// file must belong to this user alone, and the file must be a regular one.
 func EntryKey(folder string, makes bool) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -123,6 +130,7 @@ func EntryKey(folder string, makes bool) ([]byte, error) {
 	return key, err
 }
 
+// readEntryKey reads the key in root, and checks its file.
 func readEntryKey(root *os.Root) ([]byte, error) {
 	info, err := root.Lstat(EntryKeyName)
 	if err != nil {
@@ -148,7 +156,8 @@ func readEntryKey(root *os.Root) ([]byte, error) {
 	return key, err
 }
 
-// makeEntryKey writes a new key, which gets its name when it is whole. The error is [fs.ErrExist] where another process was faster.
+// makeEntryKey writes a new key under a temporary name, then links it to its own. The error is
+// [fs.ErrExist] if another process was faster.
 func makeEntryKey(root *os.Root) error {
 	key := make([]byte, EntryKeySize)
 	rand.Read(key)
@@ -165,8 +174,8 @@ func makeEntryKey(root *os.Root) error {
 	return root.Link(temp, EntryKeyName)
 }
 
-// IsDefinedAs reports whether the server there is of an entry as it is here, with all its variables. known is false where that cannot be
-// proved, and for an entry for which a person would have to be asked.
+// IsDefinedAs reports whether the server there is defined like e, including the values of
+// variables. known is false if that cannot be proved, or if the entry needs input.
 func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e Entry) (same, known bool) {
 	if NeedsInput(e.Definition) {
 		return false, false
@@ -179,19 +188,19 @@ func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e Entry)
 	if err != nil {
 		return false, false
 	}
-	key, err := EntryKey(folder, false) // that process makes it
+	key, err := EntryKey(folder, false) // the other process creates it
 	if err != nil {
 		return false, false
 	}
 	s, err := e.Definition.Resolve(ctx)
 	if err != nil {
-		return false, true // who starts it says why
+		return false, true // starting it reports the error
 	}
 	d := DigestOf(p, e, s)
 	return hmac.Equal([]byte(proof), []byte(d.Proof(key, r.In.PID))), true
 }
 
-// proof asks for the proof for the server.
+// proof requests the proof for the server.
 func (r *RunningServer) proof(ctx context.Context, folder string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, StatusTime)
 	defer cancel()
@@ -204,7 +213,7 @@ func (r *RunningServer) proof(ctx context.Context, folder string) (string, error
 		return "", err
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK { // of an older junction, too
+	if response.StatusCode != http.StatusOK { // older versions respond so, too
 		return "", errors.New(response.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<10))

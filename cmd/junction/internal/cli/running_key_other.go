@@ -4,5 +4,5 @@ package cli
 
 import "io/fs"
 
-// isPrivate reports that a file or folder is this user's alone, as those below a profile are.
+// isPrivate reports true: files below a user's profile are private.
 func isPrivate(fs.FileInfo) bool { return true }

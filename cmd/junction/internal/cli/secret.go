@@ -17,17 +17,18 @@ const (
 )
 
 const (
-	SecretKeys = "secret/" // where they are kept
+	SecretKeys = "secret/" // prefix of their keys in the store
 )
 
-// keptSecrets are what of the user's secrets is open in this process.
+// keptSecrets holds the opened store of the user's secrets.
 type keptSecrets struct {
 	mu    sync.Mutex
-	store state.Store // nil until it is used
+	store state.Store // nil until its first use
 	ring  *seal.Ring
 }
 
-// OpenSecrets opens the user's secrets. Unless they are to be made, [state.ErrNotFound] says that there are none.
+// OpenSecrets opens the user's secrets, once. With create, it creates a missing store; otherwise
+// the error is [state.ErrNotFound].
 func (a *App) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
 	s := &a.secrets
 	s.mu.Lock()
@@ -47,7 +48,7 @@ func (a *App) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.
 	return store, ring, nil
 }
 
-// Secret is one that the user keeps, for a configuration.
+// Secret returns a secret of the user for a configuration, and hides it in output.
 func (a *App) Secret(ctx context.Context, name string) (string, error) {
 	store, ring, err := a.OpenSecrets(ctx, false)
 	var kept state.Entry
@@ -68,8 +69,10 @@ func (a *App) Secret(ctx context.Context, name string) (string, error) {
 	return string(value), nil
 }
 
+// secretName matches the names of secrets.
 var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
 
+// CheckSecretName returns a usage error for an invalid name of a secret.
 func CheckSecretName(name string) error {
 	if !secretName().MatchString(name) {
 		return Usagef("expected a name of up to 100 letters, digits, _, . and -, got %q", name)

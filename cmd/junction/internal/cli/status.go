@@ -23,33 +23,33 @@ import (
 )
 
 const (
-	StatusTime  = 2 * time.Second        // how long another junction may take to say its status
-	maxStatus   = 16 << 20               // bytes of it
-	AcceptPause = 100 * time.Millisecond // after a connection that could not be accepted
-	statusPause = time.Second            // between two looks of status --watch
+	StatusTime  = 2 * time.Second        // limits the time of another junction to send its status
+	maxStatus   = 16 << 20               // limits the bytes of a status
+	AcceptPause = 100 * time.Millisecond // after an error of accepting a connection
+	statusPause = time.Second            // between two checks of status --watch
 )
 
-// An Instance is a junction up that runs, as status shows it.
+// An Instance is the status of a running junction up.
 type Instance struct {
 	PID      int    `json:"pid"`
-	Endpoint string `json:"endpoint"` // its URL, or "stdio"
+	Endpoint string `json:"endpoint"` // URL, or "stdio"
 	Folder   string `json:"folder,omitempty"`
 	Summary  string `json:"summary"`
-	// Shares says that commands of this user call its servers in place of starting them.
+	// Shares reports that commands of this user call its servers in place of starting them.
 	Shares  bool           `json:"shares,omitempty"`
 	Servers []ServerStatus `json:"servers"`
 	Tools   ToolsShown     `json:"tools"`
-	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
+	// ConfigError is the error of the present configuration, while the earlier one stays in use.
 	ConfigError string `json:"configError,omitempty"`
-	// Awaited is what its terminal asks about servers of projects, before they are used.
+	// Awaited is the question about servers of projects that its terminal asks.
 	Awaited string `json:"awaited,omitempty"`
-	// Problems are entries of the configuration that cannot be used, and servers that nobody agreed to.
+	// Problems holds unusable entries of the configuration, and servers without consent.
 	Problems []string `json:"problems,omitempty"`
-	// Audit says why calls are not written down, or not exported.
+	// Audit holds the reasons why calls are not logged or not exported.
 	Audit []string `json:"audit,omitempty"`
 }
 
-// A ToolsShown says how many tools clients see in the list, with --tools.
+// A ToolsShown holds how many tools clients see with the mode of --tools.
 type ToolsShown struct {
 	Mode     string `json:"mode"` // all, search or auto
 	Searched bool   `json:"searched"`
@@ -57,40 +57,41 @@ type ToolsShown struct {
 	Of       int    `json:"of"`
 }
 
+// ServerStatus is the status of one server of a running junction up.
 type ServerStatus struct {
 	Name      string    `json:"name"`
-	Source    string    `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
+	Source    string    `json:"source,omitempty"` // the file that defines it; empty if it ships with junction
 	Origin    string    `json:"origin,omitempty"` // the command line or URL, without secrets
 	State     string    `json:"state"`
-	Failing   bool      `json:"failing,omitempty"` // it failed and was not connected to since
+	Failing   bool      `json:"failing,omitempty"` // it failed and has not been connected since
 	Note      string    `json:"note,omitempty"`
 	Error     string    `json:"error,omitempty"`
-	Careful   string    `json:"careful,omitempty"`   // what works with junction, but not as it should
-	Remedy    string    `json:"remedy,omitempty"`    // what mends either
-	Tolerated []string  `json:"tolerated,omitempty"` // what its messages have that the specification forbids
-	Omitted   []string  `json:"omitted,omitempty"`   // operations of its API that are no tools, and why
+	Careful   string    `json:"careful,omitempty"`   // a weakness of a server that works
+	Remedy    string    `json:"remedy,omitempty"`    // the remedy for Error or Careful
+	Tolerated []string  `json:"tolerated,omitempty"` // violations of the specification in its messages
+	Omitted   []string  `json:"omitted,omitempty"`   // operations of its API without a tool, and why
 	Revision  string    `json:"revision,omitempty"`
 	Server    string    `json:"server,omitempty"`
-	Read      time.Time `json:"read,omitzero"` // when a server that is not connected was last asked for what it offers
-	Tools     int       `json:"tools"`         // none of a server that failed
+	Read      time.Time `json:"read,omitzero"` // when a server that is not connected was last read
+	Tools     int       `json:"tools"`         // zero for a server that failed
 	Prompts   int       `json:"prompts"`
 	Resources int       `json:"resources"`
 	Templates int       `json:"templates"`
 	Running   int       `json:"running"`             // requests
-	Leaving   int       `json:"leaving,omitempty"`   // those that run on it as it was configured before
-	Instances int       `json:"instances,omitempty"` // that run of one with isolation
+	Leaving   int       `json:"leaving,omitempty"`   // requests that run with an earlier configuration
+	Instances int       `json:"instances,omitempty"` // running instances of a server with isolation
 	Most      int       `json:"maxInstances,omitempty"`
-	Users     []string  `json:"users,omitempty"` // for whom they run
+	Users     []string  `json:"users,omitempty"` // users of the instances
 	Renamed   []string  `json:"renamed,omitempty"`
-	Withheld  []string  `json:"withheld,omitempty"` // until they are approved
-	Approval  string    `json:"approval,omitempty"` // the command that does
+	Withheld  []string  `json:"withheld,omitempty"` // tools withheld until they are approved
+	Approval  string    `json:"approval,omitempty"` // command that approves them
 
-	Definitions string `json:"definitions,omitempty"` // another text whenever what it defines is another
+	Definitions string `json:"definitions,omitempty"` // changes whenever its definitions change
 
-	Line string `json:"line"` // as the table shows it
+	Line string `json:"line"` // for the table
 }
 
-// StatusFolder is where those that run can be asked for their status. Only this
+// StatusFolder returns the folder of the sockets of running processes, which it creates. Only this
 // user can enter it.
 func StatusFolder(p place.Place) (string, error) {
 	cache, err := p.UserCacheDir()
@@ -101,7 +102,7 @@ func StatusFolder(p place.Place) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// AcceptEach has serve get everybody who connects, until l is closed.
+// AcceptEach calls serve for each connection, until l is closed.
 func AcceptEach(l net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := l.Accept()
@@ -111,12 +112,13 @@ func AcceptEach(l net.Listener, serve func(net.Conn)) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			time.Sleep(AcceptPause) // such as too many open files, which passes
+			time.Sleep(AcceptPause) // such as too many open files, which is temporary
 		}
 	}
 }
 
-// DialMine connects to a socket of a process of this user. One whose process is gone is removed.
+// DialMine connects to a socket of a process of this user. It removes the socket if nothing listens
+// there.
 func DialMine(ctx context.Context, path string) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
 	if NotListening(err) {
@@ -125,12 +127,13 @@ func DialMine(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// RemoveLeft removes the sockets that processes left which are gone, whatever asks at them: one that was killed removes none, and
-// so did those of older versions. What has another name, such as a socket that is about to get its own, stays. Nobody is asked whose
-// process runs, as that would take the place of one who watches it; it is looked for again before its socket is removed, as it may
-// have the number of the one that is gone.
+// RemoveLeft removes the sockets of processes that ended without removing them. It keeps files with
+// other names, such as sockets being created.
+//
+// It does not connect to sockets of running processes, because that would take a watcher's place.
+// It checks for the process again before it removes a socket, because numbers are reused.
 func RemoveLeft(ctx context.Context, dir string) {
-	files, _ := os.ReadDir(dir) // of a folder that cannot be read nothing is removed
+	files, _ := os.ReadDir(dir) // an unreadable folder is left as it is
 	for _, f := range files {
 		name, ending, _ := strings.Cut(f.Name(), ".")
 		pid, err := strconv.ParseUint(name, 10, 31)
@@ -141,14 +144,14 @@ func RemoveLeft(ctx context.Context, dir string) {
 		conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
 		switch {
 		case err == nil:
-			conn.Close() // of a container that shares the folder
+			conn.Close() // it belongs to a container that shares the folder
 		case NotListening(err) && !processRuns(int(pid)):
 			os.Remove(path)
 		}
 	}
 }
 
-// processRuns reports whether there is a process of this number, whosever it is.
+// processRuns reports whether a process with this number exists, of any user.
 func processRuns(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -156,10 +159,11 @@ func processRuns(pid int) bool {
 	}
 	defer p.Release()
 	err = p.Signal(syscall.Signal(0))
-	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // which finds none that is gone
+	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // FindProcess fails there if the process has ended
 }
 
-// ListenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
+// ListenForMe listens at a socket that only this user can open. Its name is the id of this process
+// with ending.
 func ListenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
 	dir, err := StatusFolder(p)
 	if err != nil {
@@ -170,6 +174,7 @@ func ListenForMe(p place.Place, ending string) (l *net.UnixListener, path string
 	return l, path, err
 }
 
+// StatusCommand returns the command status.
 func (a *App) StatusCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
@@ -192,10 +197,10 @@ func (a *App) StatusCommand() *cobra.Command {
 	return cmd
 }
 
-// clearScreen has a terminal begin anew.
+// clearScreen clears a terminal.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// watchStatus shows the status until it is interrupted, each time that it changed.
+// watchStatus prints the status each time it changes, until it is interrupted.
 func (a *App) watchStatus(ctx context.Context) error {
 	tick := time.NewTicker(statusPause)
 	defer tick.Stop()
@@ -229,7 +234,8 @@ func (a *App) watchStatus(ctx context.Context) error {
 	}
 }
 
-// watched is what of a status is shown again when it is another: what runs at the moment only on a screen.
+// watched returns the text of a status that triggers a new print. Off a terminal, it first clears
+// the numbers of running requests in all.
 func (a *App) watched(all []Instance) string {
 	if !a.Out.Terminal() {
 		for _, i := range all {
@@ -241,7 +247,7 @@ func (a *App) watched(all []Instance) string {
 	return fmt.Sprint(all)
 }
 
-// SomeRenamed are the first of the names that are not what they should be; --json has all.
+// SomeRenamed returns the first renamed names, and the number of others; --json has all.
 func SomeRenamed(renamed []string) (text string) {
 	for _, line := range renamed[:min(len(renamed), MaxRenamed)] {
 		text += "; " + plaintext.Line(line, MaxReason)
@@ -252,12 +258,12 @@ func SomeRenamed(renamed []string) (text string) {
 	return text
 }
 
-// An instancesShown is what status --json prints.
+// An instancesShown is the output of status --json.
 type instancesShown struct {
 	Instances []Instance `json:"instances"`
 }
 
-// showStatus prints the status of all that run; indent is that of JSON, none for one line.
+// showStatus prints the status of all instances. indent is for JSON; empty prints one line.
 func (a *App) showStatus(all []Instance, indent string) error {
 	if a.Flags.JSON {
 		return a.PrintIndented(instancesShown{all}, indent)
@@ -277,7 +283,7 @@ func (a *App) showStatus(all []Instance, indent string) error {
 			names, files[s.Name] = append(names, s.Name), s.Source
 			rows = append(rows, []string{s.Name, s.Line + AsOf(s.Read) + s.Busy() + SomeRenamed(s.Renamed)})
 		}
-		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // where junction up has them, too
+		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // in the same order as junction up
 		a.Out.Printf("%s", a.Table(rows, 2))
 		a.Out.Printf("%s\n", i.Summary)
 		for _, line := range i.Remarks() {
@@ -287,7 +293,8 @@ func (a *App) showStatus(all []Instance, indent string) error {
 	return nil
 }
 
-// Instances asks all that run. What nobody answers at any more is removed.
+// Instances returns the status of every running junction up, and removes sockets without a
+// listener.
 func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
 	dir, err := StatusFolder(p)
 	if err != nil {
@@ -308,6 +315,7 @@ func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
 	return all, nil
 }
 
+// AskInstance requests the status of the process at a socket.
 func AskInstance(ctx context.Context, path string) (i Instance, err error) {
 	ctx, cancel := context.WithTimeout(ctx, StatusTime)
 	defer cancel()
@@ -323,20 +331,20 @@ func AskInstance(ctx context.Context, path string) (i Instance, err error) {
 	return i, json.NewDecoder(io.LimitReader(resp.Body, maxStatus)).Decode(&i)
 }
 
-// NotListening reports whether nobody listens at a socket. Another error, such as too many
-// open files or a queue that is full, says nothing of who does.
+// NotListening reports whether err means that nothing listens. Other errors, such as too many open
+// files or a full queue, do not show that.
 func NotListening(err error) bool {
 	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }
 
-// maxRemark is how much of one remark status shows, in letters.
+// maxRemark limits the letters of one remark of status.
 const maxRemark = 500
 
-// maxOmittedShown is how many operations of one server that are no tools status shows.
+// maxOmittedShown limits the operations without a tool that status shows of one server.
 const maxOmittedShown = 5
 
-// Remark says it for people; empty where they see all.
+// Remark describes a list that hides tools; empty if clients see all tools.
 func (t ToolsShown) Remark() string {
 	if !t.Searched {
 		return ""
@@ -344,7 +352,7 @@ func (t ToolsShown) Remark() string {
 	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
 }
 
-// Busy says how many requests run, and how many instances of whom; empty where there is nothing to say.
+// Busy describes running requests and instances; empty without any.
 func (s *ServerStatus) Busy() (text string) {
 	if s.Most > 0 {
 		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
@@ -361,7 +369,7 @@ func (s *ServerStatus) Busy() (text string) {
 	return text
 }
 
-// Remarks are lines about what is not as a person would expect it.
+// Remarks returns lines about problems and other things the user should know.
 func (i *Instance) Remarks() (lines []string) {
 	if i.ConfigError != "" {
 		lines = append(lines, "The configuration cannot be used as it is now, so the servers from before keep running: "+i.ConfigError)
@@ -402,22 +410,23 @@ func (i *Instance) Remarks() (lines []string) {
 	return lines
 }
 
-// ControlEnd ends the name of the socket at which junction status and this user's console ask a junction up, and consoles control it.
-// It is short, as names of sockets have a limit, and caches of people may lie deep.
+// ControlEnd ends the name of the socket at which status and consoles reach a junction up. It is
+// short because the paths of sockets are limited, and cache folders may be deep.
 const ControlEnd = ".up"
 
-// AskProcess sends a request to the junction up that listens at a socket, which may take so long to begin its answer.
+// AskProcess sends a request to the process at a socket. within limits the time until the response
+// begins.
 func AskProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: within, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return DialMine(ctx, path)
 	}}).RoundTrip(req)
 }
 
-// BindUnix listens at a file that only this user can open. It gets its name when it listens and nobody else can open it any
-// more: one that refuses is taken for what a dead process left. Who listens removes it.
+// BindUnix listens at a socket that only this user can open. The socket gets its name last, because
+// other processes remove one that refuses connections. The caller must remove it.
 func BindUnix(path string) (*net.UnixListener, error) {
 	temp := path + ".new"
-	_ = os.Remove(temp) // of a process that was killed
+	_ = os.Remove(temp) // left by a killed process
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
 	if err != nil {
 		return nil, err
@@ -434,6 +443,6 @@ func BindUnix(path string) (*net.UnixListener, error) {
 }
 
 const (
-	// MaxSaid is how much of a line of standard error is shown, in letters.
+	// MaxSaid limits the letters of a line of standard error that are shown.
 	MaxSaid = 200
 )

@@ -14,26 +14,27 @@ import (
 	"github.com/junction-mcp/junction/servers/openapi"
 )
 
-// MaxStderrKept is how many bytes of a server's standard error are kept for its log.
+// MaxStderrKept limits the bytes of a server's standard error that its log keeps.
 const MaxStderrKept = 64 << 10
 
-// A StderrTail keeps the last lines that a server wrote to its standard error, of all the
-// programs that were started for it.
+// A StderrTail holds the last lines of standard error of a server's programs. It is safe for
+// concurrent use.
 type StderrTail struct {
-	changed func() // called when a line was added; may be nil
+	changed func() // called after a line was added; may be nil
 
 	mu    sync.Mutex
 	kept  []string
 	bytes int
-	stray string // the first line of its standard output that was no message
-	// refused is the first thing that its sandbox refused to the program that runs, or that it loses, which it does not notice itself, and how
-	// many there were.
+	stray string // the first line of standard output that is not a message
+	// refused is the first refusal of its sandbox, or the first loss of data, which the program
+	// itself does not notice. refusals counts them.
 	refused  string
 	refusals int
 	loses    bool
-	omitted  []string // operations of an API that are no tools, and why
+	omitted  []string // operations of an API without a tool, and why
 }
 
+// Add adds a line and drops the oldest ones beyond [MaxStderrKept].
 func (t *StderrTail) Add(line string) {
 	line = plaintext.Line(line, MaxLog)
 	if t.changed != nil {
@@ -49,7 +50,8 @@ func (t *StderrTail) Add(line string) {
 	}
 }
 
-// AsServers is a line of a server's own. One that looks like a line of Junction's, which may have a command to paste, says whose it is.
+// AsServers returns a line of a server. It adds a prefix if the line resembles one of Junction,
+// which may hold a command to paste.
 func AsServers(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "junction: ") {
 		return "server: " + line
@@ -57,7 +59,7 @@ func AsServers(line string) string {
 	return line
 }
 
-// addStray keeps the first line of standard output that was no message.
+// addStray keeps the first line of standard output that is not a message.
 func (t *StderrTail) addStray(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -66,7 +68,8 @@ func (t *StderrTail) addStray(line string) {
 	}
 }
 
-// AddRefused keeps a line about what the sandbox refused, which is no line of the server's own. What is lost is said before anything else.
+// AddRefused adds a line about a refusal of the sandbox. lost reports that data is lost, which
+// [StderrTail.WasRefused] reports before refusals.
 func (t *StderrTail) AddRefused(line string, lost bool) {
 	t.Add("junction: " + line)
 	t.mu.Lock()
@@ -80,10 +83,11 @@ func (t *StderrTail) AddRefused(line string, lost bool) {
 	}
 }
 
-// MaxOmitted is how many operations that are no tools are kept of one server.
+// MaxOmitted limits the operations without a tool that are kept of one server.
 const MaxOmitted = 100
 
-// AddOmitted keeps the operation of a line that says of one that it is no tool, as Junction says it that serves an API.
+// AddOmitted keeps the operation of a log line about one without a tool, as a Junction that serves
+// an API writes it. It ignores other lines.
 func (t *StderrTail) AddOmitted(line string) {
 	attributes, is := strings.CutPrefix(line, LevelPrefix(slog.LevelWarn)+openapi.NoTool+" ")
 	_, why, found := strings.Cut(attributes, "error=")
@@ -100,14 +104,14 @@ func (t *StderrTail) AddOmitted(line string) {
 	}
 }
 
-// Omits are the operations that are no tools, and why.
+// Omits returns the operations without a tool, and why.
 func (t *StderrTail) Omits() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.omitted)
 }
 
-// WasRefused says what the sandbox refused; empty if it was nothing.
+// WasRefused describes the refusals of the sandbox; empty without any.
 func (t *StderrTail) WasRefused() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +121,7 @@ func (t *StderrTail) WasRefused() string {
 	return t.refused
 }
 
-// Strayed says, in words, that standard output had what is no message; empty if it had not.
+// Strayed describes a line of standard output that is not a message; empty without one.
 func (t *StderrTail) Strayed() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,22 +131,24 @@ func (t *StderrTail) Strayed() string {
 	return fmt.Sprintf("standard output has a line that is not JSON-RPC, on which other clients fail: %q", t.stray)
 }
 
-func stderrSize(line string) int { return len(line) + 16 } // an empty line takes memory, too
+// stderrSize returns the memory that a line takes; an empty one takes some, too.
+func stderrSize(line string) int { return len(line) + 16 }
 
+// Lines returns the lines kept.
 func (t *StderrTail) Lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append([]string{}, t.kept...)
 }
 
-// StderrTails are those of several servers.
+// StderrTails holds the tails of several servers.
 type StderrTails struct {
 	mu      sync.Mutex
 	all     map[string]*StderrTail
-	Changed func() // called when a line was added to one; set before the first; may be nil
+	Changed func() // called after a line was added to a tail; set it before the first; may be nil
 }
 
-// StderrOf is the tail of a configured server, which stays when it starts again.
+// StderrOf returns the tail of a configured server. It stays the same when the server restarts.
 func (a *App) StderrOf(server string) *StderrTail {
 	a.Tails.mu.Lock()
 	defer a.Tails.mu.Unlock()
@@ -157,7 +163,8 @@ func (a *App) StderrOf(server string) *StderrTail {
 	return t
 }
 
-// Of has the tail hear what the program of a transport writes, if it is one; api says that it is Junction, which serves an API.
+// Of returns the transport with the standard error of its program added to the tail; other
+// transports are returned as they are. api reports that the program is Junction serving an API.
 func (t *StderrTail) Of(transport mcp.Transport, api bool) mcp.Transport {
 	c, program := transport.(*command.Command)
 	if !program {
@@ -166,7 +173,7 @@ func (t *StderrTail) Of(transport mcp.Transport, api bool) mcp.Transport {
 	heard, before := *c, c.Stderr
 	heard.Skipped = t.addStray
 	t.mu.Lock()
-	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // of the program before this one
+	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // from the program before
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.Add(AsServers(line))

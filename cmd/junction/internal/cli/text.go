@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	MaxRenamed = 2   // changed names of a server that are shown at a time
-	MaxReason  = 300 // letters of why a server failed
+	MaxRenamed = 2   // renamed names shown of a server
+	MaxReason  = 300 // letters of the reason for a failure
 )
 
-// notWrapped is the width of lines that a program reads, or a file keeps.
+// notWrapped is the width of lines for programs and files.
 const notWrapped = 1 << 16
 
-// LineWidth is how wide a line may be: on a terminal that of the screen.
+// LineWidth returns the width of lines: that of a terminal, or one that never wraps.
 func LineWidth(s *terminal.Screen) int {
 	if s.Terminal() {
 		return s.Width()
@@ -26,7 +26,7 @@ func LineWidth(s *terminal.Screen) int {
 	return notWrapped
 }
 
-// sourceTable has a row for each file: which of these servers come from it.
+// sourceTable returns a table with a row for each file and the servers it defines.
 func sourceTable(p place.Place, names []string, files map[string]string, width int) string {
 	var order []string
 	servers := map[string][]string{}
@@ -47,7 +47,7 @@ func sourceTable(p place.Place, names []string, files map[string]string, width i
 	return terminal.Table(rows, 2, width)
 }
 
-// SourcesText names the files that the servers came from.
+// SourcesText returns a text with the files that define the servers.
 func SourcesText(p place.Place, names []string, files map[string]string, width int) string {
 	if table := sourceTable(p, names, files, width); table != "" {
 		return fmt.Sprintf("Servers come from\n%s\n", table)
@@ -55,7 +55,7 @@ func SourcesText(p place.Place, names []string, files map[string]string, width i
 	return ""
 }
 
-// SomeNames are the first of some names, and how many more there are.
+// SomeNames returns the first names and the number of others.
 func SomeNames(names []string) string {
 	some := make([]string, 0, MaxRenamed+1)
 	for _, name := range names[:min(len(names), MaxRenamed)] {
@@ -67,10 +67,11 @@ func SomeNames(names []string) string {
 	return strings.Join(some, ", ")
 }
 
-// maxMeant is how many names are suggested in place of one that nothing has.
+// maxMeant limits the suggestions for an unknown name.
 const maxMeant = 3
 
-// OrMeant asks whether one of some names was meant; empty names are none.
+// OrMeant returns a suggestion of names, as the end of a sentence. It ignores empty names, and
+// returns an empty string without any.
 func OrMeant(names ...string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var quoted []string

@@ -14,14 +14,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Bound is --timeout of a command that asks one server: how long the command waits in all, for the server's start, its lists and its
-// response. Progress of the server gives it its time again, and while the user is asked the clock stands.
+// A Bound is the --timeout of a command that calls one server. It limits the whole time for the
+// server's start, its lists and its response. Progress restarts the clock, and it is stopped while
+// the user is asked.
 type Bound struct {
 	*idle.Timer
-	starting atomic.Bool // the gateway said last that it starts the server
+	starting atomic.Bool // the gateway's last progress was that it starts the server
 }
 
-// Bounded returns a context that ends by --timeout; the bound is nil without that.
+// Bounded returns a context that ends by --timeout, and its bound, which is nil without --timeout.
+// The caller must call the function it returns.
 func (a *App) Bounded(ctx context.Context) (context.Context, *Bound, func()) {
 	limit := a.Launch.Timeout
 	if limit <= 0 {
@@ -42,7 +44,7 @@ func (a *App) Bounded(ctx context.Context) (context.Context, *Bound, func()) {
 	}
 }
 
-// Longer adds to the error of a command that has --timeout that this gives what came too late longer.
+// Longer adds a mention of --timeout to the error of a deadline.
 func Longer(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "--timeout") {
 		return fmt.Errorf("%w; --timeout gives it longer", err)
@@ -50,7 +52,8 @@ func Longer(err error) error {
 	return err
 }
 
-// Around has a Handler's notifications and questions count.
+// Around is middleware in which notifications restart the clock and requests to the user stop it. A
+// nil Bound returns next.
 func (b *Bound) Around(next mcp.Handler) mcp.Handler {
 	if b == nil {
 		return next
@@ -65,16 +68,16 @@ func (b *Bound) Around(next mcp.Handler) mcp.Handler {
 	})
 }
 
-// A boundPeer is the Peer of a request that is made within a bound.
+// A boundPeer is the Peer of a request with a bound.
 type boundPeer struct {
 	mcp.Peer
 	bound *Bound
 }
 
-// Unwrap returns the Peer that it is around.
+// Unwrap implements the interface of [mcp.PeerAs].
 func (p *boundPeer) Unwrap() mcp.Peer { return p.Peer }
 
-// Notify notifies the client.
+// Notify implements [mcp.Peer].
 func (p *boundPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	starting := method == "notifications/progress" && jsonrpc.Get(jsonrpc.Get(params, "_meta"), note.Starting) != nil
 	if p.bound.starting.Store(starting); !starting {
@@ -83,7 +86,7 @@ func (p *boundPeer) Notify(ctx context.Context, method string, params json.RawMe
 	return p.Peer.Notify(ctx, method, params)
 }
 
-// Ask asks the client.
+// Ask implements [mcp.Peer].
 func (p *boundPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	defer p.bound.Hold()()
 	return p.Peer.Ask(ctx, q)

@@ -1,2 +1,2 @@
-// Package develop has the commands for those who write servers: test, lint, proxy, serve and replay.
+// Package develop has the commands for authors of servers: test, lint, proxy, serve and replay.
 package develop

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// lintFlags are those of lint alone.
+// lintFlags holds the flags of lint.
 type lintFlags struct {
 	failOn string
 	calls  []string
@@ -27,6 +27,7 @@ type lintFlags struct {
 	ignore []string
 }
 
+// LintCommand returns the command lint.
 func LintCommand(a *cli.App) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
@@ -52,16 +53,16 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 	return cmd
 }
 
-// linted is what was found of one server.
+// A linted is the outcome for one server.
 type linted struct {
 	Server   string          `json:"server"`
 	Findings []lint.Finding  `json:"findings"`
-	Called   []string        `json:"called"`             // tools
-	NoResult []string        `json:"noResult,omitempty"` // those of --call that gave none
-	Error    json.RawMessage `json:"error,omitzero"`     // why it could not be looked at
+	Called   []string        `json:"called"`             // names of tools
+	NoResult []string        `json:"noResult,omitempty"` // tools of --call without a result
+	Error    json.RawMessage `json:"error,omitzero"`     // why the server was not checked
 }
 
-// lintServers looks at one server after the other.
+// lintServers checks one server after the other.
 func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) error {
 	var limit lint.Severity
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
@@ -109,13 +110,13 @@ func lintServers(a *cli.App, cmd *cobra.Command, args []string, f lintFlags) err
 	return nil
 }
 
-// A lintTarget is a server, and what hears of its breaches.
+// A lintTarget is a server with the collector of its breaches.
 type lintTarget struct {
 	launch.Target
 	breaches *lint.Breaches
 }
 
-// lintTargets finds the servers that a command line means.
+// lintTargets returns the servers that a command line names.
 func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, error) {
 	if cmd.ArgsLenAtDash() > 0 {
 		return nil, cli.Usagef("name either servers, or the command of one behind \"--\"")
@@ -127,7 +128,7 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 	}
 	targets := []lintTarget{{first, a.Breaches}}
 	for _, name := range names {
-		a.Breaches = new(lint.Breaches) // which its transport logs to
+		a.Breaches = new(lint.Breaches) // the transport of t logs to it
 		t, err := reach.NamedServer(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
@@ -137,7 +138,8 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 	return targets, nil
 }
 
-// checkIgnored refuses rules that there are not: a finding would be shown that was to be left out.
+// checkIgnored returns a usage error for an unknown rule of --ignore, which would otherwise have no
+// effect.
 func (f *lintFlags) checkIgnored() error {
 	for _, word := range f.ignore {
 		rule, _, _ := strings.Cut(word, ":")
@@ -148,11 +150,12 @@ func (f *lintFlags) checkIgnored() error {
 	return nil
 }
 
+// ignores reports whether --ignore names the finding.
 func (f *lintFlags) ignores(found lint.Finding) bool {
 	return slices.Contains(f.ignore, found.Rule) || slices.Contains(f.ignore, found.Rule+":"+found.Name)
 }
 
-// lintOne looks at one server.
+// lintOne checks one server.
 func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *linted {
 	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := look(ctx, a, t, o)
@@ -183,7 +186,7 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 	return l
 }
 
-// look connects to a server and reads what it says of itself.
+// look connects to a server and reads everything that is checked.
 func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.Breaches, o.Breaches = t.breaches, t.breaches
 	options := reach.Options(a, t.Target)
@@ -196,7 +199,7 @@ func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.
 	return lint.Look(ctx, client, o)
 }
 
-// unresolved says of a call without a result why there is nothing to look at.
+// unresolved returns a line about why a call has no result.
 func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
 	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
@@ -210,12 +213,12 @@ func unresolved(call *lint.Call, named bool) string {
 	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
 }
 
-// showLinted prints what was found of one server.
+// showLinted prints the findings of one server.
 func showLinted(a *cli.App, l *linted, several bool) {
 	if several {
 		a.Out.Printf("━━ %s\n", l.Server)
 	}
-	if l.Error != nil { // which was reported
+	if l.Error != nil { // it was printed before
 		return
 	}
 	for _, f := range l.Findings {

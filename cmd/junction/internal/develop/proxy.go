@@ -20,13 +20,14 @@ import (
 )
 
 const (
-	// aloneTime is how long a proxy at an address waits for its server before it listens.
+	// aloneTime limits how long a proxy at an address waits for its server before it listens.
 	aloneTime = time.Second
-	// failedTime is how long a proxy whose server did not start says so to the clients that came meanwhile, whose first request is
-	// followed by others.
+	// failedTime is how long a proxy with a failed server still responds to waiting clients,
+	// because their first request is followed by others.
 	failedTime = time.Second
 )
 
+// ProxyCommand returns the command proxy.
 func ProxyCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	var name string
@@ -78,12 +79,13 @@ where several clients share the server, it cannot ask for roots.`,
 	return cmd
 }
 
-// serveProxy is the server that the command line means, or the environment: there, other users of the machine do not see it.
+// serveProxy returns the server that the command line names, or that the environment names, which
+// other users of the machine cannot see.
 func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
 		t, rest, err := reach.Target(ctx, a, cmd, args)
 		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.Log == nil {
-			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.AsServers(line)) } // where the client looks for it
+			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.AsServers(line)) } // the client looks for it there
 		}
 		return t, rest, err
 	}
@@ -99,13 +101,13 @@ func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []stri
 	return t, args, err
 }
 
-// proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
-// it is connected to with the first request, which says what the client can be asked.
+// proxy serves the target at an address, or to the client on standard input and output. For the
+// latter it connects with the first request, which has the client's capabilities.
 func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 	up.HintStdio(a, f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var only *mcp.Meta // the one client, as it was with its first request
+	var only *mcp.Meta // the meta of the first request of the only client
 	var came atomic.Bool
 	var failed atomic.Pointer[error] // why the server did not start
 	server := eras.New(ctx, eras.Options{
@@ -113,7 +115,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		Revision: cmp.Or(a.Flags.Revision, t.Revision),
 		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error) {
-			if why := failed.Load(); why != nil { // nor is it started again for those who waited
+			if why := failed.Load(); why != nil { // the server is not started again for waiting clients
 				return nil, *why
 			}
 			if f.Stdio && only == nil {
@@ -129,7 +131,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
 				err = &cli.ConnectError{Cause: lost(c)}
-			} else if failed.Store(&err); came.Load() && !f.Stdio { // those who wait ask once more
+			} else if failed.Store(&err); came.Load() && !f.Stdio { // waiting clients send another request
 				time.AfterFunc(failedTime, func() { end(err) })
 				return
 			}
@@ -137,7 +139,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		},
 	})
 	defer server.Close()
-	if !f.Stdio { // clients may come while it starts, if that takes longer
+	if !f.Stdio { // clients may come during a longer start
 		connected := make(chan error, 1)
 		go func() { connected <- server.Connect(ctx, nil) }() // Close waits for it
 		select {
@@ -158,7 +160,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 	})))
 }
 
-// lost says that the server behind is gone.
+// lost returns the error of a lost connection.
 func lost(client *mcp.Client) error {
 	if err := client.Err(); err != nil {
 		return fmt.Errorf("the connection to the server is lost: %w", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ReplayCommand returns the command replay.
 func ReplayCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	o := recording.ReplayOptions{}
@@ -72,7 +73,7 @@ where anything differs, or was recorded and not asked.`,
 	return cmd
 }
 
-// serveReplay reads a recording.
+// serveReplay reads a recording and returns a server that replays it.
 func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording.Replay, error) {
 	file, err := os.Open(a.Path(path))
 	if err != nil {
@@ -89,7 +90,8 @@ func serveReplay(a *cli.App, path string, o recording.ReplayOptions) (*recording
 	return recording.NewReplay(r, o)
 }
 
-// differences says what differed from a recording, if anything did.
+// differences prints the differences to a recording that were not printed yet. It returns an error
+// if there are any.
 func differences(a *cli.App, p *recording.Replay, said int) error {
 	all := p.Differences()
 	if len(all) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ServeCommand returns the command serve.
 func ServeCommand(a *cli.App) *cobra.Command {
 	var f up.Front
 	var o reach.Shipping

@@ -21,7 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// testFlags are those of test alone.
+// testFlags holds the flags of test.
 type testFlags struct {
 	from, server          string
 	revisions, transports []string
@@ -31,6 +31,7 @@ type testFlags struct {
 	o                     cases.Options
 }
 
+// TestCommand returns the command test.
 func TestCommand(a *cli.App) *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
@@ -87,7 +88,7 @@ Exit codes:
 	return cmd
 }
 
-// test runs the cases that a command line names.
+// test runs the cases in the files of a command line.
 func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	files, err := testFiles(a, cmd, args, f)
 	if err != nil {
@@ -142,7 +143,7 @@ func test(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) error {
 	return nil
 }
 
-// testFiles reads the files of a command line, and which server is tested in place of theirs.
+// testFiles reads the files of a command line, and sets the server that replaces theirs.
 func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
 	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
@@ -198,13 +199,13 @@ func testFiles(a *cli.App, cmd *cobra.Command, args []string, f *testFlags) ([]*
 	return files, nil
 }
 
-// showTested prints what became of a file; of all its cases, or of those that failed.
+// showTested prints the outcome of a file: the failed cases, or all.
 func showTested(a *cli.App, r *cases.FileReport, all bool) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)
 		if a.Out.Terminal() && colour != "" {
-			fmt.Fprint(a.Stdout, colour+text+plain+"\n") // the text is clean
+			fmt.Fprint(a.Stdout, colour+text+plain+"\n") // text has been cleaned
 			return
 		}
 		a.Out.Printf("%s\n", text)
@@ -233,7 +234,7 @@ func showTested(a *cli.App, r *cases.FileReport, all bool) {
 					where += fmt.Sprintf("; the same in %d runs", runs)
 				}
 				paint(red, fmt.Sprintf("  FAIL  %s (%s)", title, where))
-				for line := range strings.SplitSeq(strings.Join(c.Failures, "\n"), "\n") { // those of a diff by their sign
+				for line := range strings.SplitSeq(strings.Join(c.Failures, "\n"), "\n") { // the signs of a diff set the color
 					paint(map[string]string{"-": red, "+": green}[line[:min(len(line), 1)]], "        "+line)
 				}
 			case all && c.Skipped != "":
@@ -255,7 +256,8 @@ func showTested(a *cli.App, r *cases.FileReport, all bool) {
 	}
 }
 
-// alike finds the first run of the file in which a case failed in the same way, and in how many runs it did.
+// alike returns the first run of the file in which a case failed in the same way, and the number of
+// such runs.
 func alike(r *cases.FileReport, c *cases.CaseReport) (first, runs int) {
 	first = -1
 	for i := range r.Cells {

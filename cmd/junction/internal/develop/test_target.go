@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/recording"
 )
 
-// testTargets finds the servers that files of cases test. What is said of an entry of a configuration is said once,
-// and the configuration is read by one goroutine at a time.
+// testTargets returns a function that returns the server of a file of cases. It may be called
+// concurrently. Each configured server is resolved once, so that its warnings are printed once.
 func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 	var turn sync.Mutex
 	configured := map[string]launch.Target{}
@@ -48,6 +48,7 @@ func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir strin
 	}
 }
 
+// testServer returns the target of a server: a recording, a command, or a configured one.
 func testServer(ctx context.Context, a *cli.App, s cases.Server) (launch.Target, error) {
 	switch {
 	case s.Recording != "":

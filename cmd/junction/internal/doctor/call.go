@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// authorizedBy says as whom a server at a URL was asked.
+// authorizedBy describes how the requests to a server at a URL are authorized.
 func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	if NamesAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
@@ -35,8 +35,8 @@ func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
 	return "not wanted"
 }
 
-// IsHarmless reports whether a tool can be called to see whether calls work: the server says that it only reads and
-// reaches nothing else, and it needs no arguments.
+// IsHarmless reports whether a tool can be called as a test: it only reads, reaches no other
+// system, and needs no arguments.
 func IsHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
 	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
@@ -45,23 +45,24 @@ func IsHarmless(t *mcp.Tool) bool {
 	return !reach.NeedsArguments(t)
 }
 
-// tellsSecrets finds words of what a tool says that it gives: nobody should read these to see whether calls work.
+// tellsSecrets matches descriptions of tools that may return secrets, which doctor must not call.
 var tellsSecrets = regexp.MustCompile(`(?i)\b(env|envs|environ|environments?|secrets?|tokens?|credentials?|passwords?|api ?keys?|private keys?)\b`)
 
-// wordsOf is a name with spaces between its words.
+// wordsOf returns a name with spaces between its words.
 func wordsOf(name string) string {
 	return strings.NewReplacer("_", " ", "-", " ", ".", " ", "/", " ").Replace(wordEnds.ReplaceAllString(name, "$1 $2"))
 }
 
+// wordEnds matches the border of two words in camel case.
 var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// parameters is how many arguments a tool can have.
+// parameters returns the number of a tool's parameters.
 func parameters(t *mcp.Tool) (n int) {
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(_, _ []byte) bool { n++; return true })
 	return n
 }
 
-// callHarmless calls one of the tools that can be called without harm, one with as few parameters as possible.
+// callHarmless calls the harmless tool with the fewest parameters.
 func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *Patient) {
 	if len(tools) == 0 {
 		p.skipped("call", "no tool is safe to try: read-only, without outside access, and without arguments")

@@ -4,6 +4,7 @@ import (
 	"net/http"
 )
 
+// NamesAuthorization reports whether headers include Authorization.
 func NamesAuthorization(headers map[string]string) bool {
 	for name := range headers {
 		if http.CanonicalHeaderKey(name) == "Authorization" {

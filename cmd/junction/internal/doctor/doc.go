@@ -1,2 +1,2 @@
-// Package doctor has the command doctor, which looks for faults of servers and hosts.
+// Package doctor has the command doctor, which finds faults of servers and hosts.
 package doctor

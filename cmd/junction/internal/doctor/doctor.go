@@ -28,9 +28,10 @@ import (
 )
 
 const (
-	maxVersion = 4 << 10 // bytes of what a program prints as its version
+	maxVersion = 4 << 10 // bytes of a program's version
 )
 
+// DoctorCommand returns the command doctor.
 func DoctorCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
@@ -53,39 +54,41 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 	return cmd
 }
 
-// A link is one thing between junction and a server.
+// A link is one step between junction and a server.
 type link struct {
 	Name string `json:"link"`
 	OK   bool   `json:"ok"`
-	// Careful says that it works with Junction, but not as it should.
+	// Careful reports that the link works with Junction, but has a weakness.
 	Careful bool `json:"careful,omitempty"`
-	// Skipped says that it was not tried.
+	// Skipped reports that the link was not tried.
 	Skipped bool   `json:"skipped,omitempty"`
 	Detail  string `json:"detail"`
-	Remedy  string `json:"remedy,omitempty"` // of one that is broken
+	Remedy  string `json:"remedy,omitempty"` // of a broken link
 }
 
-// A Patient is a server with its links, up to the first that is broken.
+// A Patient is an examined server or host with its links, up to the first broken one.
 type Patient struct {
 	Server string `json:"server"`
-	Host   bool   `json:"host,omitempty"` // it is a host that junction connect connected, and no server
+	Host   bool   `json:"host,omitempty"` // a connected host, not a server
 	Source string `json:"source,omitempty"`
 	Links  []link `json:"links"`
 }
 
+// Ok adds a link that works, and returns true.
 func (p *Patient) Ok(name, format string, args ...any) bool {
 	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), cli.MaxReason)})
 	return true
 }
 
-// careful is ok where something is not as it should be.
+// careful adds a link that works but has a weakness, and returns true.
 func (p *Patient) careful(name, format string, args ...any) bool {
 	p.Ok(name, format, args...)
 	p.Links[len(p.Links)-1].Careful = true
 	return true
 }
 
-// RunsIn says that a junction up is connected to the server, while another process of it was tried here.
+// RunsIn adds that a junction up is connected to the server, because the examined process is
+// another one.
 func (p *Patient) RunsIn(r *cli.RunningServer) {
 	if !r.IsConnected() || len(p.Links) == 0 {
 		return
@@ -97,23 +100,25 @@ func (p *Patient) RunsIn(r *cli.RunningServer) {
 	p.Ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.Where())
 }
 
-// skipped notes a link that was not tried.
+// skipped adds a link that was not tried.
 func (p *Patient) skipped(name, why string) {
 	p.Ok(name, "%s", why)
 	p.Links[len(p.Links)-1].Skipped = true
 }
 
+// Broken adds a broken link, and returns false.
 func (p *Patient) Broken(name, why, remedy string) bool {
 	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, cli.MaxReason), Remedy: remedy})
 	return false
 }
 
+// runDoctor examines the named servers, or all servers and hosts, and prints the outcome.
 func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	a.Launch.Gateway = launch.GatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
+	a.Launch.Gateway = launch.GatewayMark(set, nil) // as in junction up, where an entry that starts it again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
 	})
@@ -146,7 +151,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	faults := reach.Consents(ctx, a, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
 	examined := func(p *Patient) {
-		if ctx.Err() != nil { // which breaks links that hold
+		if ctx.Err() != nil { // the interrupt breaks links
 			return
 		}
 		all = append(all, p)
@@ -158,7 +163,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	place := func(p *Patient) int {
 		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
 	}
-	slices.SortStableFunc(all, func(x, y *Patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
+	slices.SortStableFunc(all, func(x, y *Patient) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
 	if len(names) == 0 && len(a.Flags.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
@@ -170,13 +175,14 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	return diagnosed(a, all)
 }
 
-// What doctor says of servers of a project that nobody agreed to.
+// The link of a project's server without consent, and its remedy.
 const (
 	consentLink = "consent"
 	agreeToIt   = "agree to it, or name its file with --config"
 )
 
-// showUnagreed shows servers that nobody agreed to together, where there are several.
+// showUnagreed prints the servers without consent together if there are several, and reports
+// whether it did.
 func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
@@ -195,15 +201,16 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	return true
 }
 
-// behindTime is how long what was found of a server waits for the servers before it.
+// behindTime is how long the outcome of one server waits for those of the servers before it.
 const behindTime = 5 * time.Second
 
-// examineAll examines servers at the same time, as many as may start together, and calls examined with each: in the
-// order of the entries, but that one which takes long does not hold up those after it. On a terminal a line says which are still open.
+// examineAll examines servers concurrently and calls examined with each outcome, in the order of
+// the entries. A slow server delays the others by at most [behindTime]. A terminal shows the
+// unfinished ones.
 func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Patient)) {
 	type place struct {
 		p    *Patient
-		done time.Time // zero: not yet
+		done time.Time // zero until it is done
 	}
 	running := reach.RunningServers(ctx, a.Place)
 	var open []*place
@@ -255,7 +262,7 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 	}
 }
 
-// diagnosed prints what is left to print, and returns whether a link is broken.
+// diagnosed prints the summary, and the JSON of all. It returns an error if a link is broken.
 func diagnosed(a *cli.App, all []*Patient) error {
 	if a.Flags.JSON {
 		if err := a.PrintIndented(cli.ServersShown[*Patient]{Servers: all}, "  "); err != nil {
@@ -287,7 +294,7 @@ func diagnosed(a *cli.App, all []*Patient) error {
 	return nil
 }
 
-// showPatient prints a server with its links for people.
+// showPatient prints a server with its links as text.
 func showPatient(a *cli.App, p *Patient) {
 	if a.Flags.JSON {
 		return
@@ -311,7 +318,7 @@ func showPatient(a *cli.App, p *Patient) {
 	}
 }
 
-// examine tries one link after another, up to the first that is broken.
+// examine tries the links of a server, up to the first broken one.
 func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Patient) {
 	var s *config.Server
 	if e.Definition != nil {
@@ -368,14 +375,14 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Patient) {
 	}
 }
 
-// MayLack says of a broken link what the server's sandbox refused, which may be why it is.
+// MayLack adds the refusals of the server's sandbox to the remedy of a broken link.
 func (p *Patient) MayLack(refused string) {
 	if last := &p.Links[len(p.Links)-1]; !last.OK && refused != "" {
 		last.Remedy = "this may be why: " + refused + "; else " + last.Remedy
 	}
 }
 
-// VariablesRemedy is what mends an entry whose variables cannot be filled in.
+// VariablesRemedy returns the remedy for an entry with unresolved variables.
 func VariablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
@@ -386,7 +393,7 @@ func VariablesRemedy(err error) string {
 	return "change the entry"
 }
 
-// listAndPing lists tools and pings.
+// listAndPing lists the tools and pings the server. It returns the harmless tools.
 func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Patient) (tools []mcp.Tool, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
@@ -409,7 +416,7 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Patient
 	return tools, p.Ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
-// LookFor looks for the program of a server, or its address.
+// LookFor adds the link of a server's program or address, and reports whether it works.
 func LookFor(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
 	if launch.IsProgram(s.Kind) {
 		return findProgram(ctx, a, s, p)
@@ -417,7 +424,7 @@ func LookFor(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool
 	return reachAddress(ctx, s, p)
 }
 
-// findProgram looks for the program of a server, and for its version where it only starts others.
+// findProgram adds the link of a server's program, with the version of a runner or interpreter.
 func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
@@ -443,8 +450,8 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) 
 	return p.Ok("program", "%s, %s", found, version)
 }
 
-// printedVersion is the first line that a program prints as its version. It is started as servers are: what interrupts doctor at a
-// terminal does not reach it, and break it before doctor knows why.
+// printedVersion returns the first line of a program's version. The program is started like a
+// server, so that an interrupt at the terminal does not reach it.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
 	defer cancel()
@@ -464,7 +471,7 @@ func printedVersion(ctx context.Context, program string, environ []string) (stri
 	return first, cmp.Or(running.ExitError(), err)
 }
 
-// reachAddress looks an address up, and connects to it.
+// reachAddress adds the link of an address: it resolves the name, connects, and checks TLS.
 func reachAddress(ctx context.Context, s *config.Server, p *Patient) bool {
 	u, err := url.Parse(s.URL)
 	if err != nil {

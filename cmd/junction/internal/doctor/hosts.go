@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
-// examineHosts tries the links between hosts and junction, of those that junction connect made.
+// examineHosts examines the hosts that junction connect changed.
 func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
 	journal, err := reach.Taps(a.Place)
 	if err != nil {
@@ -38,6 +38,7 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
 	return all
 }
 
+// examineHost examines the file and the entry of one host.
 func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Patient) {
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
@@ -65,7 +66,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 		other := d
 		if f.Path != r.Path {
 			if other, err = hostconfig.Read(h, f.Path); err != nil {
-				continue // what cannot be read is nothing that the host starts
+				continue // the host cannot start anything from an unreadable file
 			}
 		}
 		for _, e := range other.Entries {
@@ -86,7 +87,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 	}
 }
 
-// examineEntry tries what the host starts or calls.
+// examineEntry examines the program or address of a host's entry.
 func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Patient, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)

@@ -15,14 +15,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
-// messageTime is how long doctor waits for the first message of a program whose standard output began with something else.
+// messageTime limits the wait for the first message of a program after a line that is not a
+// message.
 const messageTime = 10 * time.Second
 
-// errNoMessage is why a start ends of a program that writes something else than messages.
+// errNoMessage is the cause of a start that ends because of [messageTime].
 var errNoMessage = errors.New("no message came")
 
-// dialDoctor connects as dial does. Of a program it returns the first line of its standard output that was no message,
-// after which one must come soon.
+// dialDoctor connects like [reach.Dial]. stray is the first line of a program's standard output
+// that is not a message; a message must follow within [messageTime].
 func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (client *mcp.Client, stray string, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -44,7 +45,7 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	return client, stray, err
 }
 
-// NotStarted reports which link of a server broke when it was started, and how to fix it.
+// NotStarted adds the link that broke at the start of a server, with its remedy.
 func (p *Patient) NotStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
@@ -61,7 +62,7 @@ func (p *Patient) NotStarted(t mcp.Transport, err error, name, stray string, lim
 	return p.Broken(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
-// strays quotes a line that is no message, if there was one. Junction skips it.
+// strays adds the line of standard output that is not a message, if there is one.
 func (p *Patient) strays(line string) {
 	if line != "" {
 		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.OnlyMessages)

@@ -20,20 +20,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A connecting is one run of junction connect.
+// A connecting is a run of host connect.
 type connecting struct {
 	importing
 	host    hostconfig.Host
 	files   []string
 	profile string
-	url     string // "auto": that of a junction up that runs
+	url     string // up.AnyURL: that of a running junction up
 	stdio   bool
 
 	to    hostconfig.Endpoint
 	links []*hostLink
 }
 
-// A hostLink is a file of the host, and what becomes of it.
+// A hostLink is a file of the host with its changes.
 type hostLink struct {
 	doc     *hostconfig.Document
 	instead []*hostconfig.Entry
@@ -42,6 +42,7 @@ type hostLink struct {
 	change  hostconfig.Change
 }
 
+// ConnectCommand returns the command host connect.
 func ConnectCommand(a *cli.App) *cobra.Command {
 	c := &connecting{importing: importing{App: a}}
 	cmd := &cobra.Command{
@@ -86,6 +87,7 @@ knows. Files of projects are not changed, unless --file names one.
 	return cmd
 }
 
+// run shows the changes, asks, and writes them.
 func (c *connecting) run(ctx context.Context) error {
 	if err := c.readFiles(); err != nil {
 		return err
@@ -128,7 +130,8 @@ func (c *connecting) run(ctx context.Context) error {
 	return nil
 }
 
-// writeOwn writes what was taken into junction's file, which has to be there.
+// writeOwn writes the imported servers to junction's file. Without any, it creates the file if it
+// is missing.
 func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if after != nil {
 		return c.write(ctx, after)
@@ -143,7 +146,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	return nil
 }
 
-// inUse says how a file that is changed already is put back.
+// inUse adds the command that restores a file to the error of one that is connected or tapped.
 func (c *connecting) inUse(path string, err error) error {
 	if !errors.Is(err, hostconfig.ErrInUse) {
 		return err
@@ -163,7 +166,7 @@ func (c *connecting) inUse(path string, err error) error {
 	return err
 }
 
-// readFiles reads the files of the host, and finds out what becomes of their entries.
+// readFiles reads the files of the host, and decides about their entries.
 func (c *connecting) readFiles() error {
 	paths := distinctFiles(c.Paths(c.files))
 	if len(paths) == 0 {
@@ -212,7 +215,7 @@ func (c *connecting) readFiles() error {
 	return nil
 }
 
-// endpoint is what the host gets.
+// endpoint sets the entry that the host gets.
 func (c *connecting) endpoint(ctx context.Context) error {
 	if c.url == "" {
 		program, err := ownProgram(c.Place)
@@ -250,7 +253,8 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	return nil
 }
 
-// ownProgram is the path of this program: where PATH finds it, if it is the same there, as that outlives an update.
+// ownProgram returns the path of this program. It prefers the path in PATH, if it leads to the same
+// file, because it outlives an update.
 func ownProgram(p place.Place) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -265,7 +269,7 @@ func ownProgram(p place.Place) (string, error) {
 	return self, nil
 }
 
-// change makes the files of the host as they will be.
+// change computes the new content of the host's files.
 func (c *connecting) change() (err error) {
 	for k, l := range c.links {
 		to := &c.to
@@ -282,7 +286,7 @@ func (c *connecting) change() (err error) {
 	return nil
 }
 
-// showLinks says what is other in the files of the host then.
+// showLinks prints the changes of the host's files.
 func (c *connecting) showLinks() {
 	for _, l := range c.links {
 		var names []string

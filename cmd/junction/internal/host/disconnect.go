@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// DisconnectCommand returns the command host disconnect.
 func DisconnectCommand(a *cli.App) *cobra.Command {
 	var all bool
 	var files []string
@@ -46,6 +47,7 @@ are is said, with what takes them out. Nothing is asked.
 	return cmd
 }
 
+// disconnect restores the files of hosts, and prints which servers stay in junction's file.
 func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	journal, err := reach.Taps(a.Place)
 	if err != nil {
@@ -83,7 +85,8 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	return nil
 }
 
-// sayStays says what is still there of a host's servers, and what takes out those that no other connected host had.
+// sayStays prints the servers that stay of a host, and the commands that remove those that other
+// connected hosts do not use.
 func sayStays(a *cli.App, s *reach.Staying, others []*reach.Staying) {
 	if len(s.Servers) == 0 {
 		return
@@ -122,7 +125,7 @@ func sayStays(a *cli.App, s *reach.Staying, others []*reach.Staying) {
 	}
 }
 
-// putBack takes changes of hosts' files back, and says what became of each.
+// putBack restores hosts' files, and prints the outcome of each.
 func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
 	for _, r := range records {
 		done, err := journal.Restore(r)
@@ -135,6 +138,7 @@ func putBack(a *cli.App, journal hostconfig.Journal, records ...*hostconfig.Reco
 	return faults
 }
 
+// sayRestored prints how a file was restored.
 func sayRestored(a *cli.App, r *hostconfig.Restored) {
 	out, others, left := a.Screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
 	if r.Connected {

@@ -1,2 +1,2 @@
-// Package host has the commands that change files of hosts: connect, disconnect, import and tap.
+// Package host has the commands that change hosts' files: connect, disconnect, import and tap.
 package host

@@ -18,34 +18,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// An importing is one run of junction import, or of what junction connect does of it.
+// An importing is a run of host import, or its part in host connect.
 type importing struct {
 	*cli.App
 	yes, dry, keep bool
-	named          bool // the person named the files
+	named          bool // --file names the files
 
 	journal hostconfig.Journal
-	records []*hostconfig.Record // of files that junction connect or tap changed
+	records []*hostconfig.Record // of files changed by junction connect or tap
 
 	path  string // of junction's own file
 	own   *hostconfig.Document
-	there []*hostconfig.Carried // what is in it already
+	there []*hostconfig.Carried // entries of own
 	found []*imported
 	plain []*reach.PlainSecret
 }
 
-// An imported is an entry of a host, and what becomes of it.
+// An imported is an entry of a host and the decision about it.
 type imported struct {
 	host  hostconfig.Host
 	file  string
 	entry *hostconfig.Entry
 	read  *hostconfig.Carried // nil: junction cannot use it
-	as    *hostconfig.Carried // nil: it is not taken
-	same  string              // the entry that is the same, by its name; as is nil then
-	why   string              // it is not taken, or got another name
-	own   bool                // it is junction itself
+	as    *hostconfig.Carried // nil: not imported
+	same  string              // the name of an equal entry of own; as is nil then
+	why   string              // why it is not imported, or is renamed
+	own   bool                // junction itself
 }
 
+// ImportCommand returns the command host import.
 func ImportCommand(a *cli.App) *cobra.Command {
 	i := &importing{App: a}
 	var all bool
@@ -86,7 +87,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 	return cmd
 }
 
-// flags are those that junction connect has as well.
+// flags defines the flags that host connect has, too.
 func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
@@ -94,6 +95,7 @@ func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&i.App.Flags.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
 
+// importedHosts returns the hosts that a command line names, or all.
 func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error) {
 	if all && len(names) > 0 {
 		return nil, cli.Usagef("--all and %q: give one or the other", names[0])
@@ -122,7 +124,7 @@ func (i *importing) open() (err error) {
 	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {
 		i.Screen.Printf("junction: %v\n", err)
 	}
-	i.records, _ = i.journal.Records() // what is wrong with them is said just now
+	i.records, _ = i.journal.Records() // recover has printed their errors
 	if i.path, err = server.AddFile(i.App, false); err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (i *importing) open() (err error) {
 	}
 	for _, e := range i.own.Entries {
 		c, err := e.Carry("")
-		if err != nil { // its name is taken all the same
+		if err != nil { // its name is taken, too
 			c = &hostconfig.Carried{Name: e.Name}
 		}
 		i.there = append(i.there, c)
@@ -142,7 +144,7 @@ func (i *importing) open() (err error) {
 	return nil
 }
 
-// readHost reads the files of a host.
+// readHost reads the files of a host. quiet suppresses the line about a host without files.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 	files := hostconfig.Files(h, reach.HostOptions(i.Place))
 	if len(paths) > 0 {
@@ -176,7 +178,7 @@ func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 	}
 }
 
-// consider finds out what becomes of an entry.
+// consider decides about an entry of a host, and records it.
 func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig.Entry) *imported {
 	it := &imported{host: h, file: f.Path, entry: e}
 	i.found = append(i.found, it)
@@ -195,7 +197,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		it.why = fmt.Sprintf("it is only for %s; run junction import there", i.Short(e.Scope))
 		return it
 	}
-	if f.Project != "" && i.yes && !i.named { // of a repository that anybody may have written
+	if f.Project != "" && i.yes && !i.named { // anyone may have written the repository
 		it.why = "it is of a project's file, which need not be yours: run junction import without --yes, or name the file with --file"
 		return it
 	}
@@ -229,11 +231,12 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	return it
 }
 
+// isTaken reports whether an entry of own has the name.
 func (i *importing) isTaken(name string) bool {
 	return slices.ContainsFunc(i.there, func(c *hostconfig.Carried) bool { return c.Name == name })
 }
 
-// check reads an entry as junction will, with a client secret in plain as one that is kept.
+// check parses an entry as junction will, with a plain client secret replaced by a stored one.
 func (i *importing) check(c *hostconfig.Carried) error {
 	checked := *c
 	checked.OAuth = slices.Clone(c.OAuth)
@@ -254,7 +257,7 @@ func (i *importing) check(c *hostconfig.Carried) error {
 	return err
 }
 
-// parseOwn reads an entry of junction's own file.
+// parseOwn parses an entry of junction's own file.
 func parseOwn(path string, data []byte, name string) (*config.Definition, error) {
 	file, err := config.Parse(path, data, config.Options{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// findPlain finds what looks like a secret in an entry that is taken.
+// findPlain records the values of an imported entry that look like secrets.
 func (i *importing) findPlain(c *hostconfig.Carried) {
 	add := func(field string, text *string, shown string) {
 		before, after, hidden := strings.Cut(shown, redact.Hidden)
@@ -50,7 +50,8 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 	}
 }
 
-// settleSecrets says what of the secrets becomes, and has the entries name those that are to be kept.
+// settleSecrets prints the secrets, and replaces them in the entries by references if they are to
+// be stored.
 func (i *importing) settleSecrets(ctx context.Context) error {
 	if len(i.plain) == 0 {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// carried are the entries that are taken.
+// carried returns the entries that are imported.
 func (i *importing) carried() (list []*hostconfig.Carried) {
 	for _, it := range i.found {
 		if it.as != nil {
@@ -24,7 +24,7 @@ func (i *importing) carried() (list []*hostconfig.Carried) {
 	return list
 }
 
-// finish shows what is written, and writes it.
+// finish shows the changes, asks, and writes them.
 func (i *importing) finish(ctx context.Context) error {
 	after, err := i.plan(ctx)
 	if err != nil {
@@ -50,7 +50,7 @@ func (i *importing) finish(ctx context.Context) error {
 	return nil
 }
 
-// plan shows what is found, and returns junction's file with it; nil if nothing is new.
+// plan shows the entries, and returns junction's file with them, or nil if nothing changes.
 func (i *importing) plan(ctx context.Context) (after []byte, err error) {
 	if err := i.settleSecrets(ctx); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (i *importing) plan(ctx context.Context) (after []byte, err error) {
 	return after, nil
 }
 
-// show says what becomes of each entry.
+// show prints the decision about each entry.
 func (i *importing) show(after []byte) {
 	file := ""
 	for _, it := range i.found {
@@ -86,7 +86,7 @@ func (i *importing) show(after []byte) {
 			continue
 		}
 		d, err := parseOwn(i.path, after, it.as.Name)
-		if err != nil { // it was read before
+		if err != nil { // it was parsed before
 			i.Out.Printf("  %s: %v\n", name, err)
 			continue
 		}
@@ -107,7 +107,7 @@ func (i *importing) show(after []byte) {
 	}
 }
 
-// agree asks whether to go on.
+// agree asks the user whether to go on, unless --yes is set. The error means no.
 func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
@@ -119,7 +119,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	return err
 }
 
-// askYes asks a question that Enter agrees to.
+// askYes asks the user a question to which Enter means yes.
 func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 	if !a.Asks() {
 		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
@@ -133,7 +133,7 @@ func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
 	return word == "y", err
 }
 
-// write keeps the secrets, and then writes junction's file.
+// write stores the secrets, then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
 		if err := account.StoreSecret(ctx, i.App, p.Secret, p.Value); err != nil {
@@ -147,7 +147,7 @@ func (i *importing) write(ctx context.Context, after []byte) error {
 	return i.askNeeds(ctx)
 }
 
-// askNeeds asks for the secrets that hosts ask for, or keep themselves.
+// askNeeds asks for the secrets that hosts ask for or store themselves.
 func (i *importing) askNeeds(ctx context.Context) error {
 	var needs []string
 	for _, c := range i.carried() {

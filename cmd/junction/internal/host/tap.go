@@ -19,11 +19,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A tap is one run of junction tap.
+// A tap is a run of host tap.
 type tap struct {
 	*cli.App
 	journal          hostconfig.Journal
-	record           string // the folder of recordings; absolute
+	record           string // absolute path of the folder of recordings
 	files            []string
 	keep, undo, list bool
 	filter           watch.TrafficFilter
@@ -32,13 +32,14 @@ type tap struct {
 	applied []*appliedTap
 }
 
-// An appliedTap is a file that this process changed.
+// An appliedTap is a file that this process has changed.
 type appliedTap struct {
-	path    string // behind symbolic links, when it was changed
+	path    string // with symbolic links resolved
 	before  []byte
 	release func()
 }
 
+// TapCommand returns the command host tap.
 func TapCommand(a *cli.App) *cobra.Command {
 	p := &tap{App: a}
 	var record string
@@ -85,7 +86,8 @@ With a command it is that of the command.`,
 	return cmd
 }
 
-// missingHost is the error where a command line names no host, or too many; it says which are found here.
+// missingHost returns the usage error for a command line without a host, or with several. It lists
+// the hosts found here.
 func missingHost(named int, more string) error {
 	if named > 1 {
 		return cli.Usagef("expected one HOST, got %d words", named)
@@ -103,6 +105,7 @@ func missingHost(named int, more string) error {
 	return cli.Usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
 }
 
+// hostIDs returns the IDs of all hosts as a list.
 func hostIDs() string {
 	var ids []string
 	for _, h := range hostconfig.Hosts() {
@@ -111,6 +114,7 @@ func hostIDs() string {
 	return strings.Join(ids, ", ")
 }
 
+// run runs the command.
 func (p *tap) run(cmd *cobra.Command, args []string) error {
 	var command []string
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -128,7 +132,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	if p.undo {
 		return p.undoKept(args, err)
 	}
-	if err != nil { // one file must not hinder the tap of another
+	if err != nil { // an error of one file must not prevent the tap of another
 		p.Screen.Printf("junction: %v\n", err)
 	}
 	var servers []string
@@ -162,7 +166,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	return p.tapFor(cmd.Context(), servers, command)
 }
 
-// hostNamed is the host that HOST on a command line names.
+// hostNamed returns the host that HOST names.
 func hostNamed(name string) (hostconfig.Host, error) {
 	h, _, is := hostconfig.LookupHost(name)
 	if !is {
@@ -171,6 +175,7 @@ func hostNamed(name string) (hostconfig.Host, error) {
 	return h, nil
 }
 
+// unknownHost returns the usage error for an unknown host.
 func unknownHost(name string) error {
 	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
 		return cli.Usagef("no host is called %q; did you mean %q?", name, near)
@@ -178,7 +183,7 @@ func unknownHost(name string) error {
 	return cli.Usagef("no host is called %q; there are: %s", name, hostIDs())
 }
 
-// tapFor taps the servers while their traffic is shown, or a command runs.
+// tapFor taps the servers while it shows their traffic, or while a command runs.
 func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
 	names, err := p.apply(servers)
 	if err == nil && len(command) == 0 && p.host.Reload != "" {
@@ -190,7 +195,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	}
 	defer func() {
 		fault := p.restore()
-		if fault != nil && ctx.Err() != nil { // after Ctrl-C the command reports only that
+		if fault != nil && ctx.Err() != nil { // after Ctrl-C, the command reports only the interrupt
 			p.Screen.Printf("junction: %v\n", fault)
 		}
 		err = errors.Join(err, fault)
@@ -205,7 +210,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	return cli.Orderly(ctx, watch.WatchTraffic(ctx, p.App, nil, len(names), p.filter))
 }
 
-// apply puts junction in the place of servers, and says where.
+// apply replaces servers by junction in the host's files, and prints where.
 func (p *tap) apply(servers []string) (names []string, err error) {
 	paths := distinctFiles(p.Paths(p.files))
 	if len(paths) == 0 {
@@ -247,7 +252,7 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 	return names, nil
 }
 
-// distinctFiles leaves out paths of files that others have led to.
+// distinctFiles returns paths without those that lead to the same file as an earlier one.
 func distinctFiles(paths []string) (distinct []string) {
 	var files []fs.FileInfo
 	for _, path := range paths {
@@ -262,7 +267,8 @@ func distinctFiles(paths []string) (distinct []string) {
 	return distinct
 }
 
-// program is what an entry starts while it is tapped; false where it cannot be, which is said.
+// program returns the command of an entry while it is tapped. It prints why if the entry cannot be
+// tapped, and returns false.
 func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
 	says := func(what string) { p.says(path, e, what) }
 	if e.Problem != nil {
@@ -289,13 +295,14 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 	return program, true
 }
 
+// says prints a line about an entry.
 func (p *tap) says(path string, e *hostconfig.Entry, what string) {
 	p.Screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
 }
 
-// wayBack says how a file that is tapped already is put back.
+// wayBack describes how to restore a file that is tapped or connected already.
 func (p *tap) wayBack(path string) string {
-	records, _ := p.journal.Records() // the list says why there are none
+	records, _ := p.journal.Records() // tap --list reports the error
 	for _, r := range records {
 		switch {
 		case r.Path != p.Real(path):
@@ -310,7 +317,7 @@ func (p *tap) wayBack(path string) string {
 	return "see junction tap --list"
 }
 
-// applyTo changes a file, but for entries that cannot be changed.
+// applyTo changes a file, except entries that cannot be changed.
 func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) (names []string, err error) {
 	after, changes, err := d.Replace(programs)
 	if err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
-// hostTime is how long a host may take to end once it was asked to.
+// hostTime limits how long a host may take to end after it was asked to.
 const hostTime = 10 * time.Second
 
-// runHost runs a host on this terminal until it ends. Ctrl-C is for the host.
+// runHost runs a host on this terminal until it ends. Ctrl-C goes to the host.
 func (p *tap) runHost(ctx context.Context, command []string) error {
 	if p.record == "" {
 		p.Screen.Printf("What it says: junction traffic, in another terminal.\n")
@@ -24,7 +24,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 	cmd := p.Command(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Cancel = func() error {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows has none
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows does not support it
 			return cmd.Process.Kill()
 		}
 		return nil

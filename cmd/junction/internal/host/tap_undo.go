@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// restore puts back what this process changed.
+// restore restores the files that this process changed.
 func (p *tap) restore() error {
 	var faults []error
 	for _, applied := range p.applied {
@@ -29,7 +29,7 @@ func (p *tap) restore() error {
 		i := slices.IndexFunc(records, func(r *hostconfig.Record) bool { return r.Path == applied.path && r.Process == os.Getpid() })
 		if i < 0 {
 			now, err := os.ReadFile(applied.path)
-			if err != nil || !bytes.Equal(now, applied.before) { // else another junction tap put it back meanwhile
+			if err != nil || !bytes.Equal(now, applied.before) { // otherwise another junction tap restored it
 				faults = append(faults, fmt.Errorf("%s: there is no record any more that it is tapped; look whether its servers are as they were", applied.path))
 			}
 			continue
@@ -39,11 +39,11 @@ func (p *tap) restore() error {
 	return errors.Join(faults...)
 }
 
-// recover puts back what a process left that was killed.
+// recover restores the files that a killed process left changed.
 func (p *tap) recover() error {
 	done, err := p.journal.Recover()
 	for _, r := range done {
-		if r.Connected { // and somebody put it back by hand
+		if r.Connected { // its user restored it by hand
 			continue
 		}
 		p.Screen.Printf("A junction tap was killed before it undid its change.\n")
@@ -52,7 +52,8 @@ func (p *tap) recover() error {
 	return err
 }
 
-// undoKept puts back what stays until somebody asks. recovered is what was wrong with what need not be asked for.
+// undoKept restores the files that --keep left changed. recovered is the error of recover, which
+// has handled the others.
 func (p *tap) undoKept(hosts []string, recovered error) error {
 	for _, name := range hosts {
 		if _, byProgram, isHost := hostconfig.LookupHost(name); byProgram || !isHost {
@@ -61,13 +62,13 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	}
 	records, err := p.journal.Records()
 	faults := []error{recovered}
-	if recovered == nil { // else it says so already
+	if recovered == nil { // otherwise recovered has the same error
 		faults = append(faults, err)
 	}
 	undone := 0
 	for _, r := range records {
 		if r.Connected || recovered != nil && !r.Kept && !r.Alive {
-			continue // that is for junction disconnect, or it was tried just now
+			continue // junction disconnect restores it, or recover has just tried to
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
 			continue
@@ -88,7 +89,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	return nil
 }
 
-// showHosts lists the hosts that are found.
+// showHosts prints the hosts that are found, and their files.
 func (p *tap) showHosts() error {
 	records, err := p.journal.Records()
 	if err != nil {
@@ -137,7 +138,7 @@ func (p *tap) showHosts() error {
 			}
 		}
 	}
-	for _, r := range records { // in other folders, or named with --config
+	for _, r := range records { // files in other folders, or of --config
 		if !slices.Contains(shown, r.Path) {
 			if err := show(r.Host, filepath.Clean(r.Path)); err != nil {
 				return err

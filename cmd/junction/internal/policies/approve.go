@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ApproveCommand returns the command approve.
 func ApproveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [SERVER[@HASH]…]",
@@ -36,7 +37,8 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
-// Approval is the command that approves what a server defines, or exactly what has the hash, in whatever folder it is typed.
+// Approval returns the command that approves the definitions of a server, or only those with the
+// hash. With file, it works in any folder.
 func Approval(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
@@ -48,17 +50,17 @@ func Approval(server, hash, file string) string {
 	return command
 }
 
-// An Unapproved server has definitions that nobody approved as they are.
+// An Unapproved is a server with definitions that are not approved.
 type Unapproved struct {
 	Server   string
-	file     string // that defines it
+	file     string // the file that defines it
 	Withheld []review.Withheld
-	changed  int // of them, the others are new
+	changed  int // number of changed definitions; the others are new
 	findings int
 }
 
-// Hash is a name for exactly what is not approved: of 128 bits, since whoever writes the definitions would find two sets
-// of them with one hash if it were short, and have the other one shown.
+// Hash returns a hash of the definitions that are not approved. It has 128 bits, because with a
+// short one the server's author could find two sets of definitions with the same hash.
 func (u *Unapproved) Hash() string {
 	h := sha256.New()
 	for _, w := range u.Withheld {
@@ -67,6 +69,7 @@ func (u *Unapproved) Hash() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// approve lists unapproved definitions, or approves those of the named servers.
 func approve(ctx context.Context, a *cli.App, args []string) error {
 	pins, err := cli.Pins(a.Place)
 	if err != nil {
@@ -106,7 +109,8 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	return nil
 }
 
-// FindUnapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
+// FindUnapproved returns the servers with stored definitions that are not approved by the mode, and
+// a catalogue of all tools.
 func FindUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *guard.Pins, mode review.Mode) ([]*Unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.Store()
@@ -140,6 +144,7 @@ func FindUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *
 	return all, catalogue
 }
 
+// listUnapproved prints the servers with unapproved definitions.
 func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
@@ -162,7 +167,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 	return nil
 }
 
-// summary counts what is not approved.
+// summary returns the numbers of unapproved definitions and of warnings.
 func (u *Unapproved) summary() string {
 	var parts []string
 	if u.changed > 0 {
@@ -178,7 +183,8 @@ func (u *Unapproved) summary() string {
 	return strings.Join(parts, ", ")
 }
 
-// approveOne shows what a server defines and approves it, if the hash or the person says so.
+// approveOne approves the definitions of a server: those with the hash, or those that the user
+// agrees to after seeing them.
 func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *guard.Catalogue, u *Unapproved, hash string) error {
 	if hash == "" {
 		a.Out.Printf("%s", u.Text(catalogue))
@@ -203,6 +209,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 	return nil
 }
 
+// Definitions returns the definitions that are not approved.
 func (u *Unapproved) Definitions() (list []guard.Definition) {
 	for _, w := range u.Withheld {
 		list = append(list, w.Definition)
@@ -210,7 +217,7 @@ func (u *Unapproved) Definitions() (list []guard.Definition) {
 	return list
 }
 
-// Findings are what the scanner finds in a definition, in words.
+// Findings returns the warnings of the scanner about a definition.
 func Findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
 	for _, f := range catalogue.ScanDefinition(d) {
 		all = append(all, f.Why+" ("+f.Where+": "+f.Excerpt+")")
@@ -218,7 +225,7 @@ func Findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
 	return all
 }
 
-// Before is what was approved in the place of a definition: nothing, if it is new.
+// Before returns the approved definition that w replaces, or an empty one if it is new.
 func Before(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
 		return w.Verdict.Old
@@ -226,7 +233,8 @@ func Before(w review.Withheld) guard.Definition {
 	return guard.Definition{Kind: w.Definition.Kind, Server: w.Definition.Server, Name: w.Definition.Name}
 }
 
-// Text shows each definition, with what the scanner found: what was hidden is visible.
+// Text returns each definition as text, with the scanner's warnings and hidden characters made
+// visible.
 func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	var b strings.Builder
 	for _, w := range u.Withheld {
@@ -235,7 +243,7 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 		switch {
 		case w.Verdict.State == guard.Changed:
 			state = "changed"
-		case w.Verdict.Old.Kind != "": // shown whole, because the rest was not approved either
+		case w.Verdict.Old.Kind != "": // the whole is shown, because the earlier one was not approved either
 			state = "changed since it was first seen, and never approved"
 			for _, c := range guard.Changes(w.Verdict.Old, d) {
 				text += "--- " + c.Field + " (as it was first seen)\n-" + strings.ReplaceAll(strings.TrimSuffix(c.Old, "\n"), "\n", "\n-") + "\n"
@@ -252,7 +260,7 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	return b.String()
 }
 
-// ApproveIn approves definitions of a server, and keeps that.
+// ApproveIn approves definitions of a server and saves the approvals.
 func ApproveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
 	err := p.Approve(definitions...)
 	if err == nil {

@@ -29,16 +29,17 @@ var (
 	verifyExitHelp = cli.ExitCodes("the log is as it was written", "the log was changed", "", "there is no log, or it cannot be read")
 )
 
-// errChanged is how verify ends where the log is not as it was written; that is printed already.
+// errChanged reports that the log was changed; the details were printed.
 var errChanged = fmt.Errorf("the audit log was changed: %w", cli.ErrToolFailed)
 
+// AuditCommand returns the command audit.
 func AuditCommand(a *cli.App) *cobra.Command {
 	return cli.Group("audit", "Show who called which tool through junction up --audit, and verify that log",
 		"Show and verify the log of calls.\n\n  junction up --audit --auth keys    writes a log, with the names of users\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp,
 		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
-// auditArgument is the folder that a command of audit is about.
+// auditArgument returns the folder that a command line names, or the default one.
 func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 {
 		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
@@ -77,7 +78,8 @@ to its last checkpoint.
 	return cmd
 }
 
-// Verified verifies with a public key, or with that of this installation.
+// Verified verifies an audit log with a public key, or with the key of this installation if public
+// is empty.
 func Verified(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
@@ -93,6 +95,7 @@ func Verified(p place.Place, folder, public string) (*audit.Report, error) {
 	return audit.Verify(folder, key)
 }
 
+// printReport prints the outcome of a verification. The error is errChanged if the log was changed.
 func printReport(a *cli.App, folder string, r *audit.Report) error {
 	var changed error
 	if r.Count > 0 {
@@ -126,13 +129,15 @@ func printReport(a *cli.App, folder string, r *audit.Report) error {
 	return errors.Join(err, changed)
 }
 
-// AuditFilters are the flags and parameters that choose lines, and auditRecords the fields of a line.
+// AuditFilters are the flags and parameters that select lines; auditRecords are the fields of a
+// line.
 var (
 	AuditFilters = fields.ParamsOf[audit.Filter]()
 	auditRecords = fields.Of[audit.Record]()
 )
 
-// FilterError returns an error of a filter as one of usage, with a hint where the filter looks for refused calls.
+// FilterError returns an error of a filter as a usage error, with a hint for filters of refused
+// calls.
 func FilterError(err error) error {
 	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
 		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
@@ -163,7 +168,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
-			return &cli.EndedError{Code: cli.ExitInterrupted} // by the person, who knows it
+			return &cli.EndedError{Code: cli.ExitInterrupted} // the user interrupted it
 		},
 	}
 	chosen = AuditFilters.Flags(cmd.Flags(), "since", "until")
@@ -206,7 +211,7 @@ junction audit verify tells whether they were changed since they were written.
 	return cmd
 }
 
-// Last are the last lines of some, at most so many unless that is negative, in their order.
+// Last returns the last lines in their order: at most as many as most, or all if most is negative.
 func Last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
 	if most < 0 {
 		return lines
@@ -234,7 +239,7 @@ func Last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawM
 	}
 }
 
-// printLines prints lines, and returns how many there were.
+// printLines prints lines and returns their number.
 func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -255,7 +260,7 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 	return n, nil
 }
 
-// ReadableLine is a line of the log for people: when, what kind, the name, and the columns of the fields, those with words before
+// ReadableLine returns a line of the log as text: time, kind, name, then fields with words, then
 // those with numbers.
 func ReadableLine(line json.RawMessage) string {
 	text := func(name string) string {
@@ -284,7 +289,7 @@ func ReadableLine(line json.RawMessage) string {
 		switch {
 		case form == "" || value == "":
 		case f.Name == "reason" && reason == "the rule "+rule, f.Name == "rule" && strings.Contains(reason, rule) && reason != "the rule "+rule:
-			// one has the other
+			// one contains the other
 		case f.IsNumber():
 			numbers = append(numbers, fmt.Sprintf(form, value))
 		default:

@@ -1,3 +1,3 @@
-// Package policies has the commands that say who may call which tool, and that show who did: policy,
-// audit, key, user and approve.
+// Package policies has the commands that control who may call which tool, and show the calls:
+// policy, audit, key, user and approve.
 package policies

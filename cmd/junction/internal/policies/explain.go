@@ -25,7 +25,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// explanation are the flags of policy explain.
+// explanation holds the flags of policy explain.
 type explanation struct {
 	policy      string
 	args        string
@@ -37,8 +37,8 @@ type explanation struct {
 	scopes      []string
 	profile     string
 	trusted     bool
-	expect      string // an effect; empty: any
-	trustSaid   bool   // on the command line
+	expect      string // expected effect; empty: any
+	trustSaid   bool   // --trusted is on the command line
 	offline     bool
 }
 
@@ -83,6 +83,7 @@ junction call.
 	return cmd
 }
 
+// explain prints the decision about a call and how the rules led to it.
 func explain(ctx context.Context, a *cli.App, x *explanation, server, tool string, words []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -100,7 +101,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
 	identify(x, book, entries, &in)
 	_, missing := reach.Find(server, set, entries)
-	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // connecting tells what is wrong with it
+	known := launch.At(server) != nil || missing == nil || reach.HasProblem(set, server) // connecting reports its problem
 	inputSchema, err := lookUp(ctx, a, x, &in, known)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 		return err
 	}
 	if in.Arguments == nil {
-		// It is enough to give the arguments that a rule looks at.
+		// Only the arguments that a rule uses are needed.
 		if inputSchema != nil {
 			inputSchema = jsonrpc.Without(inputSchema, "required")
 		}
@@ -134,8 +135,8 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	return err
 }
 
-// lookUp takes what a server says of the tool, and returns the tool's input schema, if
-// there is such a server.
+// lookUp sets the title and annotations of in from the server's tool, and returns the tool's input
+// schema. It does nothing with --offline or for an unknown server.
 func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
 	if err := reach.CheckFlags(a); err != nil || x.offline {
 		return nil, err
@@ -171,14 +172,13 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 	return nil, cli.Usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
 
-// offlineHint says how to do without a server that cannot be reached.
+// offlineHint adds a hint about --offline to the error of a server that cannot be reached.
 func offlineHint(err error) error {
 	return &cli.ConnectError{Cause: fmt.Errorf("%w (--offline explains without the server)", err)}
 }
 
-// identify says which server of its name this is, and whether the person vouches for it,
-// as they do for those that ship with junction. Of a server that is only a name, its name
-// is all that can be known.
+// identify sets the origin of the server and whether it is trusted. Servers that ship with junction
+// are; an unknown server is identified by its name only.
 func identify(x *explanation, book *Rulebook, entries []cli.Entry, in *policy.Input) {
 	trusted := policy.Named(book.Trusted, in.Server, "")
 	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
@@ -195,6 +195,7 @@ func identify(x *explanation, book *Rulebook, entries []cli.Entry, in *policy.In
 	}
 }
 
+// describe sets the title and annotations of a tool.
 func describe(in *policy.Input, t *mcp.Tool) {
 	own := t.Annotations
 	if own == nil {
@@ -204,8 +205,8 @@ func describe(in *policy.Input, t *mcp.Tool) {
 	in.Annotations = policy.Annotations{ReadOnly: own.ReadOnlyHint, Destructive: own.DestructiveHint, Idempotent: own.IdempotentHint, OpenWorld: own.OpenWorldHint}
 }
 
-// held takes what the person said of a tool of which the server does not say whether it only
-// reads, when they approved it in junction chat.
+// held sets the read-only hint that the user gave a tool in junction chat, if the server gives
+// none.
 func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	if in.Annotations.ReadOnly != nil {
 		return nil
@@ -226,7 +227,7 @@ func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	return nil
 }
 
-// annotate reads --annotations.
+// annotate parses --annotations.
 func annotate(into *policy.Annotations, pairs []string) error {
 	for _, pair := range pairs {
 		name, text, _ := strings.Cut(pair, "=")
@@ -243,7 +244,7 @@ func annotate(into *policy.Annotations, pairs []string) error {
 	return nil
 }
 
-// showExplanation prints a decision for people.
+// showExplanation prints a decision as text.
 func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s\n", strings.ToUpper(string(d.Effect)), plaintext.Line(in.Tool, 80), plaintext.Line(in.Server, 80))
@@ -270,7 +271,7 @@ func showExplanation(a *cli.App, in policy.Input, d policy.Decision, hidden bool
 	return err
 }
 
-// An ExplanationShown is a decision for programs.
+// An ExplanationShown is the output of policy explain --json.
 type ExplanationShown struct {
 	Effect  policy.Effect `json:"effect"`
 	Rule    *policy.Rule  `json:"rule"`
@@ -282,12 +283,14 @@ type ExplanationShown struct {
 	Rules   []stepShown   `json:"rules"`
 }
 
+// A stepShown is one rule of the explanation.
 type stepShown struct {
 	Rule    *policy.Rule   `json:"rule"`
 	Outcome policy.Outcome `json:"outcome"`
 	Why     string         `json:"why"`
 }
 
+// Explained returns the output for a decision.
 func Explained(book *Rulebook, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {

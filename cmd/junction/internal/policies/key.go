@@ -23,13 +23,14 @@ machine can connect.`
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
+// KeyCommand returns the command key.
 func KeyCommand(a *cli.App) *cobra.Command {
 	return cli.Group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Let colleagues and programs use your junction up, each by a key:\n\n"+keyExample+"\n\n"+keyHelp,
 		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 
-// Keys are those of this installation.
+// Keys opens the API keys of this installation.
 func Keys(p place.Place) (*apikey.Keys, error) { return cli.Kept(p, "keys.json", apikey.Open) }
 
 func keyCreateCommand(a *cli.App) *cobra.Command {

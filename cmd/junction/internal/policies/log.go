@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// policyTestCommand returns the command policy test.
 func policyTestCommand(a *cli.App) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
@@ -44,31 +45,31 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 	return cmd
 }
 
-// An auditLine is one line of the audit log about a call.
+// An auditLine is a line of the audit log about a call.
 type auditLine struct {
 	audit.Record
-	Annotations policy.Annotations `json:"annotations"` // instead of the Record's
+	Annotations policy.Annotations `json:"annotations"` // in place of those of the Record
 }
 
-// input is the call as rules see it, with the names of what the line does not tell.
+// input returns the call as rules see it. Unknown lists the members that the line does not hold.
 func (l *auditLine) input() policy.Input {
-	client, _, _ := strings.Cut(l.Client, "/") // without its version
+	client, _, _ := strings.Cut(l.Client, "/") // without the version
 	in := policy.Input{Method: l.Method, Server: l.Server, Client: client, Profile: l.Profile, Now: l.Time,
 		Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer, Scopes: l.Scopes}}
 	if l.Server == "" {
 		in.Unknown = append(in.Unknown, "server")
 	}
-	if strings.Count(l.Client, "/") > 1 { // names such as @scope/name have one, versions may
+	if strings.Count(l.Client, "/") > 1 { // names such as @scope/name have a slash, and versions may
 		in.Unknown = append(in.Unknown, "client")
 	}
 	switch l.Method {
 	case "tools/call":
 		in.Tool, in.Annotations = cmp.Or(l.Tool, l.Name), l.Annotations
 		in.Unknown = append(in.Unknown, "title")
-		if l.Server+l.Tool == "" { // the name is what the client called it
+		if l.Server+l.Tool == "" { // the name is that of the client
 			in.Unknown = append(in.Unknown, "tool")
 		}
-		if l.Hash == "" { // no client sees the tool
+		if l.Hash == "" { // the tool is hidden from clients
 			in.Unknown = append(in.Unknown, "annotations")
 		}
 	case "resources/read":
@@ -89,29 +90,29 @@ func (l *auditLine) input() policy.Input {
 	return in
 }
 
-// isTranslated reports whether a resource's URI is one that a gateway made, as two servers have a resource of one URI:
-// rules see the server's own. A server's own may begin like that, too, so that the log does not say which it is.
+// isTranslated reports whether a gateway may have made a resource's URI, because two servers have
+// the same one. Rules see the server's own URI, which may begin in the same way.
 func isTranslated(uri string) bool {
 	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
 }
 
-// CannotTell is the effect of a verdict that depends on what a line does not tell.
+// CannotTell is the effect of a verdict that depends on members missing from a line.
 const CannotTell policy.Effect = "cannot tell"
 
-// A verdict is what becomes of some calls of one tool, and by which rule.
+// A verdict holds how many calls of one tool a rule decides in one way.
 type verdict struct {
 	Effect policy.Effect `json:"effect"`
 	Server string        `json:"server,omitempty"`
 	Tool   string        `json:"tool"`
 	Rule   string        `json:"rule"`
-	Reason string        `json:"reason,omitempty"` // why nobody can tell
+	Reason string        `json:"reason,omitempty"` // why the effect is unknown
 	Calls  int           `json:"calls"`
 }
 
-// maxVerdicts is how many different outcomes of a log are kept.
+// maxVerdicts limits the different outcomes that are counted.
 const maxVerdicts = 10_000
 
-// testOnLog says what the rules make of the calls in an audit log.
+// testOnLog prints how the rules decide the calls in an audit log.
 func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -122,7 +123,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := source.book(""); err != nil { // also where there are no calls
+	if _, err := source.book(""); err != nil { // reports errors even for a log without calls
 		return err
 	}
 	source.report("")
@@ -136,7 +137,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 		}
 		var l auditLine
 		if schema.DecodeLoose(line, &l) != nil || l.Round > 0 || ctx.Err() != nil {
-			continue // of a later round the first was a call
+			continue // only the first round of a call counts
 		}
 		in := l.input()
 		book, err := source.book(l.Profile)
@@ -157,7 +158,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 	return showVerdicts(a, counts)
 }
 
-// serversOfLog are the servers that there are now, by their names.
+// serversOfLog returns the present servers by name.
 func serversOfLog(entries []cli.Entry) map[string]cli.Entry {
 	servers := map[string]cli.Entry{}
 	for _, name := range cli.ShippedNames() {
@@ -169,11 +170,11 @@ func serversOfLog(entries []cli.Entry) map[string]cli.Entry {
 	return servers
 }
 
-// judge is the verdict of a decision about the line's call.
+// judge returns the verdict for a decision about the line's call.
 func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	v := verdict{Effect: d.Effect, Server: l.Server, Tool: tool, Rule: d.Rule.String()}
 	switch {
-	case l.Method != "tools/call" && d.Default: // as in a gateway, where the default is for tools
+	case l.Method != "tools/call" && d.Default: // as in a gateway: the default applies to tools
 		v.Effect = policy.Allow
 	case len(d.Unknown) > 0:
 		v.Effect, v.Reason = CannotTell, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
@@ -181,11 +182,12 @@ func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	return v
 }
 
-// A verdictsShown is what policy test --json prints.
+// A verdictsShown is the output of policy test --json.
 type verdictsShown struct {
 	Verdicts []verdict `json:"verdicts"`
 }
 
+// showVerdicts prints the verdicts, the strictest first.
 func showVerdicts(a *cli.App, counts map[verdict]int) error {
 	all := []verdict{}
 	total := map[policy.Effect]int{}

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ProjectPolicy is where a project keeps rules of its own, which only tighten.
+// ProjectPolicy is the file of a project's rules, which can only tighten others.
 const ProjectPolicy = ".junction/policy.json"
 
 const policyHelp = `Forbid one tool and nothing else: write this to policy.json, and run
@@ -56,26 +56,28 @@ const policyExitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
+// PolicyCommand returns the command policy.
 func PolicyCommand(a *cli.App) *cobra.Command {
 	return cli.Group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
 		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
 		policyListCommand(a), policyExplainCommand(a), policyTestCommand(a))
 }
 
-// PolicyFlag says which file holds the rules.
+// PolicyFlag defines the flag --policy.
 func PolicyFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
 }
 
-// A Rulebook is the policy of this person in this folder, with the files it came from.
+// A Rulebook is the policy in force in a folder, with its files.
 type Rulebook struct {
 	*policy.Policy
 	Files           []*policy.File
-	Trusted, Public []string // servers
+	Trusted, Public []string // names of servers
 }
 
-// ReadRulebook reads the person's file, or those at paths in its place, and what the
-// project in the current folder tightens. Files that are not there hold no rules.
+// ReadRulebook reads the files of rules at paths, where an empty path is the user's own, and those
+// of the project in the current folder. Only named files must exist. It prints the rules that are
+// ignored.
 func ReadRulebook(a *cli.App, paths ...string) (*Rulebook, error) {
 	type source struct {
 		path     string
@@ -119,7 +121,7 @@ func ReadRulebook(a *cli.App, paths ...string) (*Rulebook, error) {
 	return book, nil
 }
 
-// PolicyPath is where the person's rules are: in the file at path, if one is named.
+// PolicyPath returns path, or the path of the user's own policy if it is empty.
 func PolicyPath(p place.Place, path string) (string, error) {
 	if path != "" {
 		return p.Path(path), nil
@@ -131,11 +133,12 @@ func PolicyPath(p place.Place, path string) (string, error) {
 	return filepath.Join(folder, "junction", "policy.json"), nil
 }
 
-// tightened is the default of one file after another.
+// tightened returns the default of before and next together. A project's default can only be
+// stricter.
 func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
 	least := before.Default
 	if tighten && least == "" {
-		least = policy.Ask // which is built in
+		least = policy.Ask // the built-in default
 	}
 	if policy.Strictest(least, next.Default) == least {
 		return before
@@ -143,7 +146,7 @@ func tightened(before policy.Options, next *policy.File, tighten bool) policy.Op
 	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
 }
 
-// Paths are the files that there were.
+// Paths returns the paths of the files that exist.
 func (b *Rulebook) Paths() []string {
 	paths := []string{}
 	for _, f := range b.Files {

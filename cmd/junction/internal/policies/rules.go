@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// policyListCommand returns the command policy list.
 func policyListCommand(a *cli.App) *cobra.Command {
 	var path, profile string
 	cmd := &cobra.Command{
@@ -51,12 +52,13 @@ may be a slip, and so may a tool that the server did not list when it was last c
 	return cmd
 }
 
-// A rulesShown is what policy list --json prints.
+// A rulesShown is the output of policy list --json.
 type rulesShown struct {
 	Files []string      `json:"files"`
 	Rules []policy.Rule `json:"rules"`
 }
 
+// listRules prints the rules of a rulebook.
 func listRules(a *cli.App, book *Rulebook) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(rulesShown{book.Paths(), book.Rules()})
@@ -69,7 +71,7 @@ func listRules(a *cli.App, book *Rulebook) error {
 	return err
 }
 
-// AboutRule is what a rule is about, with its name and its reason.
+// AboutRule returns a rule's name, conditions and reason as text.
 func AboutRule(r policy.Rule) string {
 	about := ""
 	if r.Name != "" {
@@ -83,8 +85,8 @@ func AboutRule(r policy.Rule) string {
 	return about
 }
 
-// reportUnmatchedRules names servers of rules that nobody configured, where one has nearly that name or --config says
-// which there are, and tools that no server listed, as far as that is remembered.
+// reportUnmatchedRules prints the rules with servers that are not configured or tools that are not
+// listed. Without --config, an unconfigured server counts only if its name resembles another.
 func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []cli.Entry) {
 	if len(entries) == 0 {
 		return

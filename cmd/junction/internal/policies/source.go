@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 )
 
-// PolicyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
-// and the one that the command line or the settings name for all. There are none where nothing names one.
+// PolicyFiles returns the rule files of junction up for a profile: the profile's own and the common
+// one, as far as they are set. An empty profile is the whole gateway.
 func PolicyFiles(s *settings.Settings, profile string) []string {
 	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
 }
 
-// CheckProfile says that there is no such profile.
+// CheckProfile returns a usage error for an unknown profile.
 func CheckProfile(s *settings.Settings, name string) error {
 	if _, there := s.Profiles[name]; name == "" || there {
 		return nil
@@ -26,8 +26,8 @@ func CheckProfile(s *settings.Settings, name string) error {
 	return cli.Usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
 }
 
-// A policySource says which rules the policy commands go by: those that junction up has with the same configuration, or
-// the person's own where nothing names any.
+// A policySource selects the rules of the policy commands: those of junction up with the same
+// configuration, or else the user's own.
 type policySource struct {
 	app      *cli.App
 	flag     string // --policy
@@ -36,7 +36,8 @@ type policySource struct {
 	books    map[string]*Rulebook
 }
 
-// readPolicySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
+// readPolicySource reads the settings of a configuration. With --policy they are used only for the
+// policies of profiles.
 func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
 	s, from, err := reach.ReadSettings(a, set)
 	if err == nil && from != "" {
@@ -45,14 +46,14 @@ func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*polic
 	return &policySource{a, flag, s, from, map[string]*Rulebook{}}, err
 }
 
-// files are those for a profile that junction up has.
+// files returns the rule files of junction up for a profile.
 func (p *policySource) files(profile string) []string {
 	s := *p.settings
 	s.Policy = cmp.Or(p.flag, s.Policy)
 	return PolicyFiles(&s, profile)
 }
 
-// book are the rules for a profile; one that there is not has those of the whole gateway.
+// book returns the rules for a profile. An unknown profile has those of the whole gateway.
 func (p *policySource) book(profile string) (*Rulebook, error) {
 	if _, there := p.settings.Profiles[profile]; !there {
 		profile = ""
@@ -62,7 +63,7 @@ func (p *policySource) book(profile string) (*Rulebook, error) {
 	}
 	files := p.files(profile)
 	if len(files) == 0 {
-		files = []string{""} // the person's own
+		files = []string{""} // the user's own
 	}
 	book, err := ReadRulebook(p.app, files...)
 	if err == nil {
@@ -71,7 +72,7 @@ func (p *policySource) book(profile string) (*Rulebook, error) {
 	return book, err
 }
 
-// report says which files hold the rules, where the command line does not.
+// report prints which files hold the rules, unless the command line names them.
 func (p *policySource) report(profile string) {
 	var files []string
 	for _, path := range p.files(profile) {

@@ -19,25 +19,26 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxPasswordLine bounds the line of a password on standard input, in bytes.
+// maxPasswordLine limits the bytes of a password line on standard input.
 const maxPasswordLine = 4 << 10
 
 const userHelp = `Users log in to a junction up that runs with --auth local. What is kept of a password
 is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
+// UserCommand returns the command user.
 func UserCommand(a *cli.App) *cobra.Command {
 	return cli.Group("user", "Let colleagues use your junction up, each by a password",
 		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
 		UserAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), UserPasswdCommand(a))
 }
 
-// Users are those of this installation.
+// Users opens the users of this installation.
 func Users(p place.Place) (*authserver.Users, error) {
 	return cli.Kept(p, "users.json", authserver.OpenUsers)
 }
 
-// oneUser is the name that a command line has.
+// oneUser returns the only word of a command line.
 func oneUser(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("expected the name of one user, got %d words", len(args))
@@ -45,7 +46,7 @@ func oneUser(args []string) (string, error) {
 	return args[0], nil
 }
 
-// password asks for a new password, twice where it cannot be seen, or reads it.
+// password asks for a new password, twice at a terminal, or reads it from standard input.
 func password(ctx context.Context, a *cli.App) (string, error) {
 	if a.Person == nil {
 		line, err := bufio.NewReader(io.LimitReader(a.Stdin, maxPasswordLine)).ReadString('\n')
@@ -70,7 +71,7 @@ func password(ctx context.Context, a *cli.App) (string, error) {
 	return first, err
 }
 
-// passwordFor is password for a user who is new, or must be there: nobody is asked for one in vain.
+// passwordFor calls [password] after it has checked that the user is new, or exists.
 func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
 	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })
@@ -85,6 +86,7 @@ func passwordFor(ctx context.Context, a *cli.App, u *authserver.Users, name stri
 	return password(ctx, a)
 }
 
+// UserAddCommand returns the command user add.
 func UserAddCommand(a *cli.App) *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
@@ -132,7 +134,7 @@ func userListCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-// localLogins is the store of logins with --auth local; nil where nothing is stored yet.
+// localLogins returns the store of logins with --auth local, or nil if nothing is stored.
 func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
 	store, _, err := a.Launch.OpenLogins(false)(ctx)
 	if errors.Is(err, state.ErrNotFound) {
@@ -141,7 +143,7 @@ func localLogins(ctx context.Context, a *cli.App) (state.Store, error) {
 	return store, err
 }
 
-// listLogins shows who is logged in.
+// listLogins prints the users who are logged in.
 func listLogins(ctx context.Context, a *cli.App) error {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
@@ -160,7 +162,7 @@ func listLogins(ctx context.Context, a *cli.App) error {
 	return nil
 }
 
-// logout ends the logins of a user, and returns how many there were.
+// logout ends the logins of a user and returns their number.
 func logout(ctx context.Context, a *cli.App, name string) (int, error) {
 	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
@@ -212,6 +214,7 @@ func userRemoveCommand(a *cli.App) *cobra.Command {
 	}
 }
 
+// UserPasswdCommand returns the command user passwd.
 func UserPasswdCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "passwd USER",
@@ -229,6 +232,7 @@ func UserPasswdCommand(a *cli.App) *cobra.Command {
 	}
 }
 
+// changeUser calls change with the user that the command line names, and prints done.
 func changeUser(a *cli.App, args []string, done string, change func(u *authserver.Users, name string) error) error {
 	name, err := oneUser(args)
 	if err != nil {
@@ -242,7 +246,7 @@ func changeUser(a *cli.App, args []string, done string, change func(u *authserve
 		if errors.Is(err, authserver.ErrNoUser) {
 			err = fmt.Errorf("%w; junction user list lists them", err)
 		}
-		if errors.Is(err, authserver.ErrPassword) { // it was typed wrong
+		if errors.Is(err, authserver.ErrPassword) { // the typed password is invalid
 			err = &cli.UsageError{Err: err}
 		}
 		return err

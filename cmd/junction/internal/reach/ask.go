@@ -18,19 +18,19 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
-// StartingPause is how long nothing is said of servers that start.
+// StartingPause is how long a start may take before the user sees that it is still running.
 const StartingPause = 2 * time.Second
 
-// A ListedServer is one server with what it lists. One that is switched off lists
-// nothing, and was not asked.
+// A ListedServer is a server with its listing. The listing of a disabled server is empty.
 type ListedServer struct {
 	Entry   cli.Entry
 	Listing Listing
-	Open    bool // it was not asked yet, and nothing is remembered of it
+	Open    bool // not asked yet, and nothing is remembered
 }
 
-// Recall returns the configuration, and its servers, or those with these names, with what is
-// remembered of them, unless all are to be asked. What is wrong with it is said.
+// Recall returns the configuration and its servers, with the lists remembered of them. It returns
+// only the servers with the given names, if there are any. With refresh, remembered lists are not
+// used. It prints the problems of the configuration.
 func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh bool) (*config.Set, []ListedServer, error) {
 	if err := CheckFlags(a); err != nil {
 		return nil, nil, err
@@ -44,7 +44,7 @@ func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh boo
 	}
 	ReportProblems(a, set)
 	if why := Nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
-		a.Screen.Printf("junction: %v\n", why) // an empty list would say nothing
+		a.Screen.Printf("junction: %v\n", why) // an empty list alone would not explain itself
 	}
 	store, running := a.Store(), RunningServers(ctx, a.Place)
 	var all []ListedServer
@@ -62,9 +62,13 @@ func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh boo
 	return set, all, nil
 }
 
-// AskOpen asks the servers that nothing is remembered of, several at a time, and shows all in their order; consent
-// is asked for first; named says that the person asks for them by their names. Each is shown when it has answered and the one before it is shown;
-// who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
+// AskOpen asks the servers whose Open is set, several at a time, and calls show for each server of
+// all, in order. It asks the user for consent first; named reports whether the user named the
+// servers, so that earlier refusals are asked again.
+//
+// AskOpen calls show once a server and all before it have answered. After [StartingPause] it prints
+// the servers that still start, and no longer waits for them to keep the order. It returns the
+// error of show, or the cause of ctx; after either, show is not called again.
 func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
 	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
 	order := &Arrivals{}
@@ -90,7 +94,7 @@ func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named 
 	}
 	asking, stop := context.WithCancel(ctx)
 	defer stop()
-	came := make(chan *ListedServer) // which is read until all did
+	came := make(chan *ListedServer) // received from until all have been sent
 	dialing := make(chan struct{}, maxDialing)
 	for _, one := range asked {
 		go func() {
@@ -105,7 +109,7 @@ func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named 
 	for left := len(asked); ; {
 		for _, one := range order.Next() {
 			if fault == nil && ctx.Err() == nil {
-				a.Screen.Transient("") // what is shown may go to the same terminal
+				a.Screen.Transient("") // show may write to the same terminal
 				fault = show(one)
 			}
 		}
@@ -127,7 +131,7 @@ func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named 
 	}
 }
 
-// askOne asks one server, when it is its turn.
+// askOne fetches the list of one server. Servers that are not programs wait for a place in dialing.
 func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *StartList, dialing chan struct{}) {
 	defer s.Note(one.Entry.Name, "", false)
 	t, err := Resolve(ctx, a, one.Entry)
@@ -143,14 +147,15 @@ func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *Start
 	one.Listing = FetchList(ctx, a, l, t, s)
 }
 
-// Arrivals has servers that answer in any order follow each other as they are configured, as long as none takes long.
+// Arrivals puts servers that answer in any order back into their configured order, until one of
+// them takes long.
 type Arrivals struct {
-	Open  []*ListedServer // that were not shown, in order
-	There []*ListedServer // of these, those that answered
-	Late  bool            // one that has not answered holds back no other any more
+	Open  []*ListedServer // not shown yet, in order
+	There []*ListedServer // those of Open that have answered
+	Late  bool            // servers that have not answered no longer hold back others
 }
 
-// Next takes out the servers that can be shown now.
+// Next removes and returns the servers that can be shown now.
 func (r *Arrivals) Next() (ready []*ListedServer) {
 	held := false
 	r.Open = slices.DeleteFunc(r.Open, func(s *ListedServer) bool {
@@ -165,21 +170,22 @@ func (r *Arrivals) Next() (ready []*ListedServer) {
 	return ready
 }
 
-// A StartList knows which of the servers that are asked have not answered yet, and
-// lets only some programs start at the same time.
+// A StartList holds the servers that have not answered yet, and limits how many programs start at
+// the same time. Its methods except Tell may be called concurrently.
 type StartList struct {
 	App  *cli.App
 	free chan struct{}
 
-	Said map[string]bool // servers that were named where there is no terminal
+	Said map[string]bool // servers printed so far, where standard error is not a terminal
 
 	mu      sync.Mutex
-	Pending map[string]string // what each does
+	Pending map[string]string // what each server does: empty while it starts
 }
 
-// Waits is what a server does that may not start yet.
+// Waits is the entry of a server in Pending that may not start yet.
 const Waits = "waits"
 
+// Note sets what a server does, or removes the server if pending is false.
 func (s *StartList) Note(name, text string, pending bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +196,7 @@ func (s *StartList) Note(name, text string, pending bool) {
 	}
 }
 
-// begin waits until a program may start.
+// begin waits until a program may start. The caller must call end of the start that it returns.
 func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) {
 	select {
 	case s.free <- struct{}{}:
@@ -201,7 +207,8 @@ func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) 
 	}
 }
 
-// Tell says which servers still start.
+// Tell prints the servers that still start. A terminal shows them in a line that goes away;
+// otherwise each server is printed once.
 func (s *StartList) Tell() {
 	starting, waiting := s.standing()
 	if s.App.Screen.Terminal() {
@@ -212,12 +219,13 @@ func (s *StartList) Tell() {
 	for _, name := range changed {
 		s.Said[name] = true
 	}
-	if len(changed) > 0 { // a file keeps what was said before
+	if len(changed) > 0 { // a log file keeps the earlier line
 		s.App.Screen.Printf("junction: %s\n", stillStarting(changed, waiting))
 	}
 }
 
-// standing returns the servers that start, with what they do, and how many wait.
+// standing returns the servers that start, each with what it does, and the number of servers that
+// wait.
 func (s *StartList) standing() (starting []string, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,7 +244,8 @@ func (s *StartList) standing() (starting []string, waiting int) {
 	return starting, waiting
 }
 
-// stillStarting is such as "still starting: a, b (npx installs x); 3 wait for their turn".
+// stillStarting returns a line such as "still starting: a, b (npx installs x); 3 wait for their
+// turn".
 func stillStarting(starting []string, waiting int) string {
 	if len(starting) == 0 {
 		return ""
@@ -251,18 +260,21 @@ func stillStarting(starting []string, waiting int) string {
 	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
 }
 
-// A listStart is the start of one program that is asked for its lists.
+// A listStart is the start of one program whose lists are fetched.
 type listStart struct {
 	list *StartList
 	name string
 	end  func()
 }
 
+// Note implements [starter].
 func (s *listStart) Note(text string) { s.list.Note(s.name, text, true) }
-func (s *listStart) Yield()           { s.end() }
 
-// dialForList connects to a server to read its lists, as junction up would. Programs
-// that are asked with others wait for their turn.
+// Yield implements [starter].
+func (s *listStart) Yield() { s.end() }
+
+// dialForList connects to a server to read its lists, in the same way as junction up. With starts,
+// a program waits for its turn.
 func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *StartList, around ...mcp.Middleware) (*mcp.Client, error) {
 	o := Options(a, t)
 	o.Middleware = append(o.Middleware, around...)
@@ -291,8 +303,8 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 	return client, nil
 }
 
-// FetchList lists all pages, and remembers what the server offers. A server that does not
-// offer the feature has none.
+// FetchList fetches all pages of a list, and stores what the server offers. The list of a server
+// without the feature is empty. starts may be nil.
 func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts *StartList) Listing {
 	var got Listing
 	client, err := dialForList(ctx, a, t, starts, noteMissing(&got.Missing))

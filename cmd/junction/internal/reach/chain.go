@@ -17,9 +17,8 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// EnterChain notes what this gateway serves, for the programs that it starts, and
-// returns the entries without those that are this gateway. The error says that
-// this gateway was started by itself.
+// EnterChain sets the mark of this gateway that the programs it starts receive. It returns the
+// entries without this gateway itself, and an error if this gateway was started by itself.
 func EnterChain(ctx context.Context, a *cli.App, set *config.Set, entries []cli.Entry, names []string, l net.Listener) ([]cli.Entry, error) {
 	a.Launch.Gateway = launch.GatewayMark(set, names)
 	if i := slices.Index(a.Launch.Chain(), a.Launch.Gateway); i >= 0 {
@@ -28,7 +27,8 @@ func EnterChain(ctx context.Context, a *cli.App, set *config.Set, entries []cli.
 	return WithoutSelf(ctx, a, entries, l), nil
 }
 
-// startedByItself names the entry that began the loop: the first of the marks.
+// startedByItself returns an error that names the entry with the first of the marks, which began
+// the loop.
 func startedByItself(set *config.Set, marks []string) error {
 	for _, f := range set.Files {
 		for _, d := range f.Servers {
@@ -40,8 +40,8 @@ func startedByItself(set *config.Set, marks []string) error {
 	return fmt.Errorf("this gateway is started by itself; a server that it starts runs junction up again")
 }
 
-// WithoutSelf returns the entries without those that would start or call what
-// serves them, and says so. l is where this process listens, if it does.
+// WithoutSelf returns the entries without those that would start or call the gateway serving them,
+// and prints each that it omits. l is the listener of this process, or nil.
 func WithoutSelf(ctx context.Context, a *cli.App, entries []cli.Entry, l net.Listener) []cli.Entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e cli.Entry) bool {
 		if !isSelf(ctx, a, e.Definition, l) {
@@ -56,9 +56,8 @@ func WithoutSelf(ctx context.Context, a *cli.App, entries []cli.Entry, l net.Lis
 	})
 }
 
-// isSelf reports whether an entry starts a junction up that serves this entry
-// again, or is a gateway that this process was started through or that listens
-// at l.
+// isSelf reports whether an entry starts a junction up that serves this entry again. It also
+// reports true for a gateway that started this process, and for one that listens at l.
 func isSelf(ctx context.Context, a *cli.App, d *config.Definition, l net.Listener) bool {
 	if d == nil || d.Disabled {
 		return false
@@ -72,7 +71,7 @@ func isSelf(ctx context.Context, a *cli.App, d *config.Definition, l net.Listene
 	}
 	s, err := d.Resolve(ctx)
 	if err != nil {
-		return false // connecting says what is wrong
+		return false // connecting reports the error
 	}
 	if !launch.IsProgram(d.Kind) {
 		return listensAt(l, s.URL)
@@ -88,8 +87,7 @@ func isSelf(ctx context.Context, a *cli.App, d *config.Definition, l net.Listene
 		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && launch.EntryMark(other) == self })
 }
 
-// servedBy returns what a server serves that is a junction up: the files that it
-// reads, and the names that its command line gives.
+// servedBy returns the configuration and the names of servers that s serves, if s runs junction up.
 func servedBy(a *cli.App, s *config.Server) (set *config.Set, names []string, ok bool) {
 	p := a.Place
 	if a.UpFlags == nil || len(s.Args) == 0 || s.Args[0] != "up" || !IsJunction(p, s.Command) {
@@ -109,11 +107,11 @@ func servedBy(a *cli.App, s *config.Server) (set *config.Set, names []string, ok
 	if len(paths) == 0 {
 		paths = config.Find(o)
 	}
-	set, _ = config.LoadAll(paths, o) // a file that cannot be read is no part of what is served
+	set, _ = config.LoadAll(paths, o) // files that cannot be read are not served
 	return set, flags.Args(), true
 }
 
-// IsJunction reports whether a command is this program, or another of its name.
+// IsJunction reports whether a command is this program, or another one named junction.
 func IsJunction(p place.Place, command string) bool {
 	base := strings.ToLower(filepath.Base(command))
 	if strings.TrimSuffix(base, ".exe") == "junction" {
@@ -123,7 +121,7 @@ func IsJunction(p place.Place, command string) bool {
 	return err == nil && p.Real(command) == p.Real(self)
 }
 
-// listensAt reports whether a URL is of the address that l listens at.
+// listensAt reports whether l listens at the address of a URL.
 func listensAt(l net.Listener, address string) bool {
 	u, err := url.Parse(address)
 	own, ok := l.Addr().(*net.TCPAddr)

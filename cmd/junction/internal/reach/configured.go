@@ -28,9 +28,9 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// ConfiguredServers reads the configuration. What is wrong with single servers is reported
-// and does not hide the others; with no configuration the servers are those that
-// ship with junction.
+// ConfiguredServers reads the configuration. It prints errors of files and goes on without them,
+// unless --config names the files. Without a configuration it returns servers that ship with
+// junction.
 func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	set, entries, err := ReadServers(a)
 	if err != nil && len(a.Flags.Config) > 0 {
@@ -43,19 +43,19 @@ func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	return set, entries, nil
 }
 
-// ConfigOptions have configurations and variables be those of a place.
+// ConfigOptions returns the options for reading the configurations and variables of a place.
 func ConfigOptions(p place.Place) config.Options {
-	home, _ := p.UserHomeDir() // without one there are no files in it
+	home, _ := p.UserHomeDir() // without a home folder, no files in it are read
 	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// HostOptions have the files of hosts be those of a place.
+// HostOptions returns the options for reading the configurations of hosts in a place.
 func HostOptions(p place.Place) hostconfig.Options {
 	home, _ := p.UserHomeDir()
 	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// ConfigFiles are those of the configuration.
+// ConfigFiles returns the paths of the configuration files: those of --config, or those found.
 func ConfigFiles(a *cli.App, o config.Options) []string {
 	if len(a.Flags.Config) > 0 {
 		return a.Paths(a.Flags.Config)
@@ -63,7 +63,8 @@ func ConfigFiles(a *cli.App, o config.Options) []string {
 	return config.Find(o)
 }
 
-// ReadServers is servers with the error of files that cannot be read.
+// ReadServers reads the configuration like [ConfiguredServers], and returns the errors of files in
+// place of printing them.
 func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	o := ConfigOptions(a.Place)
 	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return Input(ctx, a, in) }, a.Secret
@@ -95,7 +96,8 @@ func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	return set, entries, err
 }
 
-// withImport adds to the error of a file in the form of a host that only imports read how it is imported.
+// withImport adds the command of junction import to the error of a file in a format that only
+// import reads.
 func withImport(err error) error {
 	var p *config.Problem
 	if !errors.As(err, &p) {
@@ -108,7 +110,8 @@ func withImport(err error) error {
 	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
-// Configured is the server of that name.
+// Configured returns the target of the configured server with that name, after asking for consent
+// if the server needs it. The target may lead to a running junction up.
 func Configured(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
 	set, e, err := ServerNamed(a, name)
 	if err != nil {
@@ -126,7 +129,7 @@ func Configured(ctx context.Context, a *cli.App, name string) (launch.Target, er
 	return Resolve(ctx, a, e)
 }
 
-// ServerNamed is find in the configuration.
+// ServerNamed reads the configuration and returns it with the entry that [Find] returns.
 func ServerNamed(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 	set, entries, err := ConfiguredServers(a)
 	if err != nil {
@@ -136,8 +139,8 @@ func ServerNamed(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 	return set, e, err
 }
 
-// Find is the server of that name: one of the entries, or one that ships with junction.
-// The error says why none can be used: its entry is wrong, or there is none.
+// Find returns the entry with that name, or the server of that name that ships with junction. The
+// error names the problem of an invalid entry, or suggests a similar name.
 func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
 	if i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], nil
@@ -153,7 +156,7 @@ func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) 
 	return cli.Entry{}, unknownServer(name, set, entries)
 }
 
-// Enabled is find without the servers that are switched off.
+// Enabled is like [Find], but returns an error for a disabled server.
 func Enabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
 	e, err := Find(name, set, entries)
 	if err == nil && e.IsDisabled() {
@@ -162,7 +165,7 @@ func Enabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, erro
 	return e, err
 }
 
-// ServerNames are the names of servers.
+// ServerNames returns the names of entries.
 func ServerNames(entries []cli.Entry) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.Name)
@@ -170,8 +173,8 @@ func ServerNames(entries []cli.Entry) (names []string) {
 	return names
 }
 
-// ConfiguredNames are the names of all servers that are configured, also of those whose entry cannot be used: what
-// names one is no slip, and one that is served already goes on.
+// ConfiguredNames returns the names of all configured servers, including those with an invalid
+// entry.
 func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
 	names := ServerNames(entries)
 	for _, p := range set.Problems() {
@@ -182,6 +185,8 @@ func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
 	return names
 }
 
+// unknownServer returns the error for a name without a server, with a suggestion if a name is
+// similar.
 func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
 	names := ServerNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
@@ -198,12 +203,13 @@ func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
 	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
 }
 
-// Resolve makes a target of an entry.
+// Resolve returns the target of an entry: its variables replaced, its lock applied, its sandbox set
+// up.
 func Resolve(ctx context.Context, a *cli.App, e cli.Entry) (launch.Target, error) {
 	return ResolveWith(ctx, a, e, a.Launch.AuthorizedAs)
 }
 
-// ResolveWith is resolve with what sends the requests to a server that has a URL.
+// ResolveWith is like [Resolve], with send for the requests to a server that has a URL.
 func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sender) (launch.Target, error) {
 	if e.Definition == nil {
 		h, err := Shipped(ctx, a, e.Name, Shipping{})
@@ -230,7 +236,8 @@ func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sende
 	return launch.Target{Name: s.Name, Origin: e.Origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.Definition.StartTimeout, Revision: e.Definition.Revision}, err
 }
 
-// confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
+// confine sets up the sandbox of an entry's program: as the settings define it, or else as the lock
+// does.
 func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.LockedServer) error {
 	if e.Sandbox == nil {
 		return nil
@@ -246,7 +253,8 @@ func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.Locked
 	return a.Launch.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: a.Launch.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
 }
 
-// Input asks for a value that a configuration file leaves to the person.
+// Input asks the user for a value that a configuration file leaves open, and returns the default if
+// nothing was typed.
 func Input(ctx context.Context, a *cli.App, in config.Input) (string, error) {
 	prompt := "> "
 	if in.Default != "" && !in.Password {
@@ -270,9 +278,9 @@ func Input(ctx context.Context, a *cli.App, in config.Input) (string, error) {
 	return word, nil
 }
 
-// CommandLine is what was typed, with quotes where words could be taken for others in one text.
-// Where one of them is a file of this folder, so is the folder: in another one the same words start
-// another program.
+// CommandLine returns a command line that was typed, with quotes around ambiguous words. If a word
+// names a file relative to the current folder, it appends the folder, because elsewhere the same
+// words start another program.
 func CommandLine(p place.Place, typed []string) []string {
 	words := slices.Clone(typed)
 	here := false
@@ -289,9 +297,9 @@ func CommandLine(p place.Place, typed []string) []string {
 	return words
 }
 
-// Vouches reports whether the person's names of servers have this one. The name alone
-// counts where the person gave it, in a configuration of their own: what a project's file
-// calls a server, and what a command line without a name is called, may be any other one.
+// Vouches reports whether names include this server. own reports whether the server's name is from
+// the user's own configuration. Otherwise only a name bound to the command counts, because projects
+// choose their names freely.
 func Vouches(names []string, server string, command []string, own bool) bool {
 	if len(names) == 0 {
 		return false
@@ -309,7 +317,7 @@ func Vouches(names []string, server string, command []string, own bool) bool {
 	return policy.Named(bound, server, origin)
 }
 
-// IsWithin reports whether the folder worked in is this one, or in it.
+// IsWithin reports whether the current folder is this folder or in it.
 func IsWithin(p place.Place, folder string) bool {
 	here, err := p.Getwd()
 	if err != nil {

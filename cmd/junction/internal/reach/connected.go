@@ -11,16 +11,17 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Staying is what connect made of a host's servers, which stays when they are put back.
+// Staying holds the servers that junction connect copied from a host; they stay when the host's own
+// are restored.
 type Staying struct {
-	host    string              // its ID; empty where a file was named
-	path    string              // of its file
-	File    string              // Junction's own
-	Servers []string            // that were the host's
-	Secrets map[string][]string // which they name, by server
+	host    string              // the host's ID; empty if a file was named
+	path    string              // the host's file
+	File    string              // Junction's own configuration file
+	Servers []string            // copied from the host
+	Secrets map[string][]string // names of secrets that the servers use, by server
 }
 
-// Title names the host.
+// Title returns the name of the host, or a description of its file.
 func (s *Staying) Title(p place.Place) string {
 	if h, _, known := hostconfig.LookupHost(s.host); known {
 		return h.Name
@@ -28,7 +29,7 @@ func (s *Staying) Title(p place.Place) string {
 	return "the host of " + p.Short(s.path)
 }
 
-// StaysOf finds that out, while the host's entry still says which file it is.
+// StaysOf returns what junction connect copied, while the host's entry still names Junction's file.
 func StaysOf(p place.Place, r *hostconfig.Record) *Staying {
 	s := &Staying{host: r.Host, path: r.Path, File: config.Own(ConfigOptions(p)), Secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
@@ -38,11 +39,11 @@ func StaysOf(p place.Place, r *hostconfig.Record) *Staying {
 	}
 	file, err := config.Load(s.File, ConfigOptions(p))
 	if err != nil {
-		return s // which whoever uses it says
+		return s // users of the file report the error
 	}
 	for _, change := range r.Changes {
 		for _, took := range change.Took {
-			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // which connect gives it where another one has that name
+			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // connect appends the host if the name is taken
 				d, found := file.Server(name)
 				if !found || slices.Contains(s.Servers, name) {
 					continue
@@ -59,13 +60,14 @@ func StaysOf(p place.Place, r *hostconfig.Record) *Staying {
 	return s
 }
 
-// WarnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
+// WarnConnected prints a warning for each connected host that loses the server of a configuration
+// file.
 func WarnConnected(a *cli.App, file, name string) {
 	journal, err := Taps(a.Place)
 	if err != nil {
 		return
 	}
-	records, _ := journal.Records() // of one that cannot be read nothing is known
+	records, _ := journal.Records() // unreadable records are skipped
 	for _, r := range records {
 		if s := StaysOf(a.Place, r); r.Connected && a.Real(s.File) == file {
 			a.Screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
@@ -73,13 +75,13 @@ func WarnConnected(a *cli.App, file, name string) {
 	}
 }
 
-// Taps is where changes of hosts' files are noted.
+// Taps returns the journal of the changes to hosts' files.
 func Taps(p place.Place) (hostconfig.Journal, error) {
 	folder, err := p.State("taps")
 	return hostconfig.Journal{Folder: folder}, err
 }
 
-// withoutConnected leaves out entries by which a host starts this configuration.
+// withoutConnected returns the entries without those by which a host starts this configuration.
 func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
 	if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries
@@ -88,13 +90,13 @@ func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
 	if err != nil {
 		return entries
 	}
-	records, _ := journal.Records() // an entry of which nothing is known is one like any other
+	records, _ := journal.Records() // an entry without a record stays
 	return slices.DeleteFunc(entries, func(e cli.Entry) bool {
 		return e.Name == hostconfig.OwnName && IsConnected(a.Place, records, e.Definition.Source)
 	})
 }
 
-// IsConnected reports whether junction connect changed a file.
+// IsConnected reports whether junction connect changed the file at path.
 func IsConnected(p place.Place, records []*hostconfig.Record, path string) bool {
 	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }

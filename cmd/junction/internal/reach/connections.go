@@ -11,23 +11,27 @@ import (
 )
 
 const (
-	// maxGuests bounds the connections of which no request was let in yet; fewer are allowed where the process may open few files.
+	// maxGuests limits the connections without an admitted request. It is lower if the process may
+	// open few files.
 	maxGuests = 10_000
-	// maxMembers bounds the others that have a place of their own, of which one caller has a quarter.
+	// maxMembers limits the connections with an admitted request. One caller can have a quarter of
+	// them.
 	maxMembers = 100_000
-	// minConnections is how many of each are allowed in any case.
+	// minConnections is the least value of both limits.
 	minConnections = 16
-	// ownFiles are files that are kept for the gateway itself and its servers.
+	// ownFiles is the number of files reserved for the gateway itself and its servers.
 	ownFiles = 64
 )
 
-// LimitConnections limits the connections of a listener by how many files the process may open.
+// LimitConnections limits the connections of a listener by the number of files the process may
+// open.
 func LimitConnections(l net.Listener) *admission.Listener {
 	files := max(openFiles()-ownFiles, 0)
 	return admission.Limit(l, share.New(min(max(files/4, minConnections), maxGuests)), share.New(min(max(files/2, minConnections), maxMembers)))
 }
 
-// LetIn notes that a request was let in, of nobody who is known where who is nil.
+// LetIn marks the connection of a request as admitted. who is nil for an anonymous caller, who is
+// then known by the remote address.
 func LetIn(r *http.Request, who *mcp.Principal) {
 	if !admission.IsGuest(r.Context()) {
 		return
@@ -39,7 +43,7 @@ func LetIn(r *http.Request, who *mcp.Principal) {
 	admission.LetIn(r.Context(), caller)
 }
 
-// Admitting is a way to let clients in which notes whose connections those are.
+// Admitting returns a function that calls principal, and [LetIn] for each request that it accepts.
 func Admitting(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := principal(r)
@@ -50,7 +54,8 @@ func Admitting(principal func(*http.Request) (*mcp.Principal, error)) func(*http
 	}
 }
 
-// Arriving has a request whose sender needs no credentials be let in once all of it is there.
+// Arriving returns r with a body that admits its connection once it has been read. It is for
+// requests that need no credentials.
 func Arriving(r *http.Request) *http.Request {
 	if !admission.IsGuest(r.Context()) {
 		return r
@@ -64,6 +69,7 @@ func Arriving(r *http.Request) *http.Request {
 	return &with
 }
 
+// An arrivingBody is a request body that admits the request at its end.
 type arrivingBody struct {
 	io.ReadCloser
 	request *http.Request

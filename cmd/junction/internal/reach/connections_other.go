@@ -4,5 +4,5 @@ package reach
 
 import "math"
 
-// openFiles is how many files the process may have open.
+// openFiles returns the number of files the process may have open.
 func openFiles() int { return math.MaxInt32 }

@@ -17,19 +17,19 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxConsents bounds what the person said about servers and instructions of projects; beyond it
-// all is asked again.
+// maxConsents limits the stored answers about projects. When it is reached, all are dropped and
+// asked again.
 const maxConsents = 10_000
 
-// Consent asks whether a server that a project's file defines may be started: whoever
-// wrote the repository wrote what would run. A file named by --config was consented to.
+// Consent asks the user whether a server of a project's file may be started, because the author of
+// the repository decides what it runs. It returns nil for other servers, and with --config.
 func Consent(ctx context.Context, a *cli.App, e cli.Entry) error {
 	return Consents(ctx, a, []cli.Entry{e}, true)[0]
 }
 
-// Consents asks it about several servers, in one list. What the person said of one
-// holds until its entry changes; a no also until the server is asked for by its name, as named
-// says of all of them. It returns, of each, why it may not be started.
+// Consents is like [Consent] for several servers, in one list. An answer holds until the entry
+// changes; a refusal is asked again if named is true. It returns, for each entry, why the server
+// may not be started, or nil.
 func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(a.Flags.Config) > 0 {
@@ -37,7 +37,7 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 	}
 	said := SaidBefore(a)
 	var open []int
-	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of what is asked about
+	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of the entries, by index
 	for i, e := range entries {
 		if !e.OfProject() {
 			continue
@@ -98,14 +98,16 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 	return faults
 }
 
-// A ConsentError says why a server of a project is not started.
+// A ConsentError reports why a server of a project is not started.
 type ConsentError struct{ server, file, why string }
 
+// Error implements [error].
 func (e *ConsentError) Error() string {
 	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
 }
 
-// NotStarted is why servers are not started, in one line for all of one file that have the same reason.
+// NotStarted returns a line for each error, and one line for all servers of a file with the same
+// reason.
 func NotStarted(faults []error) (lines []string) {
 	servers := map[ConsentError][]string{} // by file and reason
 	for _, err := range faults {
@@ -124,7 +126,7 @@ func NotStarted(faults []error) (lines []string) {
 		}
 		reason := ConsentError{file: e.file, why: e.why}
 		switch names := servers[reason]; len(names) {
-		case 0: // said with the first of them
+		case 0: // the first of them listed it
 		case 1:
 			lines = append(lines, e.Error())
 		default:
@@ -135,8 +137,8 @@ func NotStarted(faults []error) (lines []string) {
 	return lines
 }
 
-// askConsents shows servers and asks which may be started. Where the person decides
-// nothing, all are refused for this time.
+// askConsents lists servers and asks which may be started. Without a decision it refuses all of
+// them for this time.
 func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []int) (answers map[int]bool, decided bool, err error) {
 	end, err := a.Person.Begin(ctx)
 	if err != nil {
@@ -166,7 +168,7 @@ func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []in
 	if len(open) > 1 {
 		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
-	if len(a.Unheld) > 0 { // which may be the rules that whoever wrote the file relies on
+	if len(a.Unheld) > 0 { // these settings may be rules that the author of the file relies on
 		which += ` without what the project says under "junction"`
 	}
 	prompt := fmt.Sprintf("Use %s? %s > ", which, choice)
@@ -182,10 +184,11 @@ func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []in
 	}
 }
 
-// Whole is a text on one line, with all of it: it is what will run.
+// Whole returns text as one line without shortening it, because the user approves all of it.
 func Whole(text string) string { return plaintext.Unbroken(text) }
 
-// ChosenConsents is what was typed about these servers.
+// ChosenConsents returns the answers in a typed line, by index of the entry. decided is false for
+// an invalid or empty line.
 func ChosenConsents(typed string, open []int) (answers map[int]bool, decided bool) {
 	answers = map[int]bool{}
 	word := strings.ToLower(strings.TrimSpace(typed))
@@ -203,26 +206,26 @@ func ChosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 	for _, number := range strings.FieldsFunc(word, func(r rune) bool { return r == ' ' || r == ',' }) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > len(open) {
-			return map[int]bool{}, false // whoever mistypes agrees to nothing
+			return map[int]bool{}, false // a mistyped number accepts nothing
 		}
 		answers[open[n-1]] = true
 	}
 	return answers, len(answers) > 0
 }
 
-// ConsentKey is the server as its file defines it: what runs, or where it is reached, with all that the file
-// says of that.
+// ConsentKey returns a key for the answer about a server. It depends on everything the file defines
+// of the server, and on its lock.
 func ConsentKey(a *cli.App, e cli.Entry) string { return consentKeyOf(e, LockPrint(a, e.Definition)) }
 
-// consentKeyOf is consentKey with this print of what is locked of the server.
+// consentKeyOf is [ConsentKey] with printed in place of the server's [LockPrint].
 func consentKeyOf(e cli.Entry, printed string) string {
 	d := e.Definition
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 
-// SaidBefore is what the person said about servers and instructions of projects. What cannot be read is
-// asked again.
+// SaidBefore returns the stored answers about projects, by key. It returns nil if they cannot be
+// read.
 func SaidBefore(a *cli.App) map[string]bool {
 	path, err := a.State("projects.json")
 	if err != nil {
@@ -236,7 +239,7 @@ func SaidBefore(a *cli.App) map[string]bool {
 	return said
 }
 
-// rememberConsents writes what the person said.
+// rememberConsents stores answers of the user.
 func rememberConsents(a *cli.App, keys []string, answers map[int]bool, asked []int) {
 	err := ChangeConsents(a, func(said map[string]bool) {
 		for _, i := range asked {
@@ -248,7 +251,7 @@ func rememberConsents(a *cli.App, keys []string, answers map[int]bool, asked []i
 	}
 }
 
-// ChangeConsents changes what the person said about servers and instructions of projects.
+// ChangeConsents changes the stored answers about projects, under a file lock.
 func ChangeConsents(a *cli.App, change func(said map[string]bool)) error {
 	path, err := a.State("projects.json")
 	if err != nil {

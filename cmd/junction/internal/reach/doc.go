@@ -1,3 +1,4 @@
-// Package reach finds the servers that a command line names and connects them: files and their
-// settings, consent, locks, remedies, lists, shipped servers.
+// Package reach finds the servers that a command line names, and connects to them. It reads
+// configurations and settings, asks for consent, applies locks, describes remedies, and makes the
+// servers that ship with junction.
 package reach

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// memoryOfEra is where the era of a target is remembered; nil where it is not.
+// memoryOfEra returns the stored definitions of a target, which hold its era, or nil if there are
+// none.
 func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
 	if t.Server == nil {
 		return nil
@@ -23,7 +24,8 @@ func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
 	return cli.MemoryOf(store, t.Server, "")
 }
 
-// legacyFirst reports whether a target is remembered as one that can ask its client in the legacy era only.
+// legacyFirst reports whether the stored era of a target is [definitions.Legacy], the only one in
+// which it can ask its client.
 func legacyFirst(a *cli.App, t launch.Target) bool {
 	m := memoryOfEra(a, t)
 	if m == nil {
@@ -33,7 +35,8 @@ func legacyFirst(a *cli.App, t launch.Target) bool {
 	return d != nil && d.Era == definitions.Legacy
 }
 
-// rememberEra remembers in which era a target can ask its client, if what it offers is remembered.
+// rememberEra stores the era in which a target can ask its client, if definitions of the target are
+// stored.
 func rememberEra(a *cli.App, t launch.Target, era string) {
 	m := memoryOfEra(a, t)
 	if m == nil {
@@ -50,7 +53,8 @@ func rememberEra(a *cli.App, t launch.Target, era string) {
 	}
 }
 
-// InEra dials with the options of a target in the era in which it can ask; with none, as is remembered or otherwise says.
+// InEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
+// era first if that era is stored for the target, or if otherwise is true.
 func InEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	if era == "" {
 		o.LegacyFirst = otherwise || legacyFirst(a, t)
@@ -60,8 +64,9 @@ func InEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherw
 	rememberEra(a, t, era)
 }
 
-// connectCaller connects to a target, and sets the client that makes the requests of the command: where the target can ask in
-// the other era only, it makes them again in that one, or their outcome says how. The function that it returns ends both.
+// connectCaller connects to a target and sets a.Calls, the client for the requests of the command.
+// If the target can ask only in the other era, requests are repeated in that era or their outcome
+// advises it. The caller must call end, which closes both clients.
 func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Bound) (client *mcp.Client, end func(), err error) {
 	o, err := askedOptions(a, t)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// HidesTools reports whether a server that lists these tools has more: those of a gateway that are found
-// and described by tools of package gateway/search.
+// HidesTools reports whether a server with these tools is a gateway that hides others behind a
+// search; see package gateway/search.
 func HidesTools(names []string) bool {
 	return !slices.ContainsFunc([]string{"search_tools", "describe_tool", "call_tool"}, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// HiddenTool has the definition of a tool that a gateway does not list. The error says that there is none,
-// and which one was meant.
+// HiddenTool returns the definition of a tool that a gateway does not list. The error for an
+// unknown tool may name a similar one.
 func HiddenTool(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
 	text, err := mcp.Call[string](ctx, client, "describe_tool", map[string]string{"name": name})
 	if failure, failed := errors.AsType[*mcp.ToolFailure](err); failed {

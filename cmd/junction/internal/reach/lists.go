@@ -18,23 +18,22 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxDialing is how many servers are asked at the same time.
+// maxDialing is the number of servers connected to at the same time.
 const maxDialing = 8
 
-// A List is something that servers list.
+// A List describes a list that servers have, and the command that prints it.
 type List struct {
 	*revision.Method
 	Command string
 	Text    func(entries []json.RawMessage, width int) (string, error)
-	// Brief is text with a line for each entry; nil where there is no such form.
+	// Brief is like Text with one line for each entry; nil if the list has no such form.
 	Brief func(entries []json.RawMessage, width int) (string, error)
 }
 
-// Nouns names several entries of the list.
+// Nouns returns the plural of the list's noun.
 func (l List) Nouns() string { return l.Noun + "s" }
 
-// ShownAs returns the list with its entries shown in full, or a line each where
-// there is such a form.
+// ShownAs returns the list printed in full, or with one line for each entry if it has that form.
 func (l List) ShownAs(full bool) List {
 	if !full && l.Brief != nil {
 		l.Text = l.Brief
@@ -44,20 +43,22 @@ func (l List) ShownAs(full bool) List {
 	return l
 }
 
-// A Listing is what one server listed.
+// A Listing is the outcome of listing one server.
 type Listing struct {
 	Entries []json.RawMessage
-	// Remembered says that the server was not asked, and read when it was last; zero where that is not known.
+	// Remembered reports that Entries were stored before. read is the time they were read; zero if
+	// unknown.
 	Remembered bool
 	read       time.Time
-	// runs is the server in a junction up; nil where none has it.
+	// runs is the server in a running junction up, or nil.
 	runs *cli.RunningServer
-	// Missing are servers behind this one, a gateway, whose entries are not in the list.
+	// Missing holds the servers behind a gateway whose entries are not in the list.
 	Missing []absent
 	Err     error
 }
 
-// A ListedShown is what a list prints of one server with --json: of its lists the one that was asked for, with all pages.
+// A ListedShown is the output of a list command for one server with --json. Only the list of the
+// command is set.
 type ListedShown struct {
 	Source    string            `json:"source,omitempty"` // the file that defines the server
 	Disabled  bool              `json:"disabled,omitempty"`
@@ -67,10 +68,10 @@ type ListedShown struct {
 	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
 	Prompts   []json.RawMessage `json:"prompts,omitzero"`
 	Skills    []json.RawMessage `json:"skills,omitzero"`
-	Missing   []absent          `json:"missing,omitempty"` // servers behind this one, a gateway, that it has not reached
+	Missing   []absent          `json:"missing,omitempty"` // servers behind this gateway whose entries are not in the list
 }
 
-// Shown returns what a server listed, or why it could not be asked.
+// Shown returns the output for a listing: its entries or its error.
 func (l List) Shown(got *Listing) (s ListedShown) {
 	if got.Err != nil {
 		s.Error = jsonrpc.Get(cli.ErrorObject(got.Err), "error")
@@ -81,7 +82,7 @@ func (l List) Shown(got *Listing) (s ListedShown) {
 	return s
 }
 
-// About says where a server is defined, and how many entries it has, or why none are known.
+// About returns where a server is defined and the number of its entries, or why it has none.
 func (s ListedServer) About(p place.Place, l List) string {
 	details := []string{s.Entry.Origin(p)}
 	switch {
@@ -102,26 +103,27 @@ func (s ListedServer) About(p place.Place, l List) string {
 	return strings.Join(details, ", ")
 }
 
-// IsSilent reports whether nobody waited for a server any longer before it was connected, in which case nothing else is known of it.
+// IsSilent reports whether the command stopped waiting before the server was connected.
 func (s ListedServer) IsSilent() bool {
 	err := s.Listing.Err
 	ended := errors.Is(err, cli.ErrInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	return ended && errors.As(err, new(*cli.ConnectError))
 }
 
-// missingMeta is the member of a list's _meta by which a gateway says which servers are not in it; see package gateway.
+// missingMeta is the member of a list's _meta that names the servers missing from it; see package
+// gateway.
 const missingMeta = "io.github.junction-mcp/missing"
 
-// maxMissing is how many servers are taken from it.
+// maxMissing limits the servers read from it.
 const maxMissing = 100
 
-// An absent server is one whose entries the list of a gateway lacks.
+// An absent server is one whose entries are missing from the list of a gateway.
 type absent struct {
 	Server string `json:"server"`
 	Reason string `json:"reason"`
 }
 
-// noteMissing is middleware that adds to all what lists say is not in them.
+// noteMissing returns middleware that collects the servers missing from lists in all.
 func noteMissing(all *[]absent) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -134,6 +136,7 @@ func noteMissing(all *[]absent) mcp.Middleware {
 	}
 }
 
+// missingIn returns all with the servers that meta names as missing, each once.
 func missingIn(all []absent, meta json.RawMessage) []absent {
 	list := jsonrpc.Get(meta, missingMeta)
 	if len(list) == 0 || list[0] != '[' {

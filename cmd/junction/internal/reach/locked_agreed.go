@@ -15,8 +15,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// LockedAnyhow is what is locked under the name of a server, although its entry may say something else by now, and whether that is known: a lock
-// that cannot be read is said when it is used.
+// LockedAnyhow returns the lock of a server, even if its entry has changed since. known is false if
+// there is none; it is true with a nil lock if the lock cannot be read.
 func LockedAnyhow(a *cli.App, d *config.Definition) (locked *install.LockedServer, known bool) {
 	locked, err := a.Launch.Locked(d)
 	if !errors.Is(err, install.ErrNotReplaced) {
@@ -29,16 +29,17 @@ func LockedAnyhow(a *cli.App, d *config.Definition) (locked *install.LockedServe
 	return lock.Servers[d.Name], true
 }
 
-// LockPrint tells what is locked of a server from all else that could be: whoever writes a project's lock decides what runs, and how far it is
-// confined when it is upgraded.
+// LockPrint returns a fingerprint of a server's lock, or an empty string without one. Consent
+// depends on it, because a project's lock decides what runs and how it is confined.
 func LockPrint(a *cli.App, d *config.Definition) string {
 	locked, _ := LockedAnyhow(a, d)
 	return printOf(locked)
 }
 
+// printOf returns the fingerprint of a lock.
 func printOf(locked *install.LockedServer) string {
 	if locked == nil {
-		return "" // which starts nothing, or what the entry says
+		return "" // the entry alone decides what starts
 	}
 	text, err := json.Marshal(locked)
 	if err != nil {
@@ -48,8 +49,8 @@ func printOf(locked *install.LockedServer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AgreedLock refuses what is locked of a server of a project where that is not what the person agreed to: whoever changes the lock of a gateway
-// that runs would otherwise choose what its next connection starts.
+// AgreedLock returns an error if the lock of a project's server is not the one the user agreed to.
+// Otherwise a changed lock of a running gateway could decide what its next connection starts.
 func AgreedLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
 	if !e.OfProject() || len(a.Flags.Config) > 0 {
 		return nil
@@ -62,8 +63,8 @@ func AgreedLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
 	return &ConsentError{e.Name, e.Definition.Source, a.Short(install.LockPath(e.Definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
 }
 
-// StartedAsAgreed is the server as it is started, and what is locked of it. The lock is read once: what is started, how it is confined and what was
-// agreed to are of the same text.
+// StartedAsAgreed returns the server as it is started, and its lock. It reads the lock once, so
+// that what is started, confined and agreed to cannot differ.
 func StartedAsAgreed(ctx context.Context, a *cli.App, e cli.Entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
 	locked, err := a.Launch.Locked(e.Definition)
 	if err == nil {
@@ -76,7 +77,8 @@ func StartedAsAgreed(ctx context.Context, a *cli.App, e cli.Entry, s *config.Ser
 	return started, locked, err
 }
 
-// LockLine is what is locked of a server, for a person who is asked whether it may be started.
+// LockLine describes the lock of a server for a user who is asked for consent. It returns an empty
+// string if there is nothing to add.
 func LockLine(a *cli.App, e cli.Entry) string {
 	locked, err := a.Launch.Locked(e.Definition)
 	if errors.Is(err, install.ErrNotReplaced) {
@@ -104,7 +106,7 @@ func LockLine(a *cli.App, e cli.Entry) string {
 	return line + "; " + rights
 }
 
-// lockedRights are what a lock lets a server do: they are whoever's who wrote it, and so belong to what is asked.
+// lockedRights describes what a lock allows a server to do.
 func lockedRights(a *cli.App, e cli.Entry, locked *install.LockedServer) string {
 	rights := ""
 	if locked.Package != nil && locked.Package.Scripts {
@@ -118,7 +120,7 @@ func lockedRights(a *cli.App, e cli.Entry, locked *install.LockedServer) string 
 	return rights + a.Launch.Confinement(locked.Sandbox, locked.Package)
 }
 
-// FrozenFlag has a command start only what is locked.
+// FrozenFlag defines the flag --frozen, with which a command starts only what is locked.
 func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
 	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction install does that); for CI and teams")
 }

@@ -11,14 +11,14 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// otherMembers are what other programs call a member of an entry, in lower case.
+// otherMembers maps names that other programs use for members of an entry, in lower case, to
+// Junction's.
 var otherMembers = map[string]string{
 	"cmd": "command", "executable": "command", "arguments": "args", "environment": "env", "workingdirectory": "cwd", "workdir": "cwd",
 	"endpoint": "url", "address": "url",
 }
 
-// MeantMember returns the member that an ignored one was meant to be; empty if it is
-// like none, or the warning is about something else.
+// MeantMember returns the member that an ignored one was probably meant to be, or an empty string.
 func MeantMember(warning *config.Problem) string {
 	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
 		return meant
@@ -40,8 +40,8 @@ func MeantMember(warning *config.Problem) string {
 	return meant
 }
 
-// ignored says in one line each which members of servers are ignored but look like others, or have no effect
-// on a server of that kind.
+// ignored returns a line for each member of the selected servers that is ignored and resembles
+// another, or has no effect.
 func ignored(set *config.Set, is func(server string) bool) []string {
 	var lines []string
 	for _, w := range set.Warnings() {
@@ -57,7 +57,8 @@ func ignored(set *config.Set, is func(server string) bool) []string {
 	return lines
 }
 
-// ReportProblems says what is wrong with a configuration, and what is doubtful.
+// ReportProblems prints the problems of a configuration. It prints all warnings if the command is
+// verbose, and otherwise those about ignored members.
 func ReportProblems(a *cli.App, set *config.Set) {
 	for _, p := range set.Problems() {
 		a.Screen.Printf("junction: %v\n", Unusable(p, set))
@@ -74,14 +75,14 @@ func ReportProblems(a *cli.App, set *config.Set) {
 	}
 }
 
-// ReportIgnored warns of members of a server that are ignored.
+// ReportIgnored prints a warning for each ignored member of a server.
 func ReportIgnored(a *cli.App, set *config.Set, d *config.Definition) {
 	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
 		a.Screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
 	}
 }
 
-// Unusable is why a server cannot be used, with the members that are ignored.
+// Unusable returns the error of a server that cannot be used, with its ignored members.
 func Unusable(p *config.Problem, set *config.Set) error {
 	if p.Server == "" {
 		return p
@@ -93,11 +94,13 @@ func Unusable(p *config.Problem, set *config.Set) error {
 	return fmt.Errorf("%w; %s", p, strings.Join(lines, "; "))
 }
 
+// HasProblem reports whether the entry of the server with that name is invalid.
 func HasProblem(set *config.Set, name string) bool {
 	return slices.ContainsFunc(set.Problems(), func(p *config.Problem) bool { return p.Server == name })
 }
 
-// UnusableServers are the servers whose entries are wrong, as if they had been asked.
+// UnusableServers returns the servers with invalid entries, each with a listing that holds the
+// error.
 func UnusableServers(set *config.Set) (all []ListedServer) {
 	for _, p := range set.Problems() {
 		if p.Server != "" && !slices.ContainsFunc(all, func(s ListedServer) bool { return s.Entry.Name == p.Server }) {
@@ -107,17 +110,21 @@ func UnusableServers(set *config.Set) (all []ListedServer) {
 	return all
 }
 
-// An UnlistedError is an error about a name that a server, or the stored conversations, do not list.
+// An UnlistedError is the error for a name that is missing from the list of a server or of the
+// stored conversations.
 type UnlistedError struct {
 	Text string
 	Err  error
 }
 
+// Error implements [error].
 func (e *UnlistedError) Error() string { return e.Text }
+
+// Unwrap returns the error of the server.
 func (e *UnlistedError) Unwrap() error { return e.Err }
 
-// Unlisted is err, or if the server lists no such name, that and which one was meant. A
-// server that names what it does not know may know better what was meant.
+// Unlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
+// returns err as it is if its text has the name and no similar name exists.
 func Unlisted(what, name string, names []string, err error) error {
 	if slices.Contains(names, name) {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// TerminalPrompter asks at the terminal.
+// A TerminalPrompter asks the user at the terminal.
 type TerminalPrompter struct{ *cli.App }
 
 // Asks implements [add.Prompter].
@@ -21,7 +21,7 @@ func (p TerminalPrompter) Choose(ctx context.Context, question string, choices [
 	for _, c := range choices {
 		question += " " + c.Label + ","
 	}
-	p.Person.Discard() // what the user typed while a package was installed: it answers no question
+	p.Person.Discard() // words typed during the installation of a package answer nothing
 	typed, err := p.Person.Line(ctx, question+" [N]o > ")
 	word := strings.ToLower(strings.TrimSpace(typed))
 	for _, c := range choices {
@@ -46,13 +46,14 @@ func (p TerminalPrompter) Text(ctx context.Context, q add.Question) (string, err
 // Show implements [add.Prompter].
 func (p TerminalPrompter) Show(c add.Card) { p.Out.Printf("%s", c.Text(cli.LineWidth(p.Out))) }
 
-// Confirm asks for a yes.
+// Confirm asks the user for a yes.
 func Confirm(ctx context.Context, a *cli.App, question string) (bool, error) {
 	key, err := TerminalPrompter{a}.Choose(ctx, question, []add.Choice{{Key: "yes", Label: "[y]es"}})
 	return key != "", err
 }
 
-// askTyped returns the value that a user typed; the number of a choice selects it.
+// askTyped returns the value that the user typed, or the choice whose number was typed. With
+// hidden, the terminal does not show it.
 func askTyped(ctx context.Context, a *cli.App, intro string, choices []string, prompt string, hidden bool) (string, error) {
 	end, err := a.Person.Begin(ctx)
 	if err != nil {

@@ -19,13 +19,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// RecordFlag is that of the commands whose conversations can be recorded.
+// RecordFlag defines the flag --record of commands whose messages can be recorded.
 func RecordFlag(a *cli.App, f *pflag.FlagSet) {
 	f.StringVar(&a.Flags.Record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
 }
 
-// StartRecording opens the file of --record, if it is given; in a folder its name begins with the server's, if that has one.
-// through has every message be written before it goes on.
+// StartRecording opens the file of --record, if it is set; it is closed when the command ends. In a
+// folder, the name of a new file begins with that of the server, if it is not empty. With through,
+// each message is written before it is passed on.
 func StartRecording(a *cli.App, command, server string, through bool) error {
 	if a.Flags.Record == "" {
 		return nil
@@ -45,24 +46,25 @@ func StartRecording(a *cli.App, command, server string, through bool) error {
 	if f.Name() != a.Path(a.Flags.Record) {
 		a.Screen.Printf("Recording to %s\n", a.Short(f.Name()))
 	}
-	a.Launch.HideVariables(a.Environ()) // what programs that are started have, too
+	a.Launch.HideVariables(a.Environ()) // the programs it starts inherit these
 	return nil
 }
 
-// A recorded is a file with its Recorder.
+// A recorded is a recorder with its file.
 type recorded struct {
 	recorder *recording.Recorder
 	file     *os.File
 }
 
-// Close writes what is still to be written. What could not be was said before, and is no reason for the command to fail.
+// Close writes pending messages and closes the file. Errors of writing were printed before, and do
+// not fail the command.
 func (r *recorded) Close() error {
 	_ = r.recorder.Close()
 	return r.file.Close()
 }
 
-// openRecording opens a new file, or one that holds a recording already, which is replaced. Another process that
-// records to it keeps it.
+// openRecording opens a new file, or replaces an earlier recording. It returns an error for a file
+// that another process records to.
 func openRecording(path, name string, now time.Time) (*os.File, error) {
 	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
@@ -99,7 +101,7 @@ func openRecording(path, name string, now time.Time) (*os.File, error) {
 	return f, nil
 }
 
-// fileName is what a file may be called after a server.
+// fileName returns the name of a server in letters that are safe in file names.
 func fileName(server string) string {
 	return strings.Trim(strings.Map(func(r rune) rune {
 		if r == '-' || r == '.' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// RefusedPause is the shortest time between two lines about clients that are not let in.
+// RefusedPause is the shortest time between two log lines about refused clients.
 const RefusedPause = 10 * time.Second
 
-// Refusals are the requests with a key or token that let nobody in. Requests without one are no sign of anything: clients
-// find out in this way where to log in.
+// Refusals counts the requests with an invalid key or token. It ignores requests without one,
+// because clients send them to find out where to log in. It is safe for concurrent use.
 type Refusals struct {
 	Log *slog.Logger
 
 	Mu     sync.Mutex
 	All    int
-	unsaid int // since the last line
+	unsaid int // requests since the last line
 	said   time.Time
 }
 
-// Add counts a request, and says so, but not more often than can be read.
+// Add counts a request, and logs it if the last line is older than [RefusedPause].
 func (r *Refusals) Add(req *http.Request, why error) {
 	if req.Header.Get("Authorization") == "" && req.Header.Get("X-API-Key") == "" {
 		return

@@ -22,25 +22,27 @@ import (
 )
 
 const (
-	// OfficialRegistry is where servers are searched for where nothing else is said.
+	// OfficialRegistry is the registry that is searched by default.
 	OfficialRegistry = "https://registry.modelcontextprotocol.io"
-	// mirrorTime is how old the copy of a registry may be before a command reads what changed.
+	// mirrorTime is the age at which a command updates the copy of a registry.
 	mirrorTime = time.Hour
 )
 
-// RegistryFlags say where servers are looked for.
+// RegistryFlags holds the flags that select registries.
 type RegistryFlags struct {
 	Registries    []string
 	sync, offline bool
 }
 
+// Define defines the flags in a set.
 func (f *RegistryFlags) Define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Registries, "registry", nil, "look in this `REGISTRY` only: a URL, a folder of server.json files, or a name of the configuration (repeatable, the first one counts)")
 	flags.BoolVar(&f.sync, "sync", false, "read what changed in the registries first, however young the copy is")
 	flags.BoolVar(&f.offline, "offline", false, "do not ask the registries: use the copy of them as it is")
 }
 
-// OpenMirror opens the copy of the registries that the configuration and the command line name. It is closed when the command ends.
+// OpenMirror opens the copy of the registries in the configuration and on the command line. It is
+// closed when the command ends.
 func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, error) {
 	set, _, err := ConfiguredServers(a)
 	if err != nil {
@@ -59,7 +61,7 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 		return nil, err
 	}
 	m, err := registry.OpenMirror(ctx, path, registry.MirrorOptions{Sources: sources, OnPage: func(source string, read int) {
-		a.Screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // of servers
+		a.Screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // versions of servers
 	}})
 	if err != nil {
 		return nil, err
@@ -68,7 +70,8 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 	return m, nil
 }
 
-// FreshMirror is openMirror with what changed since, as the flags say. What cannot be read is reported, and what there is used.
+// FreshMirror opens the copy of the registries and updates it, unless the flags forbid that. It
+// prints which registries cannot be read, and returns an error if nothing is known of any.
 func FreshMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
 		return nil, nil, cli.Usagef("--sync reads the registries, and --offline does not; give one of them")
@@ -94,13 +97,14 @@ func FreshMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mi
 	}
 	for i := range states {
 		if f.offline && states[i].Synced.IsZero() {
-			states[i].Fault = "" // of another command, which could reach the network and did not get far
+			states[i].Fault = "" // of an earlier command that tried to update
 		}
 	}
 	return m, states, reportSources(a, states)
 }
 
-// reportSources says which registries could not be read, and how old what is known of them is.
+// reportSources prints which registries could not be read, and the age of their copies. It returns
+// an error if nothing is known of any.
 func reportSources(a *cli.App, states []registry.SourceState) error {
 	any := false
 	var faults []error
@@ -126,7 +130,7 @@ func reportSources(a *cli.App, states []registry.SourceState) error {
 	return nil
 }
 
-// age is a time for people.
+// age returns a duration in words.
 func age(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
@@ -139,7 +143,9 @@ func age(d time.Duration) string {
 	return fmt.Sprintf("%d days", int(d.Hours()/24))
 }
 
-// RegistrySources are the registries of the settings, or those that the command line names.
+// RegistrySources returns the registries that the command line names, or else those of the
+// settings, or else the official one. from is the file of the settings; files of tokens are
+// relative to it.
 func RegistrySources(a *cli.App, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {
@@ -173,7 +179,7 @@ func RegistrySources(a *cli.App, configured []settings.Registry, from string, na
 	return sources, nil
 }
 
-// configuredSource is a registry of the settings.
+// configuredSource returns the source for a registry of the settings.
 func configuredSource(a *cli.App, r settings.Registry, from string) registry.Source {
 	if r.Folder != "" {
 		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: r.Folder}
@@ -185,7 +191,8 @@ func configuredSource(a *cli.App, r settings.Registry, from string) registry.Sou
 	return s
 }
 
-// RegistryToken reads a token from where the settings, or a flag, say that it is.
+// RegistryToken returns a function that reads a token: from a secret, a file or a variable, by
+// kind.
 func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (token string, err error) {
 		switch kind {
@@ -207,6 +214,7 @@ func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (s
 	}
 }
 
+// hostOf returns the host of a URL, or address itself if it is not one.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

@@ -23,20 +23,26 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// What mends what is wrong with a server, in the words of doctor and of what shows the servers of up.
+// Remedies for problems of servers, printed by doctor and with the servers of up.
 const (
-	// OnlyMessages is for a program that writes something else to its standard output.
+	// OnlyMessages is the remedy for a program that writes other lines to its standard output.
 	OnlyMessages = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"
-	SetVariable  = "set the variable where junction is started, or give it a default: ${NAME:-default}"
-	KeepSecret   = "junction secret set NAME keeps a secret; a file must be where the entry says"
-	RightPath    = "is the path right? it is often /mcp or /sse"
-	NobodyThere  = "nothing listens there: is the server started, and is that its port?"
-	KnownName    = "the name is not known: is it written rightly, and is there a network?"
-	trustedTLS   = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
-	PlainHTTP    = `it speaks http at this port, and no https: begin "url" of the entry with http://`
+	// SetVariable is the remedy for a variable that is not set.
+	SetVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+	// KeepSecret is the remedy for a missing secret.
+	KeepSecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
+	// RightPath is the remedy for a URL with a wrong path.
+	RightPath = "is the path right? it is often /mcp or /sse"
+	// NobodyThere is the remedy for an address at which nothing listens.
+	NobodyThere = "nothing listens there: is the server started, and is that its port?"
+	// KnownName is the remedy for a host name that cannot be resolved.
+	KnownName  = "the name is not known: is it written rightly, and is there a network?"
+	trustedTLS = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
+	// PlainHTTP is the remedy for a URL with https whose server has no TLS.
+	PlainHTTP = `it speaks http at this port, and no https: begin "url" of the entry with http://`
 )
 
-// Runnable is what to try where a program cannot be started, by why it cannot.
+// Runnable returns the remedy for a program that cannot be started because of err.
 func Runnable(name string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
@@ -47,7 +53,7 @@ func Runnable(name string, err error) string {
 	return InstallProgram(name)
 }
 
-// Handshaken is what to try where a connection by TLS does not come about.
+// Handshaken returns the remedy for a failed TLS handshake.
 func Handshaken(err error) string {
 	if errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch) {
 		return PlainHTTP
@@ -55,12 +61,12 @@ func Handshaken(err error) string {
 	return trustedTLS
 }
 
-// InstallProgram is for a program that is not there.
+// InstallProgram returns the remedy for a program that is missing.
 func InstallProgram(name string) string {
 	return fmt.Sprintf("install %s, or write its whole path as the command: a program that you start from the desktop often has another PATH than your shell", name)
 }
 
-// Remedy is what to try where something is wrong with a server of up; empty where nothing is.
+// Remedy returns the remedy for a failing server of up, or an empty string.
 func Remedy(s gateway.Status) string {
 	switch {
 	case s.Err == nil:
@@ -73,7 +79,8 @@ func Remedy(s gateway.Status) string {
 	return StartRemedy(s.Program, s.Err, s.Name, 0)
 }
 
-// StartRemedy is what to try where a server, which may be a program, does not start within the limit, which may be 0.
+// StartRemedy returns the remedy for a server that does not start. program reports whether it is a
+// program; limit is the time it was given, or 0.
 func StartRemedy(program bool, err error, name string, limit time.Duration) string {
 	text, status := err.Error(), statusOf(err)
 	problem, ofEntry := errors.AsType[*config.Problem](err)
@@ -130,7 +137,7 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	return `run its command yourself and read the output; add missing variables and paths to "env" and "args" of the entry`
 }
 
-// IsWebPage reports whether what answered at a URL is for browsers.
+// IsWebPage reports whether a URL answered with a page for browsers.
 func IsWebPage(err error) bool {
 	if e, is := errors.AsType[*mcp.StatusError](err); is && strings.HasPrefix(e.Header.Get("Content-Type"), "text/html") {
 		return true
@@ -138,7 +145,7 @@ func IsWebPage(err error) bool {
 	return strings.Contains(err.Error(), `found the content type "text/html`)
 }
 
-// What servers say of why they do not start.
+// Parts of errors by which remedies are chosen.
 var (
 	noRevision = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
 	noFile     = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)

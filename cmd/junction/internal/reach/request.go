@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Do makes a request and shows its progress meanwhile.
+// Do sends a request and shows its progress meanwhile.
 func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) (mcp.Result, error) {
 	bar := &terminal.Bar{Screen: a.Screen, Lines: a.Launch.Verbose}
 	defer bar.Done()
@@ -27,11 +27,11 @@ func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) 
 	return a.Calls.Do(ctx, method, params)
 }
 
-// An Action is what a command wants of a server that it is connected to.
+// An Action is the work of a command on a connected server.
 type Action func(ctx context.Context, client *mcp.Client) error
 
-// AskingServer is what a command does that asks one server: read says what of the words behind
-// SERVER, before the server is connected to.
+// AskingServer returns the RunE function of a command that calls one server. It calls read with the
+// words after SERVER before it connects to the server, then runs the action.
 func AskingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -60,7 +60,7 @@ func AskingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Act
 	}
 }
 
-// PrintRequest makes a request, and prints its result.
+// PrintRequest sends a request and prints its result like [PrintAnswer].
 func PrintRequest(ctx context.Context, a *cli.App, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
 	answer, err := Do(ctx, a, method, params)
 	if err != nil {
@@ -69,8 +69,8 @@ func PrintRequest(ctx context.Context, a *cli.App, method string, params json.Ra
 	return PrintAnswer(a, method, answer, into, text)
 }
 
-// PrintAnswer prints a result: as the specification shapes it, or as text makes
-// words of it. into is what text works with.
+// PrintAnswer prints a result: as JSON with --json, or else as the words that text returns. Before
+// that, it decodes the result into the value into. It saves data where --output names a file.
 func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
 	body, err := r.Encoded()
 	if err != nil {
@@ -96,7 +96,7 @@ func PrintAnswer(a *cli.App, method string, r mcp.Result, into any, text func(wi
 	return a.PrintJSON(json.RawMessage(shaped))
 }
 
-// shape puts the members around a result's own that the server had sent with it.
+// shape returns the body of a result with the members that its envelope had, such as _meta.
 func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
 	if r.Type != "" {
 		around := revision.Envelope{Type: revision.ResultType(r.Type), Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: revision.CacheScope(r.Scope)}
@@ -108,7 +108,7 @@ func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
 	return jsonrpc.With(body, "_meta", r.Meta), nil
 }
 
-// Params is the object with a name or URI and, unless they are nil, arguments.
+// Params returns an object with a name or URI and, unless it is nil, arguments.
 func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String(member, subject)
@@ -118,7 +118,7 @@ func Params(member, subject string, arguments json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// ReadCalls reads the values of --call, of which one without arguments has {}.
+// ReadCalls parses the values of --call. Arguments default to {}.
 func ReadCalls(words []string) ([]lint.Call, error) {
 	var calls []lint.Call
 	for _, word := range words {
@@ -135,6 +135,7 @@ func ReadCalls(words []string) ([]lint.Call, error) {
 	return calls, nil
 }
 
+// NeedsArguments reports whether a tool has required arguments.
 func NeedsArguments(t *mcp.Tool) (needs bool) {
 	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { needs = true; return false })
 	return needs

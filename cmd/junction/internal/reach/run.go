@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// WantsJSON finds --json where the flags could not be read.
+// WantsJSON reports whether args have --json, for command lines whose flags cannot be parsed.
 func WantsJSON(args []string) bool {
 	if dash := slices.Index(args, "--"); dash >= 0 {
 		args = args[:dash]
@@ -23,7 +23,8 @@ func WantsJSON(args []string) bool {
 	return slices.Contains(args, "--json")
 }
 
-// Fail tells why the command failed.
+// Fail prints why the command failed, and with asJSON an error object on standard output. It prints
+// nothing for errors that were reported before.
 func Fail(a *cli.App, err error, code int, asJSON bool) {
 	switch {
 	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.EndedError)):
@@ -46,11 +47,12 @@ func Fail(a *cli.App, err error, code int, asJSON bool) {
 	}
 }
 
-// stopPause is how long nothing is said of an end that was asked for.
+// stopPause is how long an interrupted command may take to end before it prints that it is
+// stopping.
 const stopPause = 300 * time.Millisecond
 
-// TellStopping says, when an interrupt does not end the command at once, that it is
-// heard: servers get time to end. stopped says that the command ended.
+// TellStopping prints a line if an interrupt does not end the command within [stopPause]. The
+// caller must call stopped when the command has ended.
 func TellStopping(ctx context.Context, a *cli.App) (stopped func()) {
 	over := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
@@ -69,12 +71,12 @@ func TellStopping(ctx context.Context, a *cli.App) (stopped func()) {
 	}
 }
 
-// FlagValues are what flags expect, by their types. Those of other types say it themselves.
+// FlagValues describes the values of flags, by type. Other types describe their own.
 var FlagValues = map[string]string{
 	"duration": "a duration, such as 30s", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
 }
 
-// WithholdVariables withholds from servers the variables that flags such as --key-env name.
+// WithholdVariables hides from servers the variables that flags such as --key-env name.
 func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
 	flags.Visit(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
@@ -83,13 +85,13 @@ func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
 	})
 }
 
-// ConfigFlags say where servers are defined.
+// ConfigFlags defines the flags that select configuration files, and --verbose.
 func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.Flags.Config, "config", nil, "read servers from `FILE` only (repeatable)")
 	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
 }
 
-// ConnectionFlags are those of every command that connects to a server.
+// ConnectionFlags defines the flags of every command that connects to a server.
 func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
 	ConfigFlags(a, f)
 	f.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
@@ -98,7 +100,8 @@ func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
 
-// RequestFlags are those of every command whose request may ask something back.
+// RequestFlags defines the flags of every command whose request a server may answer with a request
+// of its own.
 func RequestFlags(a *cli.App, f *pflag.FlagSet) {
 	ConnectionFlags(a, f)
 	OwnFlag(a, f)

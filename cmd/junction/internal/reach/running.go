@@ -9,9 +9,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// RunningServers asks every junction up that runs for its servers. One that does not answer has none.
+// RunningServers returns the servers of every running junction up. It skips those that do not
+// answer.
 func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
-	ups, _ := cli.Instances(ctx, p) // a folder that cannot be read has none
+	ups, _ := cli.Instances(ctx, p) // an unreadable folder is treated as empty
 	for i := range ups {
 		for _, s := range ups[i].Servers {
 			all = append(all, cli.RunningServer{In: &ups[i], Status: s})
@@ -20,13 +21,15 @@ func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
 	return all
 }
 
+// The servers of a running junction up that a command uses.
 const (
 	sharedNothing cli.Sharing = iota
-	sharedCalls               // which start a server there that is remembered
-	sharedLists               // as the server has them now
+	sharedCalls               // those that are connected or remembered; they may be started there
+	sharedLists               // connected servers only
 )
 
-// shared is the server as a junction up has it that runs, if this command may use that one.
+// shared returns a target that leads to the server in a running junction up, if this command may
+// use that.
 func shared(ctx context.Context, a *cli.App, e cli.Entry) (t launch.Target, is bool) {
 	f := &a.Flags
 	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || f.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
@@ -43,7 +46,8 @@ func shared(ctx context.Context, a *cli.App, e cli.Entry) (t launch.Target, is b
 	return t, err == nil
 }
 
-// OwnFlag is of commands that use a server as a junction up has it that runs.
+// OwnFlag defines the flag --own of commands that otherwise use the servers of a running junction
+// up.
 func OwnFlag(a *cli.App, f *pflag.FlagSet) {
 	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// A PlainSecret stands in a host's file in plain.
+// A PlainSecret is a secret in a host's file that is not encrypted.
 type PlainSecret struct {
 	Of            *hostconfig.Carried
 	Field         string
-	Text          *string // it is in there
-	Before, After string  // what stands around it
+	Text          *string // contains the secret
+	Before, After string  // the text around it
 	Value         string
-	Secret        string // the name that it is kept under
+	Secret        string // the name it is stored under
 }
 
-// ShownValue is a variable's value or a header's with what is secret in it hidden.
+// ShownValue returns the value of a variable or header with secrets hidden.
 func ShownValue(name, value string) string {
 	if !redact.Named(name) && !redact.Looks(value) {
 		return value

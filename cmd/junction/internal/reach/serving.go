@@ -12,13 +12,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Everywhere reports whether a listener is at all addresses of this machine.
+// Everywhere reports whether a listener accepts connections at all addresses of this machine.
 func Everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
 	at, is = l.Addr().(*net.TCPAddr)
 	return at, is && at.IP.IsUnspecified()
 }
 
-// ServeOptions are those of what serves clients.
+// ServeOptions returns the options for serving clients.
 func ServeOptions(a *cli.App) mcp.ServeOptions {
 	o := mcp.ServeOptions{Logger: a.Logger(), Middleware: a.Around}
 	if a.Traffic != nil {
@@ -28,24 +28,26 @@ func ServeOptions(a *cli.App) mcp.ServeOptions {
 }
 
 const (
-	// DefaultDrainDelay is for how long junction up goes on after SIGTERM where somebody can ask whether it is ready.
+	// DefaultDrainDelay is how long junction up keeps serving after SIGTERM if its readiness can be
+	// checked.
 	DefaultDrainDelay = 3 * time.Second
-	// LastResponseTime is how long the responses to requests that were cancelled at the end may take.
+	// LastResponseTime limits the responses to requests that were cancelled at the end.
 	LastResponseTime = time.Second
 )
 
-// A Drain says how an HTTP address ends.
+// A Drain holds how an HTTP listener is shut down.
 type Drain struct {
-	Delay time.Duration // after SIGTERM, in which requests are still taken and /readyz says that they should not come
-	Time  time.Duration // for what runs then
+	Delay time.Duration // after SIGTERM, while requests are still accepted and /readyz responds 503
+	Time  time.Duration // for running requests
 }
 
+// Flags defines the flags in a set.
 func (d *Drain) Flags(flags *pflag.FlagSet) {
 	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: go on for this `TIME` after SIGTERM, in which /readyz says 503 (default "+DefaultDrainDelay.String()+" with --admin)")
 	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: let requests that run end within this `TIME` when it ends")
 }
 
-// Check says what is wrong with the flags.
+// Check returns an error if a flag is out of range.
 func (d *Drain) Check() error {
 	for _, one := range []struct {
 		flag  string
@@ -58,8 +60,8 @@ func (d *Drain) Check() error {
 	return nil
 }
 
-// DelayEnd goes on for a while where SIGTERM ended ctx: balancers send requests until they see that it is not ready. Ctrl-C is not
-// delayed, and a second signal ends the delay.
+// DelayEnd waits for the delay of d if SIGTERM ended ctx, so that balancers see that the process is
+// not ready. It does not wait after Ctrl-C, and returns early at a second signal.
 func DelayEnd(ctx context.Context, a *cli.App, d Drain) {
 	if d.Delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
 		return

@@ -10,16 +10,17 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
-// MaxLineKinds is how many kinds of lines of servers of net/http are counted apart.
+// MaxLineKinds limits the kinds of lines that are counted apart.
 const MaxLineKinds = 16
 
-// ServerLog is for what servers of net/http say of connections, such as that no TLS came. Whoever reaches the port can make them say
-// it: lines of one kind are counted, and one of them is said in an interval.
+// ServerLog returns a logger for servers of net/http. Anyone who reaches the port can cause its
+// lines, so it logs one line of a kind in each [RefusedPause], with a count.
 func ServerLog(a *cli.App) *log.Logger {
 	return log.New(&ServerLines{Log: a.Logger(), Now: time.Now, Kinds: map[string]*SaidLines{}}, "", 0)
 }
 
-// ServerLines fold lines of one kind.
+// ServerLines is an [io.Writer] that counts lines of one kind and logs them together. It is safe
+// for concurrent use.
 type ServerLines struct {
 	Log *slog.Logger
 	Now func() time.Time
@@ -28,15 +29,16 @@ type ServerLines struct {
 	Kinds map[string]*SaidLines
 }
 
+// SaidLines is the counter of one kind of line.
 type SaidLines struct {
 	at     time.Time
-	unsaid int // since the last line
+	unsaid int // lines since the last logged one
 }
 
-// Write implements [io.Writer]; it gets one line.
+// Write implements [io.Writer]. line is one whole line.
 func (s *ServerLines) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
-	kind, _, _ := strings.Cut(text, " from ") // what follows is the address
+	kind, _, _ := strings.Cut(text, " from ") // the address follows
 	kind, _, _ = strings.Cut(kind, "\n")
 	s.mu.Lock()
 	defer s.mu.Unlock()

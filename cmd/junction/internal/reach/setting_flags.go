@@ -15,22 +15,23 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// SettingFlags are the flags of junction up that set a member of [settings.Settings]: those whose tag flag names the flag and its
-// value. A flag that is given counts, whatever the file says, and sets no other member.
+// SettingFlags are the flags of junction up that set a member of [settings.Settings]. The struct
+// tag flag holds the flag's name and the name of its value. A flag that is set overrides the member
+// of the file, and no other member.
 type SettingFlags struct {
 	Set   *pflag.FlagSet
-	given settings.Settings // what all flags say, or their defaults
+	given settings.Settings // values of the flags, or their defaults
 	All   []settingFlag
 }
 
-// A settingFlag is one of them.
+// A settingFlag is one flag of [SettingFlags].
 type settingFlag struct {
 	Name  string
-	path  []int  // of the member, as for [reflect.Value.FieldByIndex]
-	group string // the flag without which this one has no effect; empty: it has one
+	path  []int  // of the member, for [reflect.Value.FieldByIndex]
+	group string // the flag that this one needs; empty if none
 }
 
-// NewSettingFlags defines the flags in a set.
+// NewSettingFlags defines the flags in a set and returns them.
 func NewSettingFlags(set *pflag.FlagSet) *SettingFlags {
 	f := &SettingFlags{Set: set, given: settings.Settings{Audit: &settings.Audit{}}}
 	f.define(reflect.TypeFor[settings.Settings](), nil, "")
@@ -38,7 +39,8 @@ func NewSettingFlags(set *pflag.FlagSet) *SettingFlags {
 	return f
 }
 
-// define defines the flags of a struct at a path. The others need the first flag of a struct that is not there by default.
+// define defines the flags of a struct type; path is its place in the settings. In an optional
+// struct, the other flags need the first one.
 func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	for i := range of.NumField() {
 		field := of.Field(i)
@@ -86,7 +88,7 @@ func (f *SettingFlags) define(of reflect.Type, path []int, group string) {
 	}
 }
 
-// A valueWord is a value with a name of its own in the help, and a listWord a list with one.
+// A valueWord is a flag value whose type has its own name in the help; a listWord is such a list.
 type (
 	valueWord struct {
 		pflag.Value
@@ -99,10 +101,14 @@ type (
 	}
 )
 
+// Type implements [pflag.Value].
 func (n valueWord) Type() string { return n.name }
-func (n listWord) Type() string  { return n.name }
 
-// Apply returns the settings with what the flags set. The error names the flag that is wrong, or without effect.
+// Type implements [pflag.Value].
+func (n listWord) Type() string { return n.name }
+
+// Apply returns a copy of s with the members of the flags that are set. The error names a flag that
+// is invalid or has no effect.
 func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	merged := *s
 	if merged.Audit != nil || f.Set.Changed("audit") {
@@ -135,7 +141,7 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 	return &merged, nil
 }
 
-// said returns the settings that a file would have in place of the flag.
+// said returns settings in JSON with only the member of the flag, for checking its value.
 func (one *settingFlag) said(value reflect.Value) []byte {
 	v := value.Interface()
 	if d, is := v.(time.Duration); is {
@@ -153,6 +159,6 @@ func (one *settingFlag) said(value reflect.Value) []byte {
 	for _, name := range slices.Backward(names) {
 		v = map[string]any{name: v}
 	}
-	data, _ := json.Marshal(v) // texts always encode
+	data, _ := json.Marshal(v) // strings always encode
 	return data
 }

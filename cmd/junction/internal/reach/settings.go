@@ -16,8 +16,9 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// ReadSettings are what the configuration says of up, with the file that says it; never nil. Those of a project
-// count where the command line names its file. Only the first file that has some counts.
+// ReadSettings returns the settings in the configuration, never nil, and the path of their file.
+// Only the first file with settings counts; those of a project count only if --config names its
+// file. It prints which settings are not used.
 func ReadSettings(a *cli.App, set *config.Set) (*settings.Settings, string, error) {
 	var found *settings.Settings
 	var from string
@@ -41,7 +42,7 @@ func ReadSettings(a *cli.App, set *config.Set) (*settings.Settings, string, erro
 	if found == nil {
 		found = &settings.Settings{}
 	}
-	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server that cannot be confined would end, and not start again
+	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server whose sandbox is invalid would end at a reload
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
 		} else if err := launch.ProfileOf(s).Check(); err != nil {
@@ -51,7 +52,8 @@ func ReadSettings(a *cli.App, set *config.Set) (*settings.Settings, string, erro
 	return found, from, nil
 }
 
-// QuietSettings are those that [app.settings] finds, but of others that are not used it says nothing.
+// QuietSettings is like [ReadSettings], but prints nothing and does not check sandboxes. named
+// reports whether --config is set.
 func QuietSettings(set *config.Set, named bool) (*settings.Settings, error) {
 	for _, f := range set.Files {
 		if s, _, err := f.Settings(); err != nil {
@@ -63,17 +65,17 @@ func QuietSettings(set *config.Set, named bool) (*settings.Settings, error) {
 	return &settings.Settings{}, nil
 }
 
-// members are the names of what is set.
+// members returns the names of the members that are set.
 func members(s *settings.Settings) []string {
 	var set map[string]json.RawMessage
 	data, err := json.Marshal(s)
 	if err != nil || json.Unmarshal(data, &set) != nil {
-		return nil // texts and numbers always encode
+		return nil // strings and numbers always encode
 	}
 	return slices.Sorted(maps.Keys(set))
 }
 
-// nextTo is a path that a file names.
+// nextTo returns the path named in a file, relative to the file's folder.
 func nextTo(file, named string) string {
 	if named == "" || filepath.IsAbs(named) {
 		return named
@@ -81,13 +83,13 @@ func nextTo(file, named string) string {
 	return filepath.Join(filepath.Dir(file), named)
 }
 
-// ReviewNone offers tools whatever their definitions are.
+// ReviewNone is the review setting with which tools are offered without a review.
 const ReviewNone = "none"
 
-// usualFolder is what --audit alone means.
+// usualFolder is the value of --audit without one.
 const usualFolder = "default"
 
-// AuditFolder is the folder of a log that the command line names.
+// AuditFolder returns the folder of the audit log that the command line names, or the default one.
 func AuditFolder(p place.Place, named string) (string, error) {
 	if named != usualFolder && named != "" {
 		return p.Path(named), nil
@@ -95,5 +97,5 @@ func AuditFolder(p place.Place, named string) (string, error) {
 	return p.State("audit")
 }
 
-// AuditKey is the key of this installation.
+// AuditKey returns the audit key of this installation.
 func AuditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }

@@ -16,27 +16,29 @@ import (
 )
 
 const (
-	TrafficEnd  = ".traffic"       // ends the name of the socket at which a process shows its messages
-	WatchingEnd = ".watching"      // ends the name of the socket that says that a process wants to see those of others
-	trafficTime = 10 * time.Second // how long one who watches may take to read a message
-	lastTime    = time.Second      // the same where the process ends
+	TrafficEnd  = ".traffic"       // ends the name of the socket that sends the messages of a process
+	WatchingEnd = ".watching"      // ends the name of the socket of a process that wants to see the messages of others
+	trafficTime = 10 * time.Second // limits how long a watcher may take to read a message
+	lastTime    = time.Second      // the same limit when the process ends
 	MaxWatchers = 8                // of one process at a time
-	maxLines    = 64 << 10         // bytes of messages that are written to one who watches together, but for a larger one
-	// firstTime is how long a process that begins waits for those that want to see its first messages.
+	maxLines    = 64 << 10         // bytes of messages written at once, except for a larger one
+	// firstTime is how long a process waits at its start for watchers of its first messages.
 	firstTime = 2 * time.Second
 )
 
-// What one who watches asks for, in one byte, before anything is shown.
+// The byte that a watcher sends before the process sends anything.
 const (
 	WantsMessages = 'm'
-	WantsNotes    = 'n' // and messages
+	WantsNotes    = 'n' // messages and notes
 )
 
-// tooManyWatch is what one too many gets: the line with the server that is all the process serves, empty, and one in place of messages.
+// tooManyWatch is sent to a watcher beyond the limit: an empty first line, and an object in place
+// of messages.
 const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 
-// MarkWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
-// whose process was killed refuses. The function that it returns ends that.
+// MarkWatching shows other processes, by a socket, that this one wants to see their first messages.
+// A socket is used because that of a killed process refuses connections. The caller must call
+// unmark.
 func MarkWatching(p place.Place) (unmark func()) {
 	l, path, err := cli.ListenForMe(p, WatchingEnd)
 	if err != nil {
@@ -54,9 +56,9 @@ func MarkWatching(p place.Place) (unmark func()) {
 	}
 }
 
-// isWatching reports whether somebody wants to see the messages of processes that begin.
+// isWatching reports whether a process wants to see the messages of those that start.
 func isWatching(dir string) bool {
-	marks, _ := filepath.Glob(filepath.Join(dir, "*"+WatchingEnd)) // of a pattern that is well formed
+	marks, _ := filepath.Glob(filepath.Join(dir, "*"+WatchingEnd)) // the pattern is valid
 	for _, path := range marks {
 		if conn, err := cli.DialMine(context.Background(), path); err == nil {
 			conn.Close()
@@ -66,9 +68,9 @@ func isWatching(dir string) bool {
 	return false
 }
 
-// ShareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where
-// there can be none, it does without. serves is the server that is all this process serves; empty: any number. The function that
-// it returns ends that.
+// ShareTraffic sends the messages of this process to junction traffic through a socket that only
+// this user can open. If it cannot listen, it logs that and does nothing. serves is the only server
+// of this process, or empty. The caller must call end.
 func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	l, path, err := cli.ListenForMe(a.Place, TrafficEnd)
 	if err != nil {
@@ -92,7 +94,7 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 				})
 			default:
 				_ = conn.SetDeadline(time.Now().Add(cli.AcceptPause))
-				_, _ = conn.Read(make([]byte, 1)) // what is left unread resets the connection, and what is written is lost
+				_, _ = conn.Read(make([]byte, 1)) // unread bytes would reset the connection and lose what is written
 				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
 			}
@@ -114,7 +116,8 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	}
 }
 
-// Within makes a server that ships with junction as a part of this process. What is asked of it is shown as of any other.
+// Within returns a server that ships with junction as a part of this process. Its messages are
+// shared like those of other servers.
 func Within(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
 	h, err := Shipped(ctx, a, name, o)
 	if err != nil || a.Traffic == nil {
@@ -123,8 +126,9 @@ func Within(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handl
 	return a.Traffic.Handler(name, h), nil
 }
 
-// ShowTraffic writes messages to one who watches, a line each, until they go away or ctx is done. The first line is what the
-// process serves, and says that what goes from then on is seen.
+// ShowTraffic writes messages to a watcher, one line each, until the connection ends or ctx is
+// done. The first line is serves; messages from then on are written. It sends to came once the
+// watcher is registered.
 func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,7 +141,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 	}
 	_ = conn.SetReadDeadline(time.Time{})
 	gone := make(chan struct{})
-	go func() { // they say nothing more, so that reading ends when they go
+	go func() { // watchers send nothing more, so reading ends with the connection
 		defer close(gone)
 		_, _ = conn.Read(make([]byte, 1))
 		cancel()
@@ -159,7 +163,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 		return err
 	}
 	if write() != nil {
-		cancel() // watch must be called
+		cancel() // watch must still be called
 	}
 	_ = watch(ctx, func(events []*traffic.Event) error {
 		for _, e := range events {

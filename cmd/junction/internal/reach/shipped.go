@@ -22,17 +22,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// A Shipping says how a server that ships is to be.
+// A Shipping holds the options of a server that ships with junction.
 type Shipping struct {
-	Roots []string // of filesystem; none: the current folder
+	Roots []string // of filesystem; default: the current folder
 	write bool     // of filesystem and sql
-	file  string   // of memory; empty: the one in junction's folder
+	file  string   // of memory; default: memory.db in Junction's folder
 	fetch fetch.Options
 	API   APIShipping
 
-	dsnEnv, dsnFile string // of sql: the variable or the file that says where the database is
+	dsnEnv, dsnFile string // of sql: the variable or the file with the data source name
 }
 
+// Flags defines the flags in a set.
 func (o *Shipping) Flags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.Roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
 	flags.BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
@@ -44,7 +45,7 @@ func (o *Shipping) Flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 }
 
-// CheckFlags says which of the flags that were given is for another server.
+// CheckFlags returns an error if a flag that is set belongs to another server.
 func (o *Shipping) CheckFlags(flags *pflag.FlagSet, name string) (err error) {
 	servers := map[string][]string{
 		"root": {"filesystem"}, "write": {"filesystem", "sql"}, "file": {"memory"}, "private": {"fetch"}, "ignore-robots": {"fetch"}, "dsn-env": {"sql"}, "dsn-file": {"sql"},
@@ -59,7 +60,8 @@ func (o *Shipping) CheckFlags(flags *pflag.FlagSet, name string) (err error) {
 	return err
 }
 
-// Shipped makes a server that ships with junction. What it holds open is closed when the command ends.
+// Shipped returns a new server that ships with junction. Its resources are closed when the command
+// ends.
 func Shipped(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
 	switch name {
 	case "everything":
@@ -106,11 +108,11 @@ func Shipped(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Hand
 	return nil, &cli.UsageError{Err: fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(cli.ShippedNames(), ", "))}
 }
 
-// maxDSNFile is how many bytes the file with a DSN may have.
+// maxDSNFile limits the bytes of a file with a DSN.
 const maxDSNFile = 16 << 10
 
-// openDatabase makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
-// the machine sees a program's flags, and the DSN has the password.
+// openDatabase returns the server sql. The DSN is read from a variable or a file, because it has a
+// password and flags are visible to all users of the machine.
 func openDatabase(ctx context.Context, a *cli.App, o Shipping) (mcp.Handler, error) {
 	dsn, err := o.dsn(a.Place)
 	if err != nil {
@@ -124,7 +126,7 @@ func openDatabase(ctx context.Context, a *cli.App, o Shipping) (mcp.Handler, err
 	return d, nil
 }
 
-// dsn reads where the database is.
+// dsn returns the DSN from the variable or the file.
 func (o Shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):

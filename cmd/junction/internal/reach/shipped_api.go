@@ -15,16 +15,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An APIShipping says what openapi, graphql and http are to be made of.
+// An APIShipping holds the options of the servers openapi, graphql and http.
 type APIShipping struct {
 	From, Base, URL           string
 	Tags, paths, names, verbs []string
 	Exclude                   []string // KIND=PATTERN
 	Auth                      []string // [WHERE=]VARIABLE
 	depth                     int
-	tools                     []string // of http: templates in JSON, or files with them
+	tools                     []string // of http: templates in JSON, or names of files with them
 }
 
+// flags defines the flags in a set.
 func (o *APIShipping) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.From, "from", "", "let openapi read the document in a `FILE` or at a URL; graphql its types, from a file with the answer to introspection")
 	flags.StringVar(&o.Base, "base", "", "let openapi and http send requests below this `URL`, in place of the document's server")
@@ -39,7 +40,7 @@ func (o *APIShipping) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.depth, "depth", 0, "let graphql ask for so many `LEVELS` of a result where a call does not say which fields (default 2)")
 }
 
-// openAPI makes the server of a document.
+// openAPI returns the server of an OpenAPI document.
 func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	if o.From == "" {
 		return nil, cli.Usagef("openapi needs a document: junction serve openapi --from FILE|URL")
@@ -61,7 +62,7 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 		if err != nil {
 			return nil, err
 		}
-		if c, ok := credentialIn(where, secret); ok && c.Name != "" { // no scheme has a name with a colon
+		if c, ok := credentialIn(where, secret); ok && c.Name != "" { // names of schemes have no colon
 			options.Requests.Credentials = append(options.Requests.Credentials, c)
 		} else {
 			options.Secrets[where] = secret
@@ -78,7 +79,7 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	return s, nil
 }
 
-// openAPIAt returns where a document is opened: at a URL, or in a file.
+// openAPIAt returns the URL or the path of a document.
 func openAPIAt(p place.Place, from string) string {
 	if strings.Contains(from, "://") {
 		return from
@@ -86,7 +87,7 @@ func openAPIAt(p place.Place, from string) string {
 	return p.Path(from)
 }
 
-// graphQL makes the server of a GraphQL API.
+// graphQL returns the server of a GraphQL API.
 func graphQL(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	if o.URL == "" {
 		return nil, cli.Usagef("graphql needs an API: junction serve graphql --url URL")
@@ -111,7 +112,8 @@ func graphQL(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	return s, nil
 }
 
-// credentials are the secrets of --auth-env, where no document says where they go.
+// credentials returns the credentials of --auth-env for a server without a document. The default is
+// a bearer token.
 func (o *APIShipping) credentials(p place.Place) (all []httptool.Credential, err error) {
 	for _, text := range o.Auth {
 		where, secret, err := secretOf(p, text)
@@ -127,7 +129,8 @@ func (o *APIShipping) credentials(p place.Place) (all []httptool.Credential, err
 	return all, nil
 }
 
-// secretOf reads [WHERE=]VARIABLE, and the variable.
+// secretOf parses [WHERE=]VARIABLE, and returns where the secret goes and the value of the
+// variable.
 func secretOf(p place.Place, text string) (where, secret string, err error) {
 	variable := text
 	if i := strings.LastIndexByte(text, '='); i >= 0 {
@@ -139,7 +142,8 @@ func secretOf(p place.Place, text string) (where, secret string, err error) {
 	return where, secret, nil
 }
 
-// credentialIn is a secret where one of the words of --auth-env says; ok is false for another word.
+// credentialIn returns a credential at the place that where names. ok is false for an unknown
+// place.
 func credentialIn(where, secret string) (c httptool.Credential, ok bool) {
 	at, name, named := strings.Cut(where, ":")
 	c = httptool.Credential{In: httptool.Place(at), Name: name, Value: secret}

@@ -16,10 +16,10 @@ import (
 	"github.com/junction-mcp/junction/servers/httptool"
 )
 
-// maxHTTPTools is how many tools --tool may give in all.
+// maxHTTPTools limits the tools of all --tool flags.
 const maxHTTPTools = 100
 
-// A requestTemplate is a request as people write it; see [httptool.Template].
+// A requestTemplate is the JSON form of a [httptool.Template].
 type requestTemplate struct {
 	Name         string               `json:"name"`
 	Title        string               `json:"title"`
@@ -34,7 +34,7 @@ type requestTemplate struct {
 	Annotations  *mcp.ToolAnnotations `json:"annotations"`
 }
 
-// httpTools makes the server of templates.
+// httpTools returns the server of the request templates.
 func httpTools(a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	options := httptool.Options{Base: o.Base, Logger: a.Logger()}
 	var err error
@@ -60,7 +60,7 @@ func httpTools(a *cli.App, o *APIShipping) (mcp.Handler, error) {
 	return s, nil
 }
 
-// readTemplates reads one template or an array of them, in JSON: as they are, or of a file.
+// readTemplates parses a template or an array of them: text itself, or the file that it names.
 func readTemplates(p place.Place, text string) (all []httptool.Template, err error) {
 	from := "--tool"
 	data := []byte(text)

@@ -16,47 +16,45 @@ import (
 )
 
 const (
-	// DefaultStart is how long a server may take to start, unless its entry says.
+	// DefaultStart limits the start of a server whose entry has no startTimeout.
 	DefaultStart = 2 * time.Minute
-	// maxStart is how long one may take that a package runner is visibly working on.
+	// maxStart limits the start of a package runner that keeps working.
 	maxStart = 10 * time.Minute
-	// lookTime is how often a start is looked at.
+	// lookTime is the interval at which a start is checked.
 	lookTime = 2 * time.Second
-	// restTime is how long a start must have shown no work to be taken for one that
-	// only waits.
+	// restTime is how long a start must show no work to count as waiting.
 	restTime = 15 * time.Second
 	// leastWork is the processor time within lookTime that counts as work.
 	leastWork = 20 * time.Millisecond
 
-	// LinesKept is how many lines of it are looked at.
+	// LinesKept is the number of lines of standard error that are kept.
 	LinesKept = 40
 )
 
-// A StartWatch follows one start of a program: whether it works, and for how long
-// it may.
+// A StartWatch observes the start of one program and ends it when it takes too long.
 type StartWatch struct {
 	Start  starter
-	Runner string // what a package runner does, such as "npx installs x"; empty for other programs
+	Runner string // work of a package runner, such as "npx installs x"; empty for other programs
 	Limit  time.Duration
 
 	mu      sync.Mutex
-	program *command.Program // nil until it was started
-	Said    []string         // the last lines of its standard error
-	skipped string           // the last line of its standard output that was no message
+	program *command.Program // nil until the program has started
+	Said    []string         // last lines of standard error
+	skipped string           // last line of standard output that is not a message
 	lines   int
-	worked  time.Time // when it was last seen to work
+	worked  time.Time // when it was last seen working
 }
 
-// A starter hears how a start goes: what it is doing, and that others need not wait
-// for it.
+// A starter receives the state of a start: Note its current work, and Yield that others need not
+// wait for it.
 type starter interface {
 	Note(text string)
 	Yield()
 }
 
-// DialWatched connects to a server. A program is given limit to start, or two
-// minutes; a package runner longer while it visibly works. known says that the
-// server was started before: nothing is installed any more.
+// DialWatched connects to a server. A program may take limit to start, or [DefaultStart] if limit
+// is 0; a package runner may take longer while it works. known reports that the server was started
+// before, so that nothing needs to be installed.
 func DialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
@@ -72,7 +70,7 @@ func DialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		w.program = &p
 	}
 	c.Stderr, c.Skipped = w.Listen(c.Stderr), w.Skip(c.Skipped)
-	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // watch ends it before
+	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // Watch ends it earlier
 	o.Starting = w.Installs
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -86,7 +84,7 @@ func DialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 	return client, err
 }
 
-// StartLimit is how long a server may take to start: what its entry says, or else the usual time.
+// StartLimit returns own, the time in an entry, or [DefaultStart] if it is 0.
 func StartLimit(own time.Duration) time.Duration {
 	if own > 0 {
 		return own
@@ -94,15 +92,15 @@ func StartLimit(own time.Duration) time.Duration {
 	return DefaultStart
 }
 
-// Installs reports whether a package runner was seen to work at one of the last two
-// looks.
+// Installs reports whether a package runner worked at one of the last two checks.
 func (w *StartWatch) Installs() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.Runner != "" && time.Since(w.worked) <= 2*lookTime
 }
 
-// Listen notes what the program writes to its standard error, and passes it on.
+// Listen returns a function that keeps lines of standard error and passes them to next, which may
+// be nil.
 func (w *StartWatch) Listen(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
@@ -118,7 +116,8 @@ func (w *StartWatch) Listen(next func(string)) func(string) {
 	}
 }
 
-// Skip notes a line of standard output that is no message, and passes it on.
+// Skip returns a function that keeps a line of standard output that is not a message, and passes it
+// to next, which may be nil.
 func (w *StartWatch) Skip(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
@@ -130,7 +129,8 @@ func (w *StartWatch) Skip(next func(string)) func(string) {
 	}
 }
 
-// Seen returns what the program has done so far, and what it wrote, as a part of a sentence.
+// Seen returns the processor time and the number of lines of the program so far, and the last line
+// as part of a sentence.
 func (w *StartWatch) Seen() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
@@ -148,7 +148,7 @@ func (w *StartWatch) Seen() (used time.Duration, lines int, said string) {
 	return used, lines, said
 }
 
-// Watch looks at the start until ctx is done, and ends it when it takes too long.
+// Watch checks the start until ctx is done, and calls end if it takes too long.
 func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, seen func() (used time.Duration, lines int, said string)) {
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
@@ -186,17 +186,21 @@ func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, see
 	}
 }
 
-// errSlowStart is why a start ends that takes too long.
+// errSlowStart is the cause of a start that ends because it takes too long.
 var errSlowStart error = slowStart{}
 
-// A slowStart is an end of a time, as [context.DeadlineExceeded] is: commands have the exit code of that.
+// A slowStart is an error that [errors.Is] reports as [context.DeadlineExceeded], so that commands
+// exit with its code.
 type slowStart struct{}
 
+// Error implements [error].
 func (slowStart) Error() string { return "no handshake within" }
 
 // Is implements the interface of [errors.Is].
 func (slowStart) Is(target error) bool { return target == context.DeadlineExceeded }
 
+// TooLong returns the error of a start that took too long. said is the program's last line;
+// gateways hide it from clients.
 func TooLong(took time.Duration, said string) error {
 	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
 	if said == "" {

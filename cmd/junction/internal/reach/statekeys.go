@@ -19,31 +19,32 @@ import (
 )
 
 const (
-	stateKeyTime   = 7 * 24 * time.Hour // for which one key seals what clients carry between rounds
-	stateKeyPause  = time.Minute        // between two looks whether another process made a key
-	stateKeyBefore = 10 * time.Minute   // for which a key is known before it seals
-	stateKeyAfter  = 24 * time.Hour     // for which a key still opens when another one seals
+	stateKeyTime   = 7 * 24 * time.Hour // how long one key seals the state that clients carry between rounds
+	stateKeyPause  = time.Minute        // between two checks for keys of other processes
+	stateKeyBefore = 10 * time.Minute   // how long a key is known before it seals
+	stateKeyAfter  = 24 * time.Hour     // how long a key still opens after the next one seals
 	maxStateKeys   = 16 << 10           // bytes of the file
 )
 
-// A stateKey seals from a time on, until the next one does.
+// A stateKey seals from a time on, until the next key does.
 type stateKey struct {
 	Key   []byte    `json:"key"`
 	Since time.Time `json:"since"`
 }
 
-// StateKeys are the keys with which all processes of one state folder seal what clients carry between two rounds. Each key is
-// there some time before it seals, so that every process knows it by then.
+// StateKeys holds the keys with which all processes of one state folder seal the state that clients
+// carry between rounds. A key is stored some time before it seals, so that every process knows it
+// by then. At is safe for concurrent use.
 type StateKeys struct {
 	Path string
 
 	mu     sync.Mutex
 	looked time.Time
-	Keys   []stateKey // by Since, the first one first
+	Keys   []stateKey // sorted by Since
 }
 
-// ReplicaOptions are serveOptions of a process that others with its state folder may stand in for. Without such a folder it has
-// a key of its own.
+// ReplicaOptions is [ServeOptions] for a process that others with the same state folder can
+// replace. If the shared keys cannot be opened, the process uses its own.
 func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	o := ServeOptions(a)
 	keys, err := cli.Kept(a.Place, "state.keys", func(path string) (*StateKeys, error) {
@@ -58,12 +59,12 @@ func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	return o
 }
 
-// At returns the keys at a time, the one that seals first.
+// At returns the keys at a time, the sealing one first.
 func (k *StateKeys) At(ctx context.Context, now time.Time) [][]byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if now.Sub(k.looked) >= stateKeyPause {
-		_ = k.Look(ctx, now) // with the keys that are known it goes on
+		_ = k.Look(ctx, now) // on an error, the known keys stay
 	}
 	var due, next [][]byte
 	for _, key := range slices.Backward(k.Keys) {
@@ -76,7 +77,8 @@ func (k *StateKeys) At(ctx context.Context, now time.Time) [][]byte {
 	return append(due, next...)
 }
 
-// Look reads the file, and adds the next key to it where it is time. The caller has the lock, or the only reference.
+// Look reads the file, and adds the next key to it if that is due. The caller must hold the lock or
+// the only reference.
 func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	k.looked = now
 	keys, err := readStateKeys(k.Path)
@@ -111,9 +113,10 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// turned adds the next key where it is time, and drops those that open nothing any more.
+// turned returns keys with the next one added if it is due, and without those that open nothing
+// anymore. turn reports whether it is due.
 func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
-	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // made while the clock was ahead
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // created while the clock was ahead
 	n := len(keys)
 	since := now
 	switch {
@@ -130,7 +133,7 @@ func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
 	return append(slices.Clip(keys), stateKey{Key: key, Since: since.UTC()}), true
 }
 
-// readStateKeys reads the file; there are none where it is missing.
+// readStateKeys reads the file, sorted by Since. A missing file has no keys.
 func readStateKeys(path string) (keys []stateKey, err error) {
 	text, err := filename.ReadAtMost(path, maxStateKeys)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -16,10 +16,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// SuggestTimeout is how long the shell waits for what a server offers.
+// SuggestTimeout limits how long the shell waits for the names of a server.
 const SuggestTimeout = 3 * time.Second
 
-// SuggestServers completes SERVER with the names of the configuration.
+// SuggestServers returns a completion of SERVER with the names in the configuration.
 func SuggestServers(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
@@ -33,6 +33,7 @@ func SuggestServers(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
+// SuggestTools returns a completion of the name of a tool, and then of its arguments.
 func SuggestTools(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 1 {
@@ -42,15 +43,15 @@ func SuggestTools(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
-// SuggestToolNames completes the names of tools, any number of them.
+// SuggestToolNames returns a completion of any number of tool names.
 func SuggestToolNames(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return SuggestTools(a)(cmd, args[:min(len(args), 1)], typed)
 	}
 }
 
-// suggestArguments completes KEY=VALUE: keys that were not given yet, and values
-// where there are only a few.
+// suggestArguments completes KEY=VALUE: with the keys not given yet, or with the values of an
+// enumeration.
 func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(typed, "=")
 	words, directive := suggest(a, cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
@@ -77,14 +78,14 @@ func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed strin
 	return words, directive
 }
 
-// Suggests completes the word after SERVER with what list adds.
+// Suggests returns a completion of the word after SERVER with the names that list adds.
 func Suggests(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return suggest(a, cmd, args, list)
 	}
 }
 
-// Listed adds the entries of a list, as far as it can be read.
+// Listed returns a function for [Suggests] that adds the entries of a list and skips errors.
 func Listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
 	return func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for entry, err := range list(c, ctx) {
@@ -95,9 +96,8 @@ func Listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], 
 	}
 }
 
-// suggest completes the word after SERVER with what the server offers. Nobody
-// can be asked while a shell completes, so servers that need consent or an
-// input suggest nothing.
+// suggest completes the word after SERVER with the names that list adds. The user cannot be asked
+// during a completion, so servers that need consent or an input suggest nothing.
 func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
 		return SuggestServers(a)(cmd, args, "")
@@ -124,6 +124,7 @@ func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Co
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// ServerValues returns the configured servers as completions, each with its description.
 func ServerValues(a *cli.App, _ context.Context) (values []string) {
 	_, entries, err := ConfiguredServers(a)
 	if err != nil {

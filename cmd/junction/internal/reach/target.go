@@ -28,8 +28,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Target finds the server that a command line means, and returns what else
-// stands on it.
+// Target returns the server that a command line names, and the words after it.
 func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
 	if err := CheckFlags(a); err != nil {
 		return launch.Target{}, nil, err
@@ -65,6 +64,7 @@ func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) 
 	return t, args[1:], err
 }
 
+// CheckFlags returns an error if --timeout or --revision is invalid.
 func CheckFlags(a *cli.App) error {
 	if a.Launch.Timeout < 0 {
 		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
@@ -75,7 +75,7 @@ func CheckFlags(a *cli.App) error {
 	return nil
 }
 
-// NamedServer is the server that SERVER means: a URL, or a name.
+// NamedServer returns the target of SERVER, which is a URL or a name.
 func NamedServer(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
 	if launch.At(server) != nil {
 		return a.Launch.Address(server)
@@ -83,7 +83,7 @@ func NamedServer(ctx context.Context, a *cli.App, server string) (launch.Target,
 	return Configured(ctx, a, server)
 }
 
-// Options are those of a client of the target.
+// Options returns the options of a client of the target.
 func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
 	o := mcp.ClientOptions{
 		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version},
@@ -91,7 +91,8 @@ func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
 		Revision: cmp.Or(a.Flags.Revision, t.Revision),
 		Timeout:  t.Timeout,
 		Logger:   a.Launch.Logger(t.Name),
-		// Calls wait for the tasks that they become, but for those of a proxy's client that knows tasks itself.
+		// Calls wait for the tasks that they become, except those of a proxy's client that handles
+		// tasks.
 		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
 	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
@@ -110,7 +111,7 @@ func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
 	return o
 }
 
-// Connect connects to the target as a client that answers at the desk.
+// Connect connects to the target with a client that answers its requests at the desk.
 func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
@@ -120,7 +121,8 @@ func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, err
 	return client, Remedied(a, t, err)
 }
 
-// DialShown connects to the one server of a command. Where that takes long, a terminal shows what it waits for.
+// DialShown connects to the only server of a command. A terminal shows the server's name if that
+// takes long.
 func DialShown(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
 	starting := t.Title()
 	if c, program := t.Transport.(*command.Command); program {
@@ -133,7 +135,8 @@ func DialShown(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOpt
 	return Dial(ctx, t.Transport, o)
 }
 
-// ShowStarting shows which server still starts once that takes long. The end, which must be called, takes that away.
+// ShowStarting calls show with the name of a server whose start takes longer than [StartingPause].
+// The caller must call end, which clears the line.
 func ShowStarting(name string, show func(line string)) (end func()) {
 	started, shown := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -152,7 +155,7 @@ func ShowStarting(name string, show func(line string)) (end func()) {
 	}
 }
 
-// askedOptions are those of a client of the target that can be asked by it.
+// askedOptions returns the options of a client that answers the requests of the target.
 func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	if err := a.Desk.Check(); err != nil {
 		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
@@ -170,8 +173,8 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	return o, nil
 }
 
-// Remedied adds to the error of a server that the command line names by its URL what to try, where it wants a key, or
-// nobody is there. What a configuration says of a server is mended there.
+// Remedied adds a remedy to the error of connecting to a target. It covers slow starts of
+// configured servers, and refused credentials and connections of URLs on the command line.
 func Remedied(a *cli.App, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
@@ -181,7 +184,7 @@ func Remedied(a *cli.App, t launch.Target, err error) error {
 		return err
 	}
 	switch at, _ := url.Parse(address); {
-	case errors.Is(err, oauth.ErrLogin): // which says how
+	case errors.Is(err, oauth.ErrLogin): // its text has the remedy
 		return err
 	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, isAuthorization):
 		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
@@ -197,13 +200,13 @@ func Remedied(a *cli.App, t launch.Target, err error) error {
 	return &cli.ConnectError{Cause: err}
 }
 
-// isAuthorization reports whether a value of --header is one of that header.
+// isAuthorization reports whether a value of --header sets the header Authorization.
 func isAuthorization(header string) bool {
 	name, _, _ := strings.Cut(header, ":")
 	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
-// Dial marks errors of connecting as such.
+// Dial connects to a server, and returns errors as [cli.ConnectError].
 func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
 	client, err := mcp.DialWith(ctx, t, o)
 	if err != nil {
@@ -212,6 +215,7 @@ func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Clien
 	return client, nil
 }
 
+// ShowLog prints a log message of a server.
 func ShowLog(a *cli.App, m mcp.LogMessage) {
 	text, ok := jsonrpc.Unquote(m.Data)
 	if !ok {
@@ -224,7 +228,7 @@ func ShowLog(a *cli.App, m mcp.LogMessage) {
 	a.Screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, cli.MaxLog))
 }
 
-// Nothing says that there is no server, and why, if there is none.
+// Nothing returns an error that begins with why if no server is enabled, and nil otherwise.
 func Nothing(why string, set *config.Set, entries []cli.Entry) error {
 	var files []string
 	for _, f := range set.Files {
@@ -236,13 +240,14 @@ func Nothing(why string, set *config.Set, entries []cli.Entry) error {
 	case len(entries) > 0:
 		return fmt.Errorf("%s: all of %s are disabled", why, in)
 	case len(set.Problems()) > 0 || len(files) == 0:
-		return errors.New(why) // the problems were shown
+		return errors.New(why) // the problems were printed
 	default:
 		return fmt.Errorf(`%s: %s defines none; expected {"mcpServers": {NAME: {…}}}`, why, in)
 	}
 }
 
-// Chosen returns the servers with these names, or all where there are none.
+// Chosen returns the entries with these names, without duplicates, or all entries if there are no
+// names.
 func Chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
@@ -261,21 +266,23 @@ func Chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, 
 	return some, nil
 }
 
-// Startable reports whether there is a program to start. One that is missing fails
-// at once: it need not wait until others have started.
+// Startable reports whether the program of a server exists. Only such programs wait for their turn
+// to start; others fail at once.
 func Startable(p place.Place, s *config.Server) bool {
 	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
 		_, err := p.LookPath(s.Command)
 		return err == nil
 	}
-	return true // starting it says
+	return true // an error of starting it is more precise
 }
 
 const (
-	LinkTime = 10 * time.Second // for each link but the start
+	// LinkTime limits each check of doctor except the start, and the wait for the lock of the state
+	// keys.
+	LinkTime = 10 * time.Second
 )
 
-// statusOf is the status with which a server at a URL refused; 0 if it did not.
+// statusOf returns the HTTP status with which a server refused, or 0.
 func statusOf(err error) int {
 	if e, is := errors.AsType[*mcp.StatusError](err); is {
 		return e.Status

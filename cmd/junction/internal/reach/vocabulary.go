@@ -18,15 +18,15 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// An Offering are the names of what one server offers.
+// An Offering holds the names of the tools and prompts of one server.
 type Offering struct {
-	tools, prompts               []string          // that the server gives
-	Exposed                      map[string]string // names that clients may know its tools by, and which tool each is
-	ExposedTools, ExposedPrompts []string          // all such names
+	tools, prompts               []string          // as the server names them
+	Exposed                      map[string]string // names for clients, and the tool of each
+	ExposedTools, ExposedPrompts []string          // all names for clients
 }
 
-// OfferingOf reads the names of a server's definitions. Names for clients are those that its settings make, whether or
-// not rules or another server keep them from being used.
+// OfferingOf returns the names in a server's definitions. It computes the names for clients from
+// the settings alone, without regard to rules or to conflicts with other servers.
 func OfferingOf(server string, d *definitions.Definitions, s settings.Server) *Offering {
 	o := &Offering{tools: NamesOf(d.Tools), prompts: NamesOf(d.Prompts), Exposed: map[string]string{}}
 	public := func(name, renamed string) []string {
@@ -54,7 +54,7 @@ func OfferingOf(server string, d *definitions.Definitions, s settings.Server) *O
 	return o
 }
 
-// NamesOf are the names in a list of definitions.
+// NamesOf returns the names in a list of definitions.
 func NamesOf(list []json.RawMessage) (names []string) {
 	for _, raw := range list {
 		if name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); ok {
@@ -64,13 +64,14 @@ func NamesOf(list []json.RawMessage) (names []string) {
 	return names
 }
 
-// A Vocabulary says which names rules and settings can use.
+// A Vocabulary holds the names that rules and settings can use.
 type Vocabulary struct {
-	Servers []string             // that are configured
-	Known   map[string]*Offering // of those whose definitions are known
+	Servers []string             // configured servers
+	Known   map[string]*Offering // of servers whose definitions are known
 }
 
-// UnknownServer says that a rule is for a server that there is not; empty if it is not.
+// UnknownServer returns a message if a rule names a server that does not exist, and otherwise an
+// empty string.
 func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	names := slices.Concat(w.Servers, cli.ShippedNames(), []string{host.OwnServer})
 	if r.Server == "" || slices.ContainsFunc(names, r.MatchesServer) {
@@ -79,8 +80,8 @@ func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.OrMeant(nearest.Name(r.Server, w.Servers)))
 }
 
-// UnknownTool says that a rule names a tool that none of its servers has; empty if it does not, or the tools of one
-// are not known.
+// UnknownTool returns a message if no server of a rule has its tool. It returns an empty string
+// otherwise, or if the tools of one are unknown.
 func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	if strings.Trim(r.Tool, "*") == "" {
 		return ""
@@ -115,7 +116,7 @@ func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	return said + cli.OrMeant(nearest.Name(r.Tool, tools))
 }
 
-// UnmatchedRules say which rules can never match, each with its place.
+// UnmatchedRules returns a line for each rule that can never match, with its place.
 func (w *Vocabulary) UnmatchedRules(rules []policy.Rule) (lines []string) {
 	for i := range rules {
 		r := &rules[i]
@@ -128,7 +129,7 @@ func (w *Vocabulary) UnmatchedRules(rules []policy.Rule) (lines []string) {
 	return lines
 }
 
-// UnmatchedSettings say what of settings is for nothing that the servers have.
+// UnmatchedSettings returns a line for each setting that names something the servers do not have.
 func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 	say := func(at, format string, args ...any) {
 		lines = append(lines, "junction."+at+": "+fmt.Sprintf(format, args...))
@@ -179,7 +180,8 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 	return lines
 }
 
-// likely asks whether a tool was meant that has the name for clients, or nearly.
+// likely returns a suggestion for the name of a tool: the tool with that name for clients, or one
+// with a similar name.
 func (o *Offering) likely(tool string) string {
 	if own := o.Exposed[tool]; own != "" {
 		return "; the name that the server gives is wanted" + cli.OrMeant(own)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// AddCommand returns the command server add.
 func AddCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var registries reach.RegistryFlags
@@ -101,11 +102,13 @@ func showAdded(a *cli.App, added *add.Result, file string) {
 	}
 }
 
+// yesFlag defines the flag --yes.
 func yesFlag(f *pflag.FlagSet, yes *bool) {
 	f.BoolVarP(yes, "yes", "y", false, "do not ask")
 }
 
-// AddFile is the file that is written into.
+// AddFile returns the file that servers are written to: that of --config, junction.json of the
+// project, or the user's own.
 func AddFile(a *cli.App, project bool) (string, error) {
 	switch {
 	case len(a.Flags.Config) > 1:
@@ -129,7 +132,8 @@ func AddFile(a *cli.App, project bool) (string, error) {
 	return a.Real(path), nil
 }
 
-// typedFlags are flags as they can be typed again. The values of variables, headers and inputs are left out, as they may be secret.
+// typedFlags returns the flags that are set as text for a command line, without the values of
+// variables, headers and inputs, which may be secret.
 func typedFlags(f *pflag.FlagSet) string {
 	var words []string
 	f.Visit(func(one *pflag.Flag) {
@@ -139,7 +143,7 @@ func typedFlags(f *pflag.FlagSet) string {
 		}
 		for _, value := range values {
 			switch one.Name {
-			case "yes": // which concerns only the question
+			case "yes": // applies only to the question
 			case "env", "set":
 				value, _, _ = strings.Cut(value, "=")
 				words = append(words, "--"+one.Name, plaintext.ShellWord(value)+"=…")

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// adder returns what adds and upgrades servers of the user's configuration.
+// adder returns an Adder for servers of the user's configuration.
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
@@ -43,7 +43,8 @@ func adder(a *cli.App) *add.Adder {
 	}
 }
 
-// configuredForAdd returns the configuration, with the settings that confine servers. A file that cannot be read is reported, and counts as empty.
+// configuredForAdd returns the configured servers, and the settings that confine them. It prints
+// errors of files, which count as empty.
 func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	set, entries, _ := reach.ConfiguredServers(a)
 	if set == nil {
@@ -58,14 +59,14 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 	return c, err
 }
 
-// consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
+// consentTo stores the user's consent to a server of a project, given when the server was shown.
 func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
-		_ = reach.ChangeConsents(a, func(said map[string]bool) { said[reach.ConsentKey(a, cli.Entry{Name: d.Name, Definition: d})] = true }) // else it is asked again
+		_ = reach.ChangeConsents(a, func(said map[string]bool) { said[reach.ConsentKey(a, cli.Entry{Name: d.Name, Definition: d})] = true }) // on an error, it is asked again
 	}
 }
 
-// adderRegistries are the registries that the command line names.
+// adderRegistries implements [add.Registries] with the registries of the command line.
 type adderRegistries struct {
 	app   *cli.App
 	flags reach.RegistryFlags
@@ -100,7 +101,7 @@ func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) 
 	return m.SimilarPackage(ctx, kind, identifier)
 }
 
-// busy shows what takes a while, and for how long.
+// busy shows the current work and its duration. The caller must call done.
 func busy(a *cli.App, doing string) (done func()) {
 	a.Screen.Transient(doing)
 	ended := make(chan struct{})

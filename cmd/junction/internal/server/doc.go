@@ -1,3 +1,3 @@
 // Package server has the commands that install, change and publish servers: add, upgrade, remove,
-// search, info, outdated, sandbox.
+// search, info, outdated, sandbox and publish.
 package server

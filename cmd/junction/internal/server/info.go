@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// InfoCommand returns the command server info.
 func InfoCommand(a *cli.App) *cobra.Command {
 	var f reach.RegistryFlags
 	cmd := &cobra.Command{
@@ -50,6 +51,7 @@ its package, such as npm:NAME, it shows what junction.lock says.
 	return cmd
 }
 
+// info prints a server of the registries, or its lock if they do not have it.
 func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := infoLocked(a, word); found || err != nil {
@@ -83,7 +85,8 @@ func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) e
 	return err
 }
 
-// registered finds a server by its name, or a part of it that no other one has, with or without a version.
+// registered returns a server by its name, with or without a version. A part of a name is enough if
+// only one server has it.
 func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string) (registry.Entry, error) {
 	name, version, _ := strings.Cut(word, "@")
 	e, err := m.LookupVersion(ctx, name, version)
@@ -133,7 +136,8 @@ func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string
 	return e, cli.Usagef("no registry has a server %s; junction search finds servers by words", name)
 }
 
-// suspicionsOf are the reasons to look twice at a server before it is added.
+// suspicionsOf returns the warnings about a server: names that resemble better known ones, and
+// findings of the scanner.
 func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([]show.Suspicion, error) {
 	var all []show.Suspicion
 	like := func(where string, similar []registry.Likeness) {
@@ -162,7 +166,8 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 	return all, nil
 }
 
-// licence is what a server's author, or a registry, says of its licence; the schema has no member for it.
+// licence returns the licence that the server's author or a registry names. The schema has no
+// member for it, so several are tried.
 func licence(e *registry.Entry) string {
 	meta := jsonrpc.Get(e.Server.Raw, "_meta")
 	for _, object := range [][]byte{e.Server.Raw, jsonrpc.Get(meta, ownMeta), e.Meta} {
@@ -175,7 +180,8 @@ func licence(e *registry.Entry) string {
 	return ""
 }
 
-// An infoShown holds the output of info --json about a server of a registry, and a lockedShown that about locked ones.
+// An infoShown is the output of info --json for a server of a registry; a lockedShown is that for
+// locked servers.
 type (
 	infoShown struct {
 		registeredShown
@@ -206,7 +212,7 @@ type (
 	}
 )
 
-// printInfo prints what is known of a server for programs.
+// printInfo prints a server as JSON.
 func printInfo(a *cli.App, e *registry.Entry, suspicions []show.Suspicion) error {
 	answer := infoShown{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
@@ -221,8 +227,8 @@ func printInfo(a *cli.App, e *registry.Entry, suspicions []show.Suspicion) error
 	return a.PrintJSON(answer)
 }
 
-// infoLocked shows the servers that are locked as word, which names one of the configuration, of a registry, or a package. It reports
-// whether there are any.
+// infoLocked prints the locked servers that word names: a server of the configuration or a
+// registry, or a package. It reports whether there are any.
 func infoLocked(a *cli.App, word string) (found bool, err error) {
 	all, _, err := lockedEntries(a, nil)
 	if err != nil {
@@ -243,7 +249,7 @@ func infoLocked(a *cli.App, word string) (found bool, err error) {
 	return len(shown) > 0, err
 }
 
-// is reports whether a word means what is locked.
+// is reports whether word names the locked server or its package.
 func (l *lockedEntry) is(word string) bool {
 	if word == l.Name || word == l.locked.Name {
 		return true

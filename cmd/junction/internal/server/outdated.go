@@ -17,14 +17,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A lockedEntry is a server of the configuration that is locked.
+// A lockedEntry is a configured server with its lock.
 type lockedEntry struct {
 	cli.Entry
 	locked *install.LockedServer
 }
 
-// lockedEntries are the servers that are locked, or those with these names. Those whose entries are not what was locked are said, and
-// failed reports that there are some.
+// lockedEntries returns the locked servers, or those with the given names. It prints the errors of
+// invalid locks, and sets failed if there are any.
 func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, err error) {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -55,8 +55,9 @@ func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, 
 	return all, failed, nil
 }
 
-// eachLocked looks at the packages of the locked servers, or of those with these names, that the person agreed to, one after the other, and says
-// meanwhile what is done. It returns how many servers are locked that were not refused, and whether look or anything before it failed of one.
+// eachLocked calls look for the package of each locked server that the user agreed to, or of those
+// with the given names. It shows doing meanwhile. servers counts the locked servers that were not
+// refused; failed reports an error of any.
 func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
 	locked, failed, err := lockedEntries(a, names)
 	if err != nil {
@@ -79,7 +80,7 @@ func eachLocked(ctx context.Context, a *cli.App, names []string, doing string, l
 	return len(locked) - refused, failed, nil
 }
 
-// suggestLocked completes names of servers, any number of them.
+// suggestLocked returns a completion of any number of server names.
 func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		names, directive := reach.SuggestServers(a)(cmd, nil, typed)
@@ -90,6 +91,7 @@ func suggestLocked(a *cli.App) cobra.CompletionFunc {
 	}
 }
 
+// OutdatedCommand returns the command outdated, the old form of server upgrade --check.
 func OutdatedCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -109,6 +111,8 @@ Of a project's file you are asked first, as where its servers are installed; --c
 	return cmd
 }
 
+// outdated prints the locked servers with newer, pulled or deprecated versions; with all, the
+// others too.
 func outdated(ctx context.Context, a *cli.App, names []string, all bool) error {
 	var list []add.Outdated
 	locked, failed, err := eachLocked(ctx, a, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
@@ -130,6 +134,7 @@ func outdated(ctx context.Context, a *cli.App, names []string, all bool) error {
 	return nil
 }
 
+// showOutdated prints the outcome of outdated.
 func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(cli.ServersShown[add.Outdated]{Servers: list})
@@ -161,6 +166,7 @@ func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) erro
 	return nil
 }
 
+// InstallCommand returns the command install.
 func InstallCommand(a *cli.App) *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
@@ -179,8 +185,9 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 	return cmd
 }
 
-// agreedPackages are those of some locked servers that have a package, without those of a project that the person did not agree to: whoever
-// wrote its lock chose what would be installed, and which registry hears of it. Why one is refused is said.
+// agreedPackages returns the locked servers with a package that the user agreed to. A project's
+// author chose what its lock installs, and which registry is asked. It prints why others are
+// refused, and counts them.
 func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
 	var entries []cli.Entry
@@ -201,6 +208,7 @@ func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named
 	return agreed, refused
 }
 
+// installAll installs the packages of locked servers.
 func installAll(ctx context.Context, a *cli.App, names []string, scripts bool) error {
 	installed := 0
 	_, failed, err := eachLocked(ctx, a, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
@@ -210,7 +218,7 @@ func installAll(ctx context.Context, a *cli.App, names []string, scripts bool) e
 			_, err = store.Open(p)
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
-		case isMissing && p.Scripts && !scripts && l.OfProject(): // whose lock others wrote
+		case isMissing && p.Scripts && !scripts && l.OfProject(): // others wrote its lock
 			a.Screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.Name, a.Short(install.LockPath(l.Definition.Source)))
 			return false
 		case isMissing:

@@ -22,10 +22,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxServerFile is how many bytes a server.json that is published may have.
+// maxServerFile limits the bytes of a server.json.
 const maxServerFile = 256 << 10
 
-// A publishing is what the command line of publish says.
+// A publishing holds the flags of publish.
 type publishing struct {
 	file, name, title, description, version string
 
@@ -36,6 +36,7 @@ type publishing struct {
 	token, github string
 }
 
+// PublishCommand returns the command server publish.
 func PublishCommand(a *cli.App) *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
@@ -80,7 +81,7 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 	return cmd
 }
 
-// packageForms are how packages are written, the first of them as the value of a flag.
+// packageForms returns the forms of --package; the first is marked as the value of the flag.
 func packageForms() string {
 	var forms []string
 	for _, k := range runner.Kinds() {
@@ -93,6 +94,7 @@ func packageForms() string {
 	return runner.Or(forms, ", or ")
 }
 
+// publishServer makes a server.json, checks it, and prints, writes or publishes it.
 func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, p *publishing) error {
 	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
 		return cli.Usagef("--token or --github-token, one of them, goes with --to")
@@ -158,7 +160,7 @@ func publishServer(ctx context.Context, a *cli.App, cmd *cobra.Command, args []s
 	return nil
 }
 
-// into has the command line say what stands in the server.json. Packages follow the version, unless it says which they are.
+// into sets the members of s from the flags. Packages get the new version, unless flags name them.
 func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 	s.Schema = registry.SchemaURL
 	s.Name, s.Title, s.Description, s.Version = cmp.Or(p.name, s.Name), cmp.Or(p.title, s.Title), cmp.Or(p.description, s.Description), cmp.Or(p.version, s.Version)
@@ -176,7 +178,7 @@ func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 			return err
 		}
 		kind := runner.Of(made.RegistryType)
-		if old != nil { // what people wrote of the same package
+		if old != nil { // members written by hand stay
 			for _, before := range old.Packages {
 				if before.RegistryType == made.RegistryType && kind.Bare(before.Identifier) == kind.Bare(made.Identifier) {
 					before.Identifier, before.Version, before.FileSHA256 = made.Identifier, made.Version, made.FileSHA256
@@ -199,7 +201,7 @@ func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 	return nil
 }
 
-// readServerFile reads a server.json; nil where there is none.
+// readServerFile reads a server.json, and returns nil if the file is missing.
 func readServerFile(path string) (*registry.Server, error) {
 	text, err := filename.ReadAtMost(path, maxServerFile)
 	switch {
@@ -215,7 +217,7 @@ func readServerFile(path string) (*registry.Server, error) {
 	return s, nil
 }
 
-// publishTo publishes a server.json.
+// publishTo publishes a server.json in the registry of --to.
 func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMessage) error {
 	set, _, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -271,7 +273,8 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 	return nil
 }
 
-// tokenReference reads a token that a flag refers to; nil where it is not given.
+// tokenReference returns a function that reads the token a flag refers to, or nil for an empty
+// reference.
 func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (string, error), error) {
 	if reference == "" {
 		return nil, nil

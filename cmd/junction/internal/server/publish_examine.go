@@ -29,23 +29,24 @@ import (
 )
 
 const (
-	// maxToolsPublished is how many names of tools stand in a server.json at most.
+	// maxToolsPublished limits the names of tools in a server.json.
 	maxToolsPublished = 100
-	// maxBundle is how many bytes an mcpb file may have that is hashed.
+	// maxBundle limits the bytes of an mcpb file that is hashed.
 	maxBundle = 1 << 30
-	// ownMeta is the key of what a publisher adds, in _meta.
+	// ownMeta is the key of the publisher's members in _meta.
 	ownMeta = "io.modelcontextprotocol.registry/publisher-provided"
 )
 
-// An examined program is a Go server of which the module and the server itself were asked.
+// An examined holds what is known of a Go server from its build information and its responses.
 type examined struct {
 	module, main      string // paths
-	version, revision string // of the module; empty where it was built of changed or unversioned source
+	version, revision string // of the module; empty if built from changed or unversioned source
 	server            mcp.Implementation
 	tools             []string
 }
 
-// examineProgram reads what a program was built of, and starts it to ask what it is.
+// examineProgram reads the build information of a program, then starts it to get its name and
+// tools.
 func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) (*examined, error) {
 	x := &examined{}
 	file, err := a.LookPath(args[0])
@@ -80,17 +81,18 @@ func examineProgram(ctx context.Context, a *cli.App, cmd *cobra.Command, args []
 	}
 	for tool, err := range client.Tools(ctx) {
 		if err != nil || len(x.tools) == maxToolsPublished {
-			break // as far as they can be read
+			break // errors are ignored
 		}
 		x.tools = append(x.tools, tool.Name)
 	}
 	return x, nil
 }
 
-// pseudo matches the end of a version that is made of a commit without a tag.
+// pseudo matches the end of a pseudo-version, which is made of a commit without a tag.
 var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`) })
 
-// into writes what was found into a server.json. The program says what version it is; of all else, what people wrote stays.
+// into adds the findings to a server.json, and returns rest with them. The version is replaced;
+// other members that exist stay.
 func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
 	s.Name = cmp.Or(s.Name, NameOf(cmp.Or(x.main, x.module)))
 	s.Version = cmp.Or(x.version, strings.TrimPrefix(x.server.Version, "v"), s.Version)
@@ -116,7 +118,8 @@ func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessa
 	return jsonrpc.With(rest, "_meta", jsonrpc.With(meta, ownMeta, own)), nil
 }
 
-// NameOf is the name of a server in the namespace of whoever has the module: io.github.owner/server for those on GitHub.
+// NameOf returns the name of a server in the namespace of the module's owner, such as
+// io.github.owner/server. It returns an empty string if the owner cannot prove the domain.
 func NameOf(module string) string {
 	parts := strings.Split(module, "/")
 	if isMajor(parts[len(parts)-1]) {
@@ -125,19 +128,19 @@ func NameOf(module string) string {
 	if len(parts) < 2 {
 		return ""
 	}
-	last := strings.Trim(strings.ReplaceAll(parts[len(parts)-1], "~", "-"), "._-") // what else a module's path has, a name may have
+	last := strings.Trim(strings.ReplaceAll(parts[len(parts)-1], "~", "-"), "._-") // a name may have the other characters of a module's path
 	domain := strings.Split(parts[0], ".")
 	slices.Reverse(domain)
 	switch parts[0] {
 	case "github.com":
 		return "io.github." + parts[1] + "/" + last
-	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // of many owners, who cannot show that the domain is theirs
+	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // many owners, none of whom can prove the domain
 		return ""
 	}
 	return strings.Join(domain, ".") + "/" + last
 }
 
-// RepositoryOf is where the source of a module is, where its path says it.
+// RepositoryOf returns the repository of a module, or nil if its path does not show it.
 func RepositoryOf(module, main string) *registry.Repository {
 	parts := strings.Split(module, "/")
 	for _, forge := range []string{"github", "gitlab"} {
@@ -153,12 +156,14 @@ func RepositoryOf(module, main string) *registry.Repository {
 	return nil
 }
 
-// isMajor reports whether a part of a module's path is its major version, which is no folder as a rule.
+// isMajor reports whether a part of a module's path is its major version, which is usually not a
+// folder.
 func isMajor(part string) bool {
 	return len(part) > 1 && part[0] == 'v' && strings.Trim(part[1:], "0123456789") == ""
 }
 
-// followVersion has a package that had the version of the server before have the one that it has now. The hash of a file is that of the old one.
+// followVersion updates a package that has the server's former version to the present one. It drops
+// the hash of the old file.
 func followVersion(p *registry.Package, before, now string) {
 	if p.Version == before {
 		p.Version, p.FileSHA256 = now, ""
@@ -168,7 +173,7 @@ func followVersion(p *registry.Package, before, now string) {
 	}
 }
 
-// packageFrom reads a package of the command line.
+// packageFrom parses a value of --package.
 func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	kind, rest, _ := strings.Cut(word, ":")
 	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
@@ -196,7 +201,7 @@ func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	return p, nil
 }
 
-// hashOf is the SHA-256 of a file.
+// hashOf returns the SHA-256 of a file in hexadecimal.
 func hashOf(name string) (string, error) {
 	file, err := os.Open(name)
 	if err != nil {

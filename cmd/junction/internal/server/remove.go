@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// RemoveCommand returns the command server remove.
 func RemoveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove SERVER…",
@@ -39,12 +40,14 @@ Nothing is asked: junction server add adds a server again.
 	return cmd
 }
 
+// remove removes servers from the configuration and the locks, then packages that no lock needs
+// from the cache.
 func remove(ctx context.Context, a *cli.App, names []string) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return err
 	}
-	var named []cli.Entry // all are found before one is removed
+	var named []cli.Entry // all are found before the first is removed
 	for _, name := range names {
 		e, err := reach.Find(name, set, entries)
 		if err != nil {
@@ -80,7 +83,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 	return nil
 }
 
-// removeOne removes an entry. Its lock is changed where there is one.
+// removeOne removes the entry of a server, its lock and its approvals.
 func removeOne(ctx context.Context, a *cli.App, e cli.Entry) error {
 	path := a.Real(e.Definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.Name) }
@@ -108,7 +111,7 @@ func removeOne(ctx context.Context, a *cli.App, e cli.Entry) error {
 	return nil
 }
 
-// inUse are all packages that some lock of this person has.
+// inUse returns the packages in all known locks of the user.
 func inUse(locks *launch.Locks) (keep []*install.Locked, err error) {
 	list, err := locks.Known()
 	if err != nil {
@@ -121,7 +124,7 @@ func inUse(locks *launch.Locks) (keep []*install.Locked, err error) {
 	for _, path := range paths {
 		lock, err := install.ReadLock(path)
 		if err != nil {
-			return nil, err // nothing is removed that it may need
+			return nil, err // the lock may need any package
 		}
 		for _, s := range lock.Servers {
 			for ; s != nil; s = s.Next {

@@ -21,6 +21,7 @@ writes into a home folder and a temporary folder that end with it; it reaches no
 no variable that holds a secret. Its profile says what it may do in addition. What it is refused
 is named in the log of junction, with the command that allows it.`
 
+// SandboxCommand returns the command server sandbox.
 func SandboxCommand(a *cli.App) *cobra.Command {
 	return cli.Group("sandbox", "Show, learn and change what servers' programs may do on this machine",
 		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
@@ -53,9 +54,10 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// ShowProfile shows what a program may do, and what of that does not hold on a system that is like this.
+// ShowProfile prints the profile of a program, and which parts a system with the given state cannot
+// enforce.
 func ShowProfile(a *cli.App, k *KeptProfile, state sandbox.State) {
-	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // a lock is for systems of which some cannot confine: see confine
+	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // some systems of a lock cannot confine; see confine in package reach
 	if weaker && len(state.Confined) == 0 {
 		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.Entry.Name, k.where(a.Place))
 	} else {
@@ -79,7 +81,7 @@ func ShowProfile(a *cli.App, k *KeptProfile, state sandbox.State) {
 	}
 }
 
-// showProfiles shows of each server that is started by a command whether it is confined, and what it may do.
+// showProfiles prints a line for each server that is a program, with its confinement.
 func showProfiles(a *cli.App) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -99,7 +101,7 @@ func showProfiles(a *cli.App) error {
 	return nil
 }
 
-// OneKept is the profile of the one server that the command line names.
+// OneKept returns the profile of the only server that the command line names.
 func OneKept(a *cli.App, args []string) (*KeptProfile, error) {
 	if len(args) != 1 {
 		return nil, cli.Usagef("expected the name of one SERVER, got %d words", len(args))
@@ -111,7 +113,7 @@ func OneKept(a *cli.App, args []string) (*KeptProfile, error) {
 	return profileKept(a, set, e)
 }
 
-// changedLines are the lines of two profiles, with + and - before those that only one has.
+// changedLines returns the lines of two profiles, with + and - before those that only one has.
 func changedLines(was, now sandbox.Profile) (lines []string) {
 	before, after := launch.ProfileLines(was), launch.ProfileLines(now)
 	for _, line := range before {
@@ -129,13 +131,14 @@ func changedLines(was, now sandbox.Profile) (lines []string) {
 	return lines
 }
 
-// A profileChange is what the flags of allow and deny name.
+// A profileChange holds the flags of sandbox allow and deny.
 type profileChange struct {
 	read, write, hosts, env []string
 	memory                  string
 	processes               int
 }
 
+// sandboxChangeCommand returns the command sandbox allow, or deny if allows is false.
 func sandboxChangeCommand(a *cli.App, allows bool) *cobra.Command {
 	var c profileChange
 	cmd := &cobra.Command{
@@ -166,6 +169,7 @@ from the server's next start on.
 	return cmd
 }
 
+// changeProfile changes a server's profile and prints the differences.
 func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChange, allows bool) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
@@ -198,7 +202,8 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 	return nil
 }
 
-// remarks say of paths that are allowed what they may not do for the program.
+// remarks returns lines about allowed paths that are missing, or files that the program cannot
+// replace.
 func (c profileChange) remarks(p place.Place) (lines []string) {
 	for _, path := range c.read {
 		if _, err := os.Stat(p.Expand(path)); os.IsNotExist(err) {
@@ -208,7 +213,8 @@ func (c profileChange) remarks(p place.Place) (lines []string) {
 	return append(lines, aloneRemarks(p, c.write)...)
 }
 
-// aloneRemarks say of files that may be written that a program cannot replace them.
+// aloneRemarks returns lines about writable files that a program cannot replace, because that needs
+// their folder.
 func aloneRemarks(p place.Place, paths []string) (lines []string) {
 	for _, path := range paths {
 		path = p.Absolute(p.Expand(path))
@@ -225,7 +231,7 @@ func aloneRemarks(p place.Place, paths []string) (lines []string) {
 	return lines
 }
 
-// of is the profile with the change.
+// of returns the profile of k with the change.
 func (c profileChange) of(p place.Place, k *KeptProfile, allows bool) (sandbox.Profile, error) {
 	now := *k.Profile
 	for _, list := range []struct {

@@ -27,14 +27,14 @@ import (
 )
 
 const (
-	maxExercised = 50               // tools that are called unasked
-	exerciseTime = 30 * time.Second // of each of them
+	maxExercised = 50               // tools called without --call
+	exerciseTime = 30 * time.Second // for each call
 )
 
-// learnFlags say how a server is used while it is learned from.
+// learnFlags holds the flags of sandbox learn.
 type learnFlags struct {
 	calls  []string
-	http   string // where clients can use it meanwhile
+	http   string // where clients can use it during learning
 	forget bool
 	yes    bool
 }
@@ -68,6 +68,7 @@ variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 	return cmd
 }
 
+// learnProfile starts a server, observes its use, and proposes, tries and writes a profile.
 func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) error {
 	calls, err := reach.ReadCalls(l.calls)
 	if err != nil {
@@ -111,7 +112,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	switch {
 	case err != nil:
 		return err
-	case l.yes && !starts: // nobody sees that, and decides
+	case l.yes && !starts: // without a question, the user could not decide
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.Entry.Name)
 	}
 	if !l.yes {
@@ -131,8 +132,8 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	return reportCalls(a, failed, remedies)
 }
 
-// reportCalls says which calls that the person wanted failed, if any did, and which commands allow what was refused and is not
-// proposed: a script sees no more of them than the exit code.
+// reportCalls prints the calls of --call that failed, and the commands that allow what was refused
+// and is not proposed. It returns [cli.ErrToolFailed] if any failed.
 func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
@@ -148,7 +149,8 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	return cli.ErrToolFailed
 }
 
-// WriteLearned writes the profile that was agreed to in place of the one that it was shown next to.
+// WriteLearned writes the profile that the user agreed to. It returns an error if the profile has
+// changed since it was shown.
 func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *KeptProfile, now sandbox.Profile) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
@@ -166,7 +168,8 @@ func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *KeptPro
 	return k.write(ctx, a, now)
 }
 
-// merged is what was allowed and what was learned.
+// merged returns the allowed profile with the learned one added; with forget, learned paths and
+// hosts replace it.
 func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	now := was
 	if forget {
@@ -186,7 +189,8 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	return now
 }
 
-// showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
+// showProposal prints the changes of a profile and what is not proposed. It returns the commands
+// that allow the latter.
 func showProposal(a *cli.App, k *KeptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
 	a.Out.Printf("%s needs:\n", k.Entry.Name)
 	lines := changedLines(was, now)
@@ -223,13 +227,15 @@ func showProposal(a *cli.App, k *KeptProfile, was, now sandbox.Profile, p sandbo
 	return remedies
 }
 
-// A confinedUse is what a program was started with in a sandbox, and the tools of the calls that the person wanted and that failed.
+// A confinedUse holds what a program was started with in a sandbox, and the tools of --call that
+// failed.
 type confinedUse struct {
 	learned sandbox.Learned
 	failed  []string
 }
 
-// useConfined starts the program in a sandbox and uses it.
+// useConfined starts the program of a server in a sandbox and uses it: by calls, and by clients at
+// the address http unless it is empty.
 func useConfined(ctx context.Context, a *cli.App, k *KeptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.Entry
 	plain.Sandbox = nil
@@ -276,8 +282,9 @@ func useConfined(ctx context.Context, a *cli.App, k *KeptProfile, p sandbox.Prof
 	return used, errors.Join(err, fault)
 }
 
-// exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted. It
-// returns the tools of those of them that failed.
+// exercise lists everything of a server, calls the tools that only read and need no arguments, then
+// makes the given calls. It returns the tools of those that failed. isSaid reports whether to print
+// each call.
 func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
 	var all []lint.Call
 	var left []string
@@ -293,7 +300,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 			left = append(left, t.Name)
 		}
 	}
-	for range client.Prompts(ctx) { // what it reads to list them is what counts
+	for range client.Prompts(ctx) { // only the files read to list them matter
 	}
 	for range client.Resources(ctx) {
 	}
@@ -319,7 +326,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 	return failed, nil
 }
 
-// callOnce makes a call and says what became of it. The error is that of ctx.
+// callOnce makes a call and returns a line about the outcome. The error is that of ctx.
 func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said string, ok bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, exerciseTime)
 	defer cancel()
@@ -336,8 +343,8 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 	return fmt.Sprintf("Called %s.", name), true, nil
 }
 
-// tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,
-// and failed are the tools of the calls that failed.
+// tryProfile uses the server confined by the profile, and prints whether that is enough. starts
+// reports whether it starts; failed holds the tools of failed calls.
 func tryProfile(ctx context.Context, a *cli.App, k *KeptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.Screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex

@@ -24,16 +24,17 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// A KeptProfile is what a server may do, and where that is written.
+// A KeptProfile is the profile of a server, and its place.
 type KeptProfile struct {
 	Entry   cli.Entry
-	Profile *sandbox.Profile // nil: it is not confined
+	Profile *sandbox.Profile // nil: not confined
 	Weaker  bool
-	file    string                // that has it, or would have it
-	Locked  *install.LockedServer // that has it; nil: it is in the settings
+	file    string                // the file that has it, or would get it
+	Locked  *install.LockedServer // the lock that has it; nil: it is in the settings
 }
 
-// profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
+// profileKept returns the profile of a server: that of the user's settings, or else that of
+// junction.lock.
 func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*KeptProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
@@ -59,8 +60,9 @@ func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*KeptProfile, error)
 	return k, err
 }
 
-// settingsFileOf is the file whose settings hold for a server: the first that has some; else the one that defines it, if it is
-// Junction's own and the person's, or else a junction.json next to that.
+// settingsFileOf returns the file with the settings for a server: the first file with settings.
+// Without one it is the file that defines the server, if it is Junction's own, or a junction.json
+// next to it. For a project's server it is the user's own file.
 func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
 	isNamed := len(a.Flags.Config) > 0
 	for _, f := range set.Files {
@@ -68,7 +70,7 @@ func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
 			return from.Path, nil
 		}
 	}
-	if e.Definition.Project && !isNamed { // whose settings would not count
+	if e.Definition.Project && !isNamed { // its settings would not count
 		folder, err := a.UserConfigDir()
 		if err != nil {
 			return "", fmt.Errorf("your configuration folder is not known: %w", err)
@@ -82,7 +84,7 @@ func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
 	return filepath.Join(filepath.Dir(source), "junction.json"), nil
 }
 
-// where says where a profile is, for people.
+// where describes the place of a profile.
 func (k *KeptProfile) where(p place.Place) string {
 	if k.Locked != nil {
 		return p.Short(k.file)
@@ -90,7 +92,8 @@ func (k *KeptProfile) where(p place.Place) string {
 	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.Entry.Name, p.Short(k.file))
 }
 
-// lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
+// lockChanges keeps other processes from changing configurations and locks between a read and a
+// write. The caller must call unlock.
 func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 	mutex, err := a.State("install.mutex")
 	if err != nil {
@@ -99,7 +102,8 @@ func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 	return filelock.Wait(ctx, mutex)
 }
 
-// write keeps a profile where the old one is, under the lock of lockChanges, under which the old one was read.
+// write replaces the profile in its place. The caller must hold the lock of [lockChanges] since it
+// read the old one.
 func (k *KeptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
 		return fmt.Errorf("server %q: %w", k.Entry.Name, err)
@@ -113,7 +117,7 @@ func (k *KeptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile
 			Edit: func(data []byte) ([]byte, error) { return data, nil },
 		}.Apply(ctx)
 	}
-	file := filename.Real(k.file) // a link to it stays one
+	file := filename.Real(k.file) // a link stays a link
 	data, mode, err := readOrNothing(file)
 	if err != nil {
 		return err
@@ -134,6 +138,7 @@ func (k *KeptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile
 	return nil
 }
 
+// readOrNothing reads a file and its mode; a missing file is empty.
 func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,11 +147,11 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	data, err := os.ReadFile(path) // which was read within its limit before, if it is a configuration
+	data, err := os.ReadFile(path) // a configuration was read with a limit before
 	return data, info.Mode().Perm(), err
 }
 
-// edited is the settings file with a profile, in which only what differs is written.
+// edited returns the settings file with a profile, changing only members that differ.
 func (k *KeptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	path := []string{"junction", "servers", k.Entry.Name, "sandbox"}
 	if k.Profile == nil {
@@ -177,6 +182,7 @@ func (k *KeptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	return data, nil
 }
 
+// rawMembers returns the members of the settings of a sandbox.
 func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
 	data, err := json.Marshal(s)
 	if err == nil {

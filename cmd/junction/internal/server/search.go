@@ -19,9 +19,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxServersFound is how many servers a search may print.
+// maxServersFound limits the servers that a search prints.
 const maxServersFound = 1_000
 
+// SearchCommand returns the command server search.
 func SearchCommand(a *cli.App) *cobra.Command {
 	var f reach.RegistryFlags
 	limit := 20
@@ -57,6 +58,7 @@ By default it is the last of these alone. Of a server that several have, the fir
 	return cmd
 }
 
+// searchRegistries prints the servers that match words.
 func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f reach.RegistryFlags) error {
 	m, states, err := reach.FreshMirror(ctx, a, f)
 	if err != nil {
@@ -91,7 +93,7 @@ func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, 
 	return nil
 }
 
-// A foundShown is what search --json prints.
+// A foundShown is the output of search --json.
 type foundShown struct {
 	Servers []registeredShown `json:"servers"`
 	Total   int               `json:"total"`
@@ -105,7 +107,7 @@ type sourceShown struct {
 	Fault   string    `json:"fault,omitempty"`
 }
 
-// printFound prints what a search found for programs.
+// printFound prints the outcome of a search as JSON.
 func printFound(a *cli.App, found *registry.Found, states []registry.SourceState) error {
 	answer := foundShown{Total: found.Total}
 	for i := range found.Entries {
@@ -117,7 +119,8 @@ func printFound(a *cli.App, found *registry.Found, states []registry.SourceState
 	return a.PrintJSON(answer)
 }
 
-// A registeredShown is a server of a registry for programs: its server.json as it came, and what else is known.
+// A registeredShown is the JSON form of a server in a registry: its server.json as received, with
+// its status.
 type registeredShown struct {
 	Server        json.RawMessage `json:"server"`
 	Meta          json.RawMessage `json:"_meta,omitzero"`
@@ -130,14 +133,15 @@ type registeredShown struct {
 	Updated       time.Time       `json:"updated,omitzero"`
 }
 
+// showRegistered returns the JSON form of a server in a registry.
 func showRegistered(e *registry.Entry) registeredShown {
 	return registeredShown{e.Server.Raw, e.Meta, e.Source, e.Also, e.Status, e.StatusMessage, e.IsLatest, second(e.Published), second(e.Updated)}
 }
 
-// second is a time to the second.
+// second returns a time in UTC, truncated to the second.
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
-// suggestRegistered completes names of servers in the registries, as they are in the copy.
+// suggestRegistered returns a completion of the names of servers in the copy of the registries.
 func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -146,12 +150,12 @@ func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 		a.Screen = terminal.NewScreen(io.Discard)
 		ctx, cancel := context.WithTimeout(cmd.Context(), reach.SuggestTimeout)
 		defer cancel()
-		registries, _ := cmd.Flags().GetStringArray("registry") // it is there, twice even
+		registries, _ := cmd.Flags().GetStringArray("registry") // the flag exists, with its values doubled
 		m, err := reach.OpenMirror(ctx, a, reach.RegistryFlags{Registries: slices.Compact(registries)})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		names, _ := m.Names(ctx, typed) // as far as they can be read
+		names, _ := m.Names(ctx, typed) // errors are ignored
 		return names, cobra.ShellCompDirectiveNoFileComp
 	}
 }

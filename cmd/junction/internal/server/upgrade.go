@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// UpgradeCommand returns the command server upgrade.
 func UpgradeCommand(a *cli.App) *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
@@ -55,7 +56,7 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
 	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
-	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // with --check, with --vulnerable
+	a.JSONFlag(cmd, cli.ServersShown[add.Outdated]{}, cli.ServersShown[add.Audited]{}) // with --check and with --vulnerable
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
@@ -65,6 +66,8 @@ them and of all packages that they need are listed, as commands such as npm audi
 	return cmd
 }
 
+// upgrade upgrades the locked servers, or those with the given names. It goes on after an error of
+// one.
 func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) error {
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
@@ -83,7 +86,7 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 		}
 	}
 	failed, seen := false, 0
-	var loose []string // that a runner starts, and that were never locked
+	var loose []string // started by a runner and never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
 		c.Settings, err = reach.QuietSettings(set, len(a.Flags.Config) > 0)
@@ -135,7 +138,8 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 	return nil
 }
 
-// reportLoose says which servers were never locked, of those whose command line says what could be; others says that there are further ones.
+// reportLoose prints which servers a runner starts that were never locked. others reports whether
+// there are other servers.
 func reportLoose(a *cli.App, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
@@ -145,8 +149,9 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 	}
 }
 
-// refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is
-// asked about one that is neither named nor locked, as that is left as it is.
+// refusedUpgrades returns why servers of a project may not be started, by name, before their locks
+// are used. It does not ask about a server that is neither named nor locked, because that stays as
+// it is.
 func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
 	var open []cli.Entry
 	for _, e := range chosen {

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// CallCommand returns the command call.
 func CallCommand(a *cli.App) *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
@@ -61,7 +62,7 @@ command at the end SERVER is omitted:
 	return cmd
 }
 
-// A CallShown has the members of the result of a call.
+// A CallShown is the output of call --json.
 type CallShown struct {
 	Content           []mcp.Content   `json:"content"`
 	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
@@ -69,7 +70,8 @@ type CallShown struct {
 	Meta              json.RawMessage `json:"_meta,omitzero"`
 }
 
-// listForCall shows the tools of a server of which the command line names none.
+// listForCall prints the tools of a server and returns a usage error, for a command line without a
+// tool.
 func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	if !a.Flags.JSON {
 		l := ToolList().ShownAs(false)
@@ -80,14 +82,16 @@ func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 			}
 			tools = append(tools, raw)
 		}
-		text, _ := l.Text(tools, a.Screen.Width()) // without those that cannot be read
+		text, _ := l.Text(tools, a.Screen.Width()) // tools that cannot be decoded are left out
 		a.Screen.Printf("%s", text)
 	}
 	return cli.Usagef("TOOL is missing: one of those that the server has")
 }
 
+// callTool calls a tool and prints its result. given holds the whole arguments; if it is nil, they
+// are built of words.
 func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
-	var names []string // that the server lists, as far as they were read
+	var names []string // listed by the server, as far as read
 	if given == nil {
 		if given, names, err = toolArguments(ctx, a, client, tool, words); err != nil {
 			return unlistedTool(ctx, client, tool, names, err)
@@ -122,16 +126,16 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 		a.Screen.Printf("junction: %v\n", &cli.RefusedError{Why: result.Text()})
 		return &cli.EndedError{Code: cli.ExitRefused}
 	}
-	// Some servers respond with a result to a call of a tool that they have not.
+	// Some servers respond with a result to a call of an unknown tool.
 	if unlisted := unlistedTool(ctx, client, tool, names, cli.ErrToolFailed); unlisted != cli.ErrToolFailed {
 		a.Screen.Printf("junction: %v\n", unlisted)
 	}
 	return cli.ErrToolFailed
 }
 
-// unlistedTool is why a tool could not be called: that it is none which the server
-// lists, and which one was meant; else err. names are those that were read already.
-// A gateway that cannot reach a server, and so does not list its tools, says that itself, and so does one that refuses it.
+// unlistedTool returns err, or a [reach.UnlistedError] if the server does not list the tool. names
+// are the tools listed so far, or nil. Errors of a gateway, which may not have reached or allowed
+// the tool, are returned as they are.
 func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && (fault.Code == mcp.CodeInternalError || unanswered.In(fault.Data) != "" || refused.In(fault.Data) != "") {
 		return err
@@ -145,13 +149,12 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 		}
 	}
 	if reach.HidesTools(names) {
-		return err // what is not listed may be there
+		return err // the tool may exist without being listed
 	}
 	return reach.Unlisted("tool", tool, names, err)
 }
 
-// WholeArguments reads --args, or the one word that is a JSON object; nil where
-// neither was given.
+// WholeArguments returns the JSON object of --args, or of the only word if it is an object, or nil.
 func WholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
@@ -180,8 +183,8 @@ func WholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, er
 	return data, nil
 }
 
-// toolArguments makes the arguments of words, by the tool's own schema. names are
-// the tools that the server lists, up to this one.
+// toolArguments builds arguments of words by the schema of the tool. names are the tools that the
+// server lists, up to this one.
 func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {

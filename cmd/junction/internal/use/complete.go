@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// CompleteCommand returns the command complete.
 func CompleteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
@@ -42,12 +43,12 @@ that other arguments have already can follow.
 	return cmd
 }
 
-// A completionShown is the result of a completion.
+// A completionShown is the output of complete --json.
 type completionShown struct {
 	Completion mcp.Completion `json:"completion"`
 }
 
-// completion reads the words of the command line.
+// completion parses the words of the command line.
 func completion(words []string) (mcp.CompletionRequest, error) {
 	if len(words) < 2 {
 		return mcp.CompletionRequest{}, cli.Usagef("expected a prompt or template, and ARGUMENT=TEXT")

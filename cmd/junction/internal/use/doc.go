@@ -1,3 +1,3 @@
-// Package use has the commands that use servers once: lists, call, get, read, prompt, complete, ping
-// and skills.
+// Package use has the commands that send single requests to servers: the lists, call, read, prompt,
+// complete and ping.
 package use

@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// AllLists returns the lists that servers have, in the order of the help.
 func AllLists() []reach.List {
 	return []reach.List{
 		ToolList(),
@@ -31,13 +32,15 @@ func AllLists() []reach.List {
 	}
 }
 
+// ToolList returns the list of tools.
 func ToolList() reach.List {
 	return reach.List{Method: revision.MethodNamed("tools/list"), Command: "tools", Text: texts(show.Tools), Brief: texts(show.ToolLines)}
 }
 
-// A listFlags is what the command line of a list says.
+// A listFlags holds the flags of a list command.
 type listFlags struct{ all, refresh, long bool }
 
+// define defines the flags of a list command.
 func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
@@ -47,7 +50,7 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	reach.OwnFlag(a, flags)
 }
 
-// NewListCommand returns the command that lists what servers offer.
+// NewListCommand returns the command that prints a list of servers.
 func NewListCommand(a *cli.App, l reach.List) *cobra.Command {
 	switch l.Command {
 	case ToolList().Command:
@@ -67,6 +70,7 @@ func NewListCommand(a *cli.App, l reach.List) *cobra.Command {
 	return cmd
 }
 
+// toolsCommand returns the command tools.
 func toolsCommand(a *cli.App) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
@@ -85,13 +89,14 @@ in full, as they are where no terminal is.
 	return cmd
 }
 
+// listHelp returns the part of the help that all lists share.
 func listHelp() string {
 	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
 		"were never connected to are started, and so are all with --refresh."
 }
 
-// texts makes a renderer of typed entries one of raw entries. What cannot be
-// read is left out, so that it does not hide the others.
+// texts adapts a function that renders typed entries to raw ones. It leaves out entries that cannot
+// be decoded, and returns their errors.
 func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (string, error) {
 	return func(entries []json.RawMessage, width int) (string, error) {
 		var items []*T
@@ -108,7 +113,8 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 	}
 }
 
-// listServers lists what one server has, or with names only that of it; or what all have.
+// listServers prints the list of one server, or only the named entries of it, or the lists of all
+// servers.
 func listServers(a *cli.App, cmd *cobra.Command, l reach.List, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
@@ -125,7 +131,7 @@ func listServers(a *cli.App, cmd *cobra.Command, l reach.List, args []string, f 
 	return listOne(ctx, a, l, t, names, f)
 }
 
-// listTarget finds the server that a list is of, and returns what else is on the command line.
+// listTarget returns the server that a command line names, and the words after it.
 func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
 		return launch.Target{}, nil, cli.Usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
@@ -133,7 +139,7 @@ func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (lau
 	return reach.Target(cmd.Context(), a, cmd, args)
 }
 
-// listOne lists what one server has, or with names only that of it.
+// listOne prints the list of one server, or only the named entries of it.
 func listOne(ctx context.Context, a *cli.App, l reach.List, t launch.Target, names []string, f listFlags) error {
 	if t.Origin != "" && !a.Flags.JSON {
 		a.Screen.Printf("%s: %s\n", t.Name, t.Origin)
@@ -170,8 +176,8 @@ func listOne(ctx context.Context, a *cli.App, l reach.List, t launch.Target, nam
 	return nil
 }
 
-// named returns the entries with these names, in the order of the names. The error
-// says which there are not.
+// named returns the entries with the given names, in the order of the names. The error lists the
+// names that are missing.
 func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error) {
 	byName, all := map[string]json.RawMessage{}, []string(nil)
 	for _, raw := range entries {
@@ -197,7 +203,7 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }
 
-// printList prints entries for people, and what is wrong with others.
+// printList prints entries as text, and the error of those that cannot be decoded.
 func printList(a *cli.App, l reach.List, server string, entries []json.RawMessage) error {
 	text, fault := l.Text(entries, a.Out.Width())
 	if fault != nil {
@@ -207,19 +213,21 @@ func printList(a *cli.App, l reach.List, server string, entries []json.RawMessag
 	return err
 }
 
-// An AllListed is what a list prints of several servers with --json.
+// An AllListed is the output of a list of several servers with --json.
 type AllListed struct {
 	Servers byName[reach.ListedShown] `json:"servers"`
 }
 
-// byName are values by names, in their order.
+// byName is an ordered JSON object of values by name.
 type byName[T any] []struct {
 	name  string
 	value T
 }
 
+// Element returns the type of the values, for the help of --json.
 func (byName[T]) Element() reflect.Type { return reflect.TypeFor[T]() }
 
+// MarshalJSON implements [json.Marshaler].
 func (all byName[T]) MarshalJSON() ([]byte, error) {
 	w := jsonrpc.NewObject(nil)
 	for _, one := range all {
@@ -232,7 +240,8 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// printListed prints the lists of several servers; with about, where each server is defined, and whether it is switched off.
+// printListed prints the lists of several servers as JSON. With about, it includes where each is
+// defined, and whether it is disabled.
 func printListed(a *cli.App, l reach.List, all []reach.ListedServer, about bool) error {
 	var servers byName[reach.ListedShown]
 	for _, s := range all {

@@ -14,21 +14,22 @@ import (
 	"github.com/junction-mcp/junction/internal/why"
 )
 
-// listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
-// that are switched off that they are. The error says that some could not be asked, and was reported.
+// listAll prints the lists of all configured servers, or of those with the given names. With about,
+// it includes disabled servers, and where each is defined. The error is [cli.ErrReported] if some
+// failed.
 func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refresh, about bool) error {
 	set, all, err := reach.Recall(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
-		all = slices.DeleteFunc(all, func(s reach.ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // switched off
+		all = slices.DeleteFunc(all, func(s reach.ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // disabled
 	}
 	err = reach.AskOpen(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
 		reportFailed(a, all)
-		return cmp.Or(err, context.Cause(ctx)) // it may have ended just now
+		return cmp.Or(err, context.Cause(ctx)) // ctx may have ended since
 	case err != nil:
 		return err
 	case !a.Flags.JSON:
@@ -49,7 +50,8 @@ func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refr
 	return nil
 }
 
-// listPrinter prints what one server lists after the other for people; with --json it prints nothing, as all are one object.
+// listPrinter returns a function that prints the list of each server as text. With --json it prints
+// nothing, because all lists are one object.
 func listPrinter(a *cli.App, l reach.List) func(*reach.ListedServer) error {
 	between := ""
 	return func(s *reach.ListedServer) error {
@@ -62,8 +64,8 @@ func listPrinter(a *cli.App, l reach.List) func(*reach.ListedServer) error {
 	}
 }
 
-// reportFailed says in one line each why servers could not be asked, and in one of them all which did not answer, and reports
-// whether there are any.
+// reportFailed prints why servers could not be listed, and in one line all that did not answer. It
+// reports whether any failed.
 func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 	var silent []string
 	var refused []error
@@ -89,8 +91,8 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 	return failed
 }
 
-// Failure is the line that says why a server could not be asked; with --verbose all
-// that is known.
+// Failure returns a line with the reason why a server could not be listed; with --verbose the whole
+// error.
 func Failure(a *cli.App, s reach.ListedServer) string {
 	if a.Launch.Verbose {
 		return s.Listing.Err.Error()

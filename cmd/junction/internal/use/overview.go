@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ListCommand returns the command list.
 func ListCommand(a *cli.App) *cobra.Command {
 	var refresh bool
 	cmd := &cobra.Command{

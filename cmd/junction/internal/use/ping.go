@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// PingCommand returns the command ping.
 func PingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
@@ -27,6 +28,7 @@ func PingCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// ping pings a server and prints the time and its revision.
 func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	start := time.Now()
 	if err := client.Ping(ctx); err != nil {
@@ -40,7 +42,7 @@ func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 	return err
 }
 
-// Described is a server's name and version after a comma, if it has said them.
+// Described returns a server's name and version after a comma, or an empty string.
 func Described(server *mcp.Implementation) string {
 	if server == nil || server.Name == "" {
 		return ""

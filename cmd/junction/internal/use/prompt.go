@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// PromptCommand returns the command prompt.
 func PromptCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER NAME [KEY=VALUE…]",
@@ -37,6 +38,7 @@ KEY=@FILE takes it from a file.
 	return cmd
 }
 
+// prompt gets a prompt and prints its messages.
 func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, words []string) error {
 	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
@@ -59,8 +61,8 @@ func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, wo
 	return err
 }
 
-// promptSchema describes a prompt's arguments as a schema; nil if the server
-// lists no such prompt. names are those that it lists, up to this one.
+// promptSchema returns a schema of a prompt's arguments, or nil if the server does not list the
+// prompt. names are the prompts that it lists, up to this one.
 func promptSchema(ctx context.Context, client *mcp.Client, name string) (form json.RawMessage, names []string, err error) {
 	for p, err := range client.Prompts(ctx) {
 		if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
@@ -78,6 +80,7 @@ func promptSchema(ctx context.Context, client *mcp.Client, name string) (form js
 	return nil, names, nil
 }
 
+// schemaOf returns a schema for the arguments of a prompt.
 func schemaOf(args []mcp.PromptArgument) (json.RawMessage, error) {
 	type property struct {
 		Type        string `json:"type"`

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// ReadCommand returns the command read.
 func ReadCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "read SERVER URI",

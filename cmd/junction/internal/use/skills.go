@@ -18,10 +18,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// skillList returns the list of skills.
 func skillList() reach.List {
 	return reach.List{Method: revision.MethodNamed(skills.MethodList), Command: "skills", Text: texts(show.Skills), Brief: nil}
 }
 
+// skillsCommand returns the command skills.
 func skillsCommand(a *cli.App) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
@@ -54,7 +56,8 @@ by size, digest or frontmatter, is not printed.
 	return cmd
 }
 
-// printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
+// printSkill prints a file of a skill. file is its path in the skill's folder; empty means
+// SKILL.md.
 func printSkill(ctx context.Context, a *cli.App, t launch.Target, name, file string) error {
 	client, err := reach.Connect(ctx, a, t)
 	if err != nil {
@@ -81,13 +84,13 @@ func printSkill(ctx context.Context, a *cli.App, t launch.Target, name, file str
 	return cmp.Or(err, printing)
 }
 
-// A skillShown is what skills --json prints of one.
+// A skillShown is the output of skills --json for one skill.
 type skillShown struct {
 	Skill    *skills.Skill         `json:"skill"`
 	Contents *mcp.ResourceContents `json:"contents"`
 }
 
-// findSkill finds a skill by its name or URI. Of a name that several have, the error names their URIs.
+// findSkill returns the skill with a name or URI. The error for an ambiguous name lists the URIs.
 func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, error) {
 	if !skills.Declared(c.Capabilities()) {
 		return nil, cli.Usagef("the server has no skills")
@@ -123,12 +126,12 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 	return found, nil
 }
 
-// addSkills adds the names of skills to what completes a word.
+// addSkills adds the names of skills to a completion.
 func addSkills(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 	if !skills.Declared(c.Capabilities()) {
 		return
 	}
-	all, _, _ := skills.List(ctx, c) // as far as it can be read
+	all, _, _ := skills.List(ctx, c) // errors are ignored
 	for _, s := range all {
 		add(s.Name(), s.Description())
 	}

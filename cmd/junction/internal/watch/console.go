@@ -21,16 +21,17 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// anyPort is an address of this machine whose port is a free one.
+// anyPort is a loopback address with a free port.
 const anyPort = "127.0.0.1:0"
 
-// consoleOptions are the flags of junction console.
+// consoleOptions holds the flags of console and inspect.
 type consoleOptions struct {
 	http      string
 	noBrowser bool
-	inspected *inspect.Server // to connect to and to show; nil: the page shows its first view
+	inspected *inspect.Server // shown first; nil: the page opens its first view
 }
 
+// ConsoleCommand returns the command console.
 func ConsoleCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
@@ -55,6 +56,7 @@ Exit codes:
 	return cmd
 }
 
+// flags defines the flags of a command.
 func (o *consoleOptions) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.http, "http", anyPort, "serve the page at `HOST:PORT`, a loopback address")
 	cmd.Flags().BoolVar(&o.noBrowser, "no-browser", false, "only print the link")
@@ -71,7 +73,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	defer func() { err = errors.Join(err, end()) }()
 	ring.Mount(c.Handle)
 	inspector := consoleRoutes(a, c)
-	view := "" // to open, as the page's address has it behind #/; empty: the first one
+	view := "" // part of the page's address after #/; empty: the first view
 	if o.inspected != nil {
 		id, err := inspector.Begin(*o.inspected)
 		if err != nil {
@@ -99,7 +101,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	return c.Serve(ctx, l, reach.ServerLog(a))
 }
 
-// listen opens the address, which has to be one of this machine only.
+// listen listens at the address, which must be a loopback address.
 func (o *consoleOptions) listen() (net.Listener, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.http)
 	if err != nil {
@@ -118,8 +120,8 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// ConsoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
-// is wanted and there is a browser.
+// ConsoleLink returns a link to the console. The first call starts to serve it until the command
+// ends. With open, the link is opened in a browser if there is one.
 func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 	s := &a.Side
 	s.Mu.Lock()
@@ -137,7 +139,7 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		go func() {
 			defer close(s.Ended)
 			_ = s.Console.Serve(ctx, l, reach.ServerLog(a))
-			_ = end() // what it kept is gone with the file
+			_ = end() // the traffic is lost with its file
 		}()
 		a.Launch.AtEnd(s)
 	}
@@ -149,7 +151,8 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 	return link, nil
 }
 
-// printLinks prints another link each time that the person presses Enter, until ctx is done or the terminal is gone.
+// printLinks prints another link each time the user presses Enter, until ctx is done or the
+// terminal is closed.
 func printLinks(ctx context.Context, a *cli.App, link func() string) {
 	for {
 		if _, err := a.Person.Line(ctx, ""); err != nil {
@@ -159,7 +162,8 @@ func printLinks(ctx context.Context, a *cli.App, link func() string) {
 	}
 }
 
-// consoleRoutes adds the API of the page to the console, but for what [live.Ring] has, and returns its inspector.
+// consoleRoutes adds the API of the page to the console, except that of [live.Ring], and returns
+// its inspector.
 func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
 	inspector := NewInspector(a, c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
@@ -174,14 +178,14 @@ func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
 	return inspector
 }
 
-// keepTraffic keeps in a ring what all processes of this user say from now on. The function that it returns ends that, and
-// forgets it.
+// keepTraffic stores the messages of all processes of this user in a ring. The caller must call
+// end, which discards them.
 func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() error) {
 	ring = live.Open(live.Options{})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	own := 0
-	if a.Traffic != nil { // without a socket in between, and without JSON
+	if a.Traffic != nil { // directly, without a socket and JSON
 		own = os.Getpid()
 		watch := a.Traffic.Join(true)
 		following.Go(func() {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	MaxEntries      = 200     // of a conversation in one answer
-	MaxEntriesBytes = 4 << 20 // of them, but for the last one
+	MaxEntries      = 200     // entries of a conversation in one response
+	MaxEntriesBytes = 4 << 20 // bytes of them, except for the last one
 )
 
-// conversationRoutes adds to the console's API what junction chat has stored, to be read only.
+// conversationRoutes adds read-only access to the stored conversations to the console's API.
 func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler)) {
 	handle("GET /conversations", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
@@ -43,7 +43,7 @@ func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler))
 	}))
 }
 
-// numberOf is a number of a request's query; 0 if it has none.
+// numberOf returns a number in a request's query, or 0.
 func numberOf(r *http.Request, name string, least int) (int, error) {
 	text := r.FormValue(name)
 	if text == "" {
@@ -59,12 +59,13 @@ func numberOf(r *http.Request, name string, least int) (int, error) {
 // A ConversationPage is a part of a conversation.
 type ConversationPage struct {
 	Meta    archive.Meta      `json:"meta"`
-	From    int               `json:"from"` // the number of the first entry here, from 0
+	From    int               `json:"from"` // index of the first entry of the page
 	Entries []json.RawMessage `json:"entries"`
-	Next    int               `json:"next,omitempty"` // where more follow
+	Next    int               `json:"next,omitempty"` // index of the next page, if there is one
 }
 
-// PageOf is as much of a conversation from an entry on as fits into one answer.
+// PageOf returns the page of a conversation that begins at an entry, within [MaxEntries] and
+// [MaxEntriesBytes].
 func PageOf(meta archive.Meta, entries []host.Entry, from int) (*ConversationPage, error) {
 	page := &ConversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
 	size := 0
@@ -90,7 +91,7 @@ func PageOf(meta archive.Meta, entries []host.Entry, from int) (*ConversationPag
 	return page, nil
 }
 
-// withoutPrints is what a person can read of a flow: where text came from, and not the hashes by which it is found again.
+// withoutPrints returns a flow without the hashes of texts, for display.
 func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 	var read struct {
 		Sources []struct {
@@ -108,7 +109,7 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(read)
 }
 
-// ofArchive answers a request with what read finds among the stored conversations.
+// ofArchive returns a handler that responds with the value that read returns.
 func ofArchive(p place.Place, read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return reply.With(func(r *http.Request) (any, error) {
 		stored, err := reach.OpenConversations(r.Context(), p)

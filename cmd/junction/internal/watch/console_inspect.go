@@ -24,27 +24,26 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// A consoleInspector is the inspector of a console, with what reaches its servers.
+// A consoleInspector is the inspector of a console, with an App of its own.
 type consoleInspector struct {
 	*inspect.Inspector
 	app *cli.App
 }
 
-// Close ends all its connections.
+// Close closes all connections.
 func (i consoleInspector) Close() error {
 	i.Inspector.Close()
 	return i.app.Launch.Close()
 }
 
-// NewInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
-// next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
-// be taken for an agreement.
+// NewInspector returns the console's inspector, which connects to servers like other commands. It
+// uses an App without a terminal, so that words typed for another command cannot agree to anything.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	own := cli.Ready(&cli.App{Place: a.Place, Ends: cli.Ends{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway
 	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog
 	own.Launch.ShareLogins()
-	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
+	turn := make(chan struct{}, 1) // one connection at a time reads the configuration
 	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
@@ -56,7 +55,7 @@ func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
 	}}), own}
 }
 
-// openInspected finds the server that somebody at the console's page wants to connect to.
+// openInspected returns the server that a user of the console's page connects to.
 func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 	in := inspected{app: a, hooks: hooks}
 	var err error
@@ -79,16 +78,16 @@ func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks insp
 	return in.opened(), nil
 }
 
-// An inspected is a server that the console's inspector connects to.
+// An inspected is a server that the inspector connects to.
 type inspected struct {
 	app    *cli.App
 	hooks  inspect.Hooks
 	target launch.Target
-	server *config.Server // nil: it has no entry
-	known  bool           // by its name, to all commands
+	server *config.Server // nil without an entry
+	known  bool           // configured, so that all commands know its name
 }
 
-// configured finds a server of the configuration.
+// configured sets the target to a configured server.
 func (in *inspected) configured(ctx context.Context, name string) error {
 	_, e, err := reach.ServerNamed(in.app, name)
 	if err != nil {
@@ -105,7 +104,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 	return err
 }
 
-// given is a server that the page describes.
+// given sets the target to a server that the page describes.
 func (in *inspected) given(s *config.Server) error {
 	in.server = s
 	t, err := in.app.Launch.Connect(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
@@ -115,14 +114,14 @@ func (in *inspected) given(s *config.Server) error {
 	return err
 }
 
-// unopened says why a server cannot be used, before it is connected to.
+// unopened returns the fault of a server that cannot be connected to.
 func (in *inspected) unopened(err error) error {
 	if errors.As(err, new(*inspect.FaultError)) {
 		return err
 	}
 	fault := inspect.Fault{Link: "entry", Cause: why.Text(err), Remedy: "change the entry"}
 	switch {
-	case errors.As(err, new(*url.Error)): // which quotes it, with what may be secret in it
+	case errors.As(err, new(*url.Error)): // its text quotes the URL, which may have a secret
 		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
 		fault.Link, fault.Remedy = "variables", doctor.VariablesRemedy(err)
@@ -132,6 +131,7 @@ func (in *inspected) unopened(err error) error {
 	return &inspect.FaultError{Fault: fault}
 }
 
+// opened returns the options with which the inspector connects.
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
 	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: reach.Options(a, t), Explain: in.explain, Entry: in.entry()}
@@ -145,7 +145,7 @@ func (in *inspected) opened() *inspect.Opened {
 	return o
 }
 
-// entry is how a configuration says the server, without secrets.
+// entry returns the server as an entry of a configuration, without secrets.
 func (in *inspected) entry() inspect.Entry {
 	e := inspect.Entry{Name: in.target.Name, Configured: in.known}
 	if in.known {
@@ -163,7 +163,7 @@ func (in *inspected) entry() inspect.Entry {
 	return e
 }
 
-// explain says why there is no connection, or none any more, as doctor does.
+// explain returns the fault of a failed or lost connection, as doctor finds it.
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
 	t, s, p := in.target, in.server, &doctor.Patient{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
@@ -178,7 +178,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.NamesAuthorization(s.Headers)}
 }
 
-// login has the user log in at the server; the page shows where.
+// login logs the user in at the server. visit shows the page of the login.
 func (in *inspected) login(ctx context.Context, scopes []string, visit func(page string)) (string, error) {
 	auth := launch.OAuthOf(in.server)
 	auth.Scopes = slices.Concat(auth.Scopes, scopes)
@@ -203,6 +203,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	return account.DescribeLogin(l, time.Now()), account.Lacking(l, scopes)
 }
 
+// isHTTP reports whether a server is an HTTP URL.
 func isHTTP(server string) bool {
 	return len(server) > 7 && (server[:7] == "http://" || len(server) > 8 && server[:8] == "https://")
 }

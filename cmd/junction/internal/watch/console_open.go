@@ -14,22 +14,22 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// OpenOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
-// machine, so the browser is given a file, which only this user can read, and which goes on to the link.
+// OpenOnce opens a link in the browser until over is closed. It passes a private file that leads to
+// the link, because all users of the machine can read command lines.
 func OpenOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.Logger().Debug("the browser is not opened", "error", err)
-		return // the link is printed
+		return // the link was printed
 	}
 	opening.Go(func() {
 		<-over
 		_ = os.Remove(path)
 	})
-	_ = account.StartBrowser(ctx, a.Place, filename.URL(path)) // else the link is printed
+	_ = account.StartBrowser(ctx, a.Place, filename.URL(path)) // if it fails, the link was printed
 }
 
-// writeDoor writes a page that goes on to a link.
+// writeDoor writes a page that redirects to a link, readable by this user only.
 func writeDoor(p place.Place, link string) (path string, err error) {
 	cache, err := p.UserCacheDir()
 	if err != nil {

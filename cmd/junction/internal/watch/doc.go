@@ -1,2 +1,2 @@
-// Package watch has the commands that show messages and the console: traffic, inspect and console.
+// Package watch has the commands that show messages: traffic, inspect and console.
 package watch

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// InspectCommand returns the command inspect.
 func InspectCommand(a *cli.App) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
@@ -44,7 +45,7 @@ Exit codes:
 	return cmd
 }
 
-// wanted is the server that a command line means, for the inspector, which finds it.
+// wanted returns the server that a command line names. The inspector resolves it.
 func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, error) {
 	if err := reach.CheckFlags(a); err != nil {
 		return nil, err
@@ -80,6 +81,7 @@ func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, err
 	}
 }
 
+// onlyFor returns a usage error if given is true.
 func onlyFor(given bool, problem string) error {
 	if given {
 		return cli.Usagef("%s", problem)
@@ -87,16 +89,16 @@ func onlyFor(given bool, problem string) error {
 	return nil
 }
 
-// An InspectableServer is one that the console can connect to by its name.
+// An InspectableServer is a server that the console can connect to by name.
 type InspectableServer struct {
 	Name     string `json:"name"`
-	Origin   string `json:"origin"`             // where it is defined, for people
-	Reached  string `json:"reached,omitempty"`  // what is started or called, without secrets
-	Disabled bool   `json:"disabled,omitempty"` // the person switched it off; it can be connected to all the same
+	Origin   string `json:"origin"`             // where it is defined
+	Reached  string `json:"reached,omitempty"`  // command line or URL, without secrets
+	Disabled bool   `json:"disabled,omitempty"` // disabled by the user; connecting is still possible
 }
 
-// inspectable are the servers that the console can connect to by their names: those of the configuration, and those that
-// ship with junction. Problems say what of the configuration cannot be used, and why.
+// inspectable returns the servers that the console can connect to by name: configured ones, and
+// those that ship with junction. It includes the problems of the configuration.
 func inspectable(a *cli.App) (any, error) {
 	set, entries, err := reach.ReadServers(a)
 	if err != nil && len(a.Flags.Config) > 0 {

@@ -24,12 +24,12 @@ import (
 )
 
 const (
-	lookPause      = 50 * time.Millisecond // between two looks for processes that began
-	MaxTrafficLine = 2 << 20               // bytes of one message, with what stands around it
-	maxExcerpt     = 2_000                 // characters of a message in one line
+	lookPause      = 50 * time.Millisecond // between two checks for new processes
+	MaxTrafficLine = 2 << 20               // bytes of a message with its envelope
+	maxExcerpt     = 2_000                 // characters of a message shown in a line
 )
 
-// A TrafficFilter says which messages are shown, and how. Its tags are those of [fields.Params].
+// A TrafficFilter selects messages. Its tags are those of [fields.Params].
 type TrafficFilter struct {
 	Servers []string `name:"server" doc:"show only what goes to and comes from the server NAME; of a proxy for it both sides (repeatable)"`
 	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and what answers them"`
@@ -40,8 +40,10 @@ type TrafficFilter struct {
 	Count   int      `doc:"end after N messages"` // 0: never
 }
 
+// trafficFilters are the flags of a [TrafficFilter].
 var trafficFilters = fields.ParamsOf[TrafficFilter]()
 
+// TrafficCommand returns the command traffic.
 func TrafficCommand(a *cli.App) *cobra.Command {
 	var chosen func(*TrafficFilter) error
 	cmd := &cobra.Command{
@@ -84,17 +86,17 @@ junction up --audit logs calls.`,
 	return cmd
 }
 
-// A ShownEvent is one message of a process.
+// A ShownEvent is a message of a process.
 type ShownEvent struct {
 	PID int `json:"pid"`
 	traffic.Event
-	Busy bool `json:"busy,omitempty"` // no message: the process has enough that watch
+	Busy bool `json:"busy,omitempty"` // not a message: the process has too many watchers
 
-	Serves string `json:"-"` // the server that is all the process serves; empty: any number
+	Serves string `json:"-"` // the only server of the process, or empty
 }
 
-// WatchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
-// through junction from now on; else it is 0.
+// WatchTraffic prints the messages of processes until the filter's count is reached or ctx is done.
+// tapped is the number of servers that a host will start through junction tap, or 0.
 func WatchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
 	shown := 0
 	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
@@ -120,7 +122,8 @@ func WatchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f 
 	return err
 }
 
-// watchCalls shows the calls of processes until the user quits, or ctx is done.
+// watchCalls shows the calls of processes on the whole terminal until the user quits or ctx is
+// done.
 func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter) error {
 	ui := live.New(live.Options{Place: a.Place, In: a.Stdin, Out: a.Stdout})
 	undo := a.Screen.Divert(ui.Print)
@@ -150,7 +153,7 @@ func watchCalls(ctx context.Context, a *cli.App, pids []string, f TrafficFilter)
 	return cmp.Or(fault, ctx.Err())
 }
 
-// beganToWatch says how many processes are watched.
+// beganToWatch prints the number of watched processes. It returns an error if not all of pids run.
 func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 	switch {
 	case tapped > 0:
@@ -165,14 +168,15 @@ func beganToWatch(a *cli.App, pids []string, tapped, processes int) error {
 	return nil
 }
 
+// sayBusy prints that a process has too many watchers.
 func sayBusy(a *cli.App, pid int) {
 	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, reach.MaxWatchers)
 }
 
-// errEnough ends watchTraffic.
+// errEnough ends [WatchTraffic].
 var errEnough = errors.New("enough was shown")
 
-// Shows reports whether a message is shown.
+// Shows reports whether the filter selects a message.
 func (f *TrafficFilter) Shows(e *ShownEvent) bool {
 	if e.Kind == traffic.Dropped {
 		return true
@@ -219,7 +223,7 @@ func showEvent(a *cli.App, e *ShownEvent, several, full bool) error {
 	return err
 }
 
-// Gist is what a message says, in a few words.
+// Gist returns a short text of a message.
 func Gist(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
 	if e.Legacy {
@@ -252,7 +256,7 @@ func Gist(e *traffic.Event) string {
 	return words + said + took(e) + ": " + text(result)
 }
 
-// text is JSON in one line; nothing of what says nothing.
+// text returns JSON as a string, or an empty string for an empty object.
 func text(raw json.RawMessage) string {
 	if len(raw) == 0 || string(raw) == "{}" {
 		return ""
@@ -260,6 +264,7 @@ func text(raw json.RawMessage) string {
 	return string(raw)
 }
 
+// took returns how long a response took, as part of a sentence.
 func took(e *traffic.Event) string {
 	if e.Took <= 0 {
 		return ""

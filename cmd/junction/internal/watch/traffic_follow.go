@@ -20,18 +20,19 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A TrafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
+// A TrafficFollower holds the functions that [FollowTraffic] calls, one at a time. Each may be nil
+// except Event.
 type TrafficFollower struct {
-	notes bool                                   // are wanted, too
-	not   int                                    // a process that is not watched in this way; 0: none
-	Began func(processes int) error              // once, with the number of those that run
-	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
-	Event func(e ShownEvent, several bool) error // for each message; several says that there is more than one process
-	Ended func(pid int)                          // for a process of which no more messages come
+	notes bool                                   // notes are wanted, too
+	not   int                                    // a process that is not followed; 0: none
+	Began func(processes int) error              // called once, with the number of running processes
+	busy  func(pid int)                          // called for a process with too many watchers
+	Event func(e ShownEvent, several bool) error // called for each message; several reports whether there is more than one process
+	Ended func(pid int)                          // called for a process that sends no more messages
 }
 
-// FollowTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
-// done, and returns why.
+// FollowTraffic calls f for the messages of the processes with the given pids, or of all processes,
+// including new ones. It returns when f returns an error, or ctx is done, with the cause.
 func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficFollower) error {
 	dir, err := cli.StatusFolder(p)
 	if err != nil {
@@ -77,7 +78,7 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 		case a := <-w.asked:
 			w.join(a)
 		case path := <-w.ended:
-			delete(w.seen, path) // it may be there still, or again
+			delete(w.seen, path) // the socket may still exist, or exist again
 			if f.Ended != nil {
 				f.Ended(processOf(path))
 			}
@@ -89,26 +90,26 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 	}
 }
 
-// watched are the processes whose messages are read.
+// watched holds the processes that are read.
 type watched struct {
 	ctx     context.Context
-	wants   byte // what each is asked for
+	wants   byte // the byte sent to each process
 	asked   chan reached
 	events  chan ShownEvent
-	ended   chan string     // sockets of those that ended
-	asking  map[string]bool // sockets that have not answered yet; for whoever shows the messages, as is seen
+	ended   chan string     // sockets of ended processes
+	asking  map[string]bool // sockets without an answer yet; used only by FollowTraffic, like seen
 	seen    map[string]bool // sockets
 	readers sync.WaitGroup
 }
 
-// A reached is a socket that was asked for messages, and whether it shows them from now on.
+// A reached is a socket that was asked for messages, and whether it sends them.
 type reached struct {
 	path  string
 	shows bool
 }
 
-// ask asks more processes for what they show, and waits for none of them: one that is stopped would keep back the messages
-// of all others.
+// ask asks processes for their messages without waiting, because a stopped process would delay the
+// messages of all others.
 func (w *watched) ask(paths []string) {
 	for _, path := range paths {
 		if w.asking[path] {
@@ -126,7 +127,7 @@ func (w *watched) ask(paths []string) {
 				return
 			}
 			if err != nil || ReadTraffic(w.ctx, conn, lines, path, w.events) {
-				return // and is not tried again
+				return // it is not tried again
 			}
 			select {
 			case w.ended <- path:
@@ -136,7 +137,7 @@ func (w *watched) ask(paths []string) {
 	}
 }
 
-// join takes up what a process answered.
+// join records the answer of a process.
 func (w *watched) join(a reached) {
 	delete(w.asking, a.path)
 	if a.shows {
@@ -144,7 +145,7 @@ func (w *watched) join(a reached) {
 	}
 }
 
-// dial connects to a process that shows its messages from then on. The first line that it said is scanned.
+// dial connects to a process that sends its messages from then on. The first line has been scanned.
 func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	conn, err := cli.DialMine(w.ctx, path)
 	if err != nil {
@@ -152,18 +153,19 @@ func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 	}
 	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
 	_ = conn.SetDeadline(time.Now().Add(cli.StatusTime))
-	_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not answer either
+	_, _ = conn.Write([]byte{w.wants}) // reading reports an error of writing
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxTrafficLine)
-	if !lines.Scan() { // it ends, or is no junction of this version
+	if !lines.Scan() { // it ends, or has another version
 		conn.Close()
 		return nil, nil, cmp.Or(lines.Err(), io.EOF)
 	}
 	return conn, lines, conn.SetDeadline(time.Time{})
 }
 
-// ReadTraffic reads the messages of one process until it ends, or has enough that watch it. Its first line, which is scanned, is
-// what it serves.
+// ReadTraffic sends the messages of one process to events until the process ends. busy reports that
+// it has too many watchers, or that ctx is done. The first line, already scanned, is the only
+// server of the process.
 func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- ShownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
@@ -171,7 +173,7 @@ func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 	for lines.Scan() {
 		e := from
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			break // no junction of this version
+			break // another version of junction
 		}
 		e.PID = from.PID
 		select {
@@ -193,15 +195,16 @@ func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 	return false
 }
 
-// unwatched are the sockets of processes that are not watched yet: of all without pids.
+// unwatched returns the sockets of processes that are not watched, limited to pids if there are
+// any.
 func unwatched(dir string, pids []string, seen map[string]bool) []string {
-	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficEnd)) // of a pattern that is well formed
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficEnd)) // the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {
 		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
 	})
 }
 
-// processOf is the process of a socket.
+// processOf returns the process ID in the name of a socket.
 func processOf(path string) (pid int) {
 	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
 	return pid

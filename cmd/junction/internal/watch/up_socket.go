@@ -19,12 +19,12 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
+// orderTime limits the wait for the response of a process, which may have to ask slow servers.
 const orderTime = 2 * time.Minute
 
-// PassOrders passes requests of the console on to the process that they name. Of its answer only the data come back: the page is
-// served at the console's own address, so whatever is behind the socket must not set cookies there, send the page elsewhere, or
-// have a page or script of its own.
+// PassOrders returns a handler that forwards requests of the console to the process they name. It
+// returns only the data of the response: a process must not set cookies, redirect, or serve pages
+// and scripts at the console's address.
 func PassOrders(p place.Place) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pid := r.PathValue("pid")
@@ -65,12 +65,13 @@ func PassOrders(p place.Place) http.Handler {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(resp.StatusCode)
 		if _, err := io.Copy(w, resp.Body); err != nil {
-			panic(http.ErrAbortHandler) // else half an answer would end as a whole one does
+			panic(http.ErrAbortHandler) // otherwise a cut response would look complete
 		}
 	})
 }
 
-// hasEnded reports whether the process of a socket has ended. One that is killed while it answers resets the connection.
+// hasEnded reports whether the process of a socket has ended. A process that is killed during a
+// response resets the connection.
 func hasEnded(ctx context.Context, path string) bool {
 	conn, err := cli.DialMine(ctx, path)
 	if err == nil {
