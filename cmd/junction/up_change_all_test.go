@@ -95,7 +95,7 @@ var changedFronts = []changedFront{
 		[]changedTransport{{"HTTP/2", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
 	{"unix", "--http unix:up.sock --auth keys", []string{"", "/p"}, nil,
 		[]changedTransport{{"a Unix socket", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
-	{"stdio", "--stdio", []string{""}, []string{"authorization.", "servers.s.instances", "servers.s.idle", "profiles."},
+	{"stdio", "--stdio", []string{""}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
 		[]changedTransport{{name: "standard streams", revision: "2026-07-28"}}},
 	{"stdio of a profile", "--stdio --profile p", []string{"/p"}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
 		[]changedTransport{{name: "standard streams", revision: "2025-11-25"}}},
@@ -167,14 +167,14 @@ type changing struct {
 	token   string // of admin
 	clients []*changedClient
 	now     string // its configuration, with which clients see what is usual
+	failing sync.Mutex
 }
 
-// A changedClient has a call run over a transport, and looks at the same junction up, over HTTP as another user.
+// A changedClient has a call run over a transport, and looks at the same path over it, at an address as another user.
 type changedClient struct {
-	name, user string
-	runs       *mcp.Client
-	sees       map[string]*mcp.Client // by paths
-	usual      string                 // what is seen before something changes
+	name, path, user string
+	runs, sees       *mcp.Client
+	usual            string // what is seen before something changes
 }
 
 // changes starts a junction up and connects clients to it.
@@ -212,18 +212,25 @@ func (c *changing) startOnStreams(args []string) {
 	program.Environ, program.Dir = cmd.Env, cmd.Dir
 	program.Stderr = func(line string) { fmt.Fprintln(c.up.printed, line) }
 	client := c.dial(program, c.transports[0].revision)
-	c.clients = []*changedClient{{name: c.transports[0].name, runs: client, sees: map[string]*mcp.Client{c.paths[0]: client}}}
+	c.clients = []*changedClient{{name: c.transports[0].name, path: c.paths[0], runs: client, sees: client}}
 }
 
-// startServing starts a junction up at an address, and connects a user who looks, and one with a call that runs, over each transport.
+// startServing starts a junction up at an address, and connects a user who looks and one whose call runs to each path over each transport.
 func (c *changing) startServing(args []string) {
 	authority, pool := newAuthority(c.T), x509.NewCertPool()
 	pool.AddCert(authority.cert)
 	cert, certKey := authority.sign(c.T, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	save(c.T, c.dir, "up", cert, certKey)
-	keys := map[string]http.Header{}
-	for _, user := range append([]string{"runs"}, []string{"sees0", "sees1", "sees2"}[:len(c.transports)]...) {
-		keys[user] = http.Header{"Authorization": {"Bearer " + strings.TrimSpace(c.run("key", "create", user))}}
+	key := func(user string) http.Header {
+		return http.Header{"Authorization": {"Bearer " + strings.TrimSpace(c.run("key", "create", user))}}
+	}
+	runs := key("runs")
+	sees := map[*changedClient]http.Header{}
+	for _, transport := range c.transports {
+		for _, path := range c.paths {
+			client := &changedClient{name: transport.name + path, path: path, user: fmt.Sprint("sees", len(c.clients))}
+			sees[client], c.clients = key(client.user), append(c.clients, client)
+		}
 	}
 	c.up = c.start(args...)
 	origin := strings.Fields(c.up.find(`junction serves at http\S+\s`))[3]
@@ -235,17 +242,13 @@ func (c *changing) startServing(args []string) {
 		}
 	}
 	c.Cleanup(through.CloseIdleConnections)
-	for i, transport := range c.transports {
-		client := &changedClient{name: transport.name, user: fmt.Sprint("sees", i), sees: map[string]*mcp.Client{}}
-		to := func(path, user string) *mcp.Client {
-			url := strings.TrimSuffix(origin, launch.EndpointPath) + transport.path + path
-			return c.dial(transport.to(url, streamable.ClientOptions{HTTP: &http.Client{Transport: through}, Header: keys[user]}), transport.revision)
+	for i, client := range c.clients {
+		transport := c.transports[i/len(c.paths)]
+		to := func(user http.Header) *mcp.Client {
+			url := strings.TrimSuffix(origin, launch.EndpointPath) + transport.path + client.path
+			return c.dial(transport.to(url, streamable.ClientOptions{HTTP: &http.Client{Transport: through}, Header: user}), transport.revision)
 		}
-		client.runs = to("", "runs")
-		for _, path := range c.paths {
-			client.sees[path] = to(path, client.user)
-		}
-		c.clients = append(c.clients, client)
+		client.runs, client.sees = to(runs), to(sees[client])
 	}
 }
 
@@ -395,16 +398,13 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 	if waits != want {
 		t.Errorf("until it starts again %q waits, want %q", waits, want)
 	}
+	later := (restart == settings.RestartGateway || restart == settings.RestartTokens) && changedInPart[path] == ""
 	unused := slices.ContainsFunc(c.unused, func(some string) bool { return strings.HasPrefix(path, some) })
-	later := restart == settings.RestartGateway || restart == settings.RestartTokens
 	usual := func(client *changedClient) bool { return c.observe(client) == client.usual }
-	if unused || later && changedInPart[path] == "" {
-		c.seen(t, usual, set+" changes something")
-	} else {
-		c.seen(t, func(client *changedClient) bool { // looking has a server start
-			return !usual(client) || restart == settings.RestartServer && c.server.connected.Load() > connected
-		}, set+" changes nothing")
-	}
+	c.seen(t, func(client *changedClient) bool {
+		none := later || unused || client.path == "" && strings.HasPrefix(path, "profiles.")
+		return usual(client) == none || restart == settings.RestartServer && c.server.connected.Load() > connected // it starts when it is looked at
+	}, set+" has not the effect that it should have")
 	for range c.clients {
 		c.server.goes <- struct{}{}
 	}
@@ -464,40 +464,37 @@ func (c *changing) observe(client *changedClient) string {
 	for _, one := range status.Servers {
 		fmt.Fprintln(&seen, one.Name, one.MaxInstances, slices.Contains(one.Users, client.user)) // the call that runs is another user's
 	}
-	do := func(path, method, params string) {
-		result, err := client.sees[path].Do(c.Context(), method, json.RawMessage(params))
+	do := func(method, params string) {
+		result, err := client.sees.Do(c.Context(), method, json.RawMessage(params))
 		body, _ := result.Encoded() // none with an error
-		fmt.Fprintf(&seen, "%s %s %s: %s %v\n", path, method, params, body, err)
+		fmt.Fprintf(&seen, "%s %s: %s %v\n", method, params, body, err)
 	}
-	for _, path := range c.paths { // all lists first, as those after a call wait for its notifications
-		for _, method := range []string{"tools/list", "prompts/list", "resources/list"} {
-			do(path, method, "{}")
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list"} {
+		do(method, "{}")
+	}
+	calls := func(calls ...string) {
+		for _, call := range calls {
+			do("tools/call", `{"name":"s__`+call+`}`)
 		}
 	}
-	for _, path := range c.paths {
-		c.server.fails.Store(client.user, true)
-		for _, call := range []string{
-			`"failing","arguments":{"user":"` + client.user + `"}`, `"echo","arguments":{"text":"a"}`, `"echo","arguments":{"text":"b"}`, `"forbidden"`, `"long"`,
-			`"echo","arguments":{"text":"ghp_` + strings.Repeat("a1B2", 9) + `"}`, `"echo","arguments":{"text":"c"}`,
-		} {
-			do(path, "tools/call", `{"name":"s__`+call[1:]+`}`)
-		}
-		do(path, "prompts/get", `{"name":"s__hello"}`)
-		do(path, "resources/read", `{"uri":"x:a"}`)
-		if path != c.paths[0] {
-			continue
-		}
-		m := c.server.meeting(client.user)
-		var both sync.WaitGroup
-		for range 2 {
-			both.Go(func() { // the server says whether they ran at once
-				_, _ = client.sees[path].CallTool(c.Context(), "s__echo", map[string]string{"text": "meet", "other": client.user})
-			})
-		}
-		both.Wait()
-		if m.met.Load() {
-			fmt.Fprintln(&seen, metText)
-		}
+	c.failing.Lock() // else all fail in a row, and the server is not asked for a while
+	c.server.fails.Store(client.user, true)
+	calls(`long"`, `failing","arguments":{"user":"`+client.user+`"}`)
+	c.failing.Unlock()
+	calls(`echo","arguments":{"text":"a"}`, `echo","arguments":{"text":"b"}`, `forbidden"`,
+		`echo","arguments":{"text":"ghp_`+strings.Repeat("a1B2", 9)+`"}`, `echo","arguments":{"text":"c"}`)
+	do("prompts/get", `{"name":"s__hello"}`)
+	do("resources/read", `{"uri":"x:a"}`)
+	m := c.server.meeting(client.user)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { // the server says whether they ran at once
+			_, _ = client.sees.CallTool(c.Context(), "s__echo", map[string]string{"text": "meet", "other": client.user})
+		})
+	}
+	both.Wait()
+	if m.met.Load() {
+		fmt.Fprintln(&seen, metText)
 	}
 	lines, _ := c.logged(from)
 	for _, line := range lines {
@@ -562,7 +559,7 @@ func (m *meeting) wait(ctx context.Context) {
 	if m.alone.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
 	defer cancel()
 	select {
 	case m.calls <- struct{}{}:
