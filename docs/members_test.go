@@ -9,21 +9,11 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 )
 
-// UPDATE=1 writes the table.
 func TestTheGatewaysPageHasTheMembersOfAnEntry(t *testing.T) {
-	const title = "| member of an entry | is |\n|---|---|\n"
-	page, err := os.ReadFile("gateway.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, list, found := strings.Cut(string(page), title)
-	list, after, ends := strings.Cut(list, "\n\n")
-	if !found || !ends {
-		t.Fatalf("gateway.md has no table %q", title)
-	}
-	var rows []string
+	var rows strings.Builder
 	for f := range reflect.TypeFor[config.Entry]().Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		doc := f.Tag.Get("doc")
@@ -37,14 +27,9 @@ func TestTheGatewaysPageHasTheMembersOfAnEntry(t *testing.T) {
 		if len(also) > 0 {
 			doc += "; read as `" + strings.Join(also, "`, `") + "`, too"
 		}
-		rows = append(rows, "| `"+name+"` | "+doc+" |")
+		rows.WriteString("| `" + name + "` | " + doc + " |\n")
 	}
-	if want := strings.Join(rows, "\n"); list != want {
-		if os.Getenv("UPDATE") != "" {
-			err = os.WriteFile("gateway.md", []byte(before+title+want+"\n\n"+after), 0o644)
-		}
-		t.Errorf("gateway.md has another table of members (%v); UPDATE=1 go test ./docs -run Members writes it:\n%s", err, want)
-	}
+	fieldstest.Page(t, "gateway.md", "| member of an entry | is |", rows.String(), *update)
 }
 
 func TestThePageAboutLoginsNamesTheMembersOfAnEntrysObjects(t *testing.T) {
@@ -65,15 +50,11 @@ func TestThePageAboutLoginsNamesTheMembersOfAnEntrysObjects(t *testing.T) {
 	}
 }
 
-// Each member of the settings stands on the page about what it belongs to.
+// Each member of the settings that gateway.md has no row for stands on the page about what it belongs to.
 func TestThePagesNameEveryMemberOfTheSettings(t *testing.T) {
-	pages := map[reflect.Type]string{
-		reflect.TypeFor[settings.Authorization](): "authorization.md", reflect.TypeFor[settings.Sandbox](): "sandbox.md", reflect.TypeFor[settings.Registry](): "registry.md",
-	}
-	texts := map[string]string{}
 	seen := map[reflect.Type]bool{}
-	var check func(typ reflect.Type, page string)
-	check = func(typ reflect.Type, page string) {
+	var check func(typ reflect.Type, page, text string)
+	check = func(typ reflect.Type, page, text string) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 			typ = typ.Elem()
 		}
@@ -81,28 +62,21 @@ func TestThePagesNameEveryMemberOfTheSettings(t *testing.T) {
 			return
 		}
 		seen[typ] = true
-		if own := pages[typ]; own != "" {
-			page = own
-		}
-		if texts[page] == "" {
-			text, err := os.ReadFile(page)
+		if place := settingsElsewhere[typ]; place != "" {
+			page, _, _ = strings.Cut(place, "#")
+			read, err := os.ReadFile(page)
 			if err != nil {
 				t.Fatal(err)
 			}
-			texts[page] = string(text)
-		}
-		text := texts[page]
-		if page == "gateway.md" {
-			_, text, _ = strings.Cut(text, "\n## Settings\n")
-			text, _, _ = strings.Cut(text, "\n## ")
+			text = string(read)
 		}
 		for f := range typ.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if name != "" && !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`":`) {
+			if page != "" && name != "" && !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`":`) {
 				t.Errorf("%s does not name %q of %s", page, name, typ.Name())
 			}
-			check(f.Type, page)
+			check(f.Type, page, text)
 		}
 	}
-	check(reflect.TypeFor[settings.Settings](), "gateway.md")
+	check(reflect.TypeFor[settings.Settings](), "", "")
 }

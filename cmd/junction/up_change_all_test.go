@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,8 +23,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
@@ -69,30 +77,60 @@ var changedNowhere = map[string]string{
 	"servers.s.resources.x:a.name": "a resource is known by its URI",
 }
 
-// TestEachSettingIsChangedWhileACallRuns changes each member of the settings alone, of a junction up that runs and has a call in flight.
-// The call ends as it began. What clients and the audit log see must be other than before, or the change restarts the server, or junction
-// up reports that it waits for a restart.
+// changedInPart are the members of which junction up reports that they wait for its restart, although some of them holds at once.
+var changedInPart = map[string]string{
+	"authorization.needs": "calls need it at once, and logins do not get it before",
+}
+
+// changedFronts are the ways in which a junction up serves.
+var changedFronts = []changedFront{
+	{"http", "--http 127.0.0.1:0 --auth keys,local", []string{"", "/p"}, nil, []changedTransport{
+		{"Streamable HTTP", "2026-07-28", launch.EndpointPath, streamable.ClientWith},
+		{"Streamable HTTP with sessions", "2025-11-25", launch.EndpointPath, streamable.ClientWith},
+		{"HTTP+SSE", "2024-11-05", up.OlderPath, func(url string, o streamable.ClientOptions) mcp.Transport {
+			return httpsse.ClientWith(url, httpsse.ClientOptions{HTTP: o.HTTP, Header: o.Header})
+		}},
+	}},
+	{"https", "--http 127.0.0.1:0 --auth keys,local --tls-cert up.pem --tls-key up.key", []string{"", "/p"}, nil,
+		[]changedTransport{{"HTTP/2", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
+	{"unix", "--http unix:up.sock --auth keys", []string{"", "/p"}, nil,
+		[]changedTransport{{"a Unix socket", "2026-07-28", launch.EndpointPath, streamable.ClientWith}}},
+	{"stdio", "--stdio", []string{""}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
+		[]changedTransport{{name: "standard streams", revision: "2026-07-28"}}},
+	{"stdio of a profile", "--stdio --profile p", []string{"/p"}, []string{"authorization.", "servers.s.instances", "servers.s.idle"},
+		[]changedTransport{{name: "standard streams", revision: "2025-11-25"}}},
+}
+
+// A changedFront is a way in which a junction up serves.
+type changedFront struct {
+	name, flags string
+	paths       []string // of what its clients look at: everything, or a profile
+	unused      []string // beginnings of the paths of settings of which it has no use
+	transports  []changedTransport
+}
+
+// A changedTransport is how a client reaches a junction up: at a path, or, without one, as the program that starts it.
+type changedTransport struct {
+	name, revision, path string
+	to                   func(url string, o streamable.ClientOptions) mcp.Transport
+}
+
+// TestEachSettingIsChangedWhileACallRuns changes each member of the settings alone, of a junction up that runs and has a call in flight
+// over each transport. The calls end as they began. What each client and the audit log see must be other than before, or the change
+// restarts the server, or junction up reports that it waits for a restart.
 func TestEachSettingIsChangedWhileACallRuns(t *testing.T) {
-	w := newWorld(t)
-	w.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
-	w.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)
-	c := &changing{world: w, server: newChangedServer(t)}
-	c.write("mcp.json", c.configuration(t))
-	ada, bea := strings.TrimSpace(w.run("key", "create", "ada")), strings.TrimSpace(w.run("key", "create", "bea"))
-	c.up = w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--auth", "keys,local")
-	c.url, c.admin = c.up.find(`https?://127\.0\.0\.1:\d+/mcp`), strings.TrimSuffix(c.up.find(`http://127\.0\.0\.1:\d+/metrics`), "/metrics")
-	c.up.find(`the token for /api is in`)
-	token, err := os.ReadFile(filepath.Join(w.dir, "junction", "admin.token"))
-	if err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	for _, front := range changedFronts {
+		t.Run(front.name, func(t *testing.T) {
+			t.Parallel()
+			c := changes(t, front)
+			eachMember(reflect.TypeFor[settings.Settings](), "", func(path string, field reflect.StructField) {
+				if changedNowhere[path] == "" {
+					t.Run(path, func(t *testing.T) { c.change(t, path, field) })
+				}
+			})
+		})
 	}
-	c.token = strings.TrimSpace(string(token))
-	c.runs, c.sees = c.dials(ada), c.dials(bea)
-	eachMember(reflect.TypeFor[settings.Settings](), "", func(path string, field reflect.StructField) {
-		if changedNowhere[path] == "" {
-			t.Run(path, func(t *testing.T) { c.change(t, path, field) })
-		}
-	})
 }
 
 // eachMember calls each with all members of settings. Of what has names there is one.
@@ -122,22 +160,126 @@ func eachMember(of reflect.Type, at string, each func(path string, field reflect
 // A changing is a junction up whose settings are changed.
 type changing struct {
 	*world
-	server     *changedServer
-	up         *startedCommand
-	url, admin string                        // addresses
-	token      string                        // of admin
-	runs, sees func(path string) *mcp.Client // of two users
+	changedFront
+	server  *changedServer
+	up      *startedCommand
+	admin   string // an address
+	token   string // of admin
+	clients []*changedClient
+	now     string // its configuration, with which clients see what is usual
+	failing sync.Mutex
 }
 
-// dials returns what connects a user to an endpoint, until the test is over.
-func (c *changing) dials(key string) func(path string) *mcp.Client {
-	return func(path string) *mcp.Client {
-		client, err := mcp.Dial(c.Context(), streamable.ClientWith(c.url+path, streamable.ClientOptions{Header: http.Header{"Authorization": {"Bearer " + key}}}))
-		if err != nil {
-			c.Fatal(err)
-		}
-		return client
+// A changedClient has a call run over a transport, and looks at the same path over it, at an address as another user.
+type changedClient struct {
+	name, path, user string
+	runs, sees       *mcp.Client
+	usual            string // what is seen before something changes
+}
+
+// changes starts a junction up and connects clients to it.
+func changes(t *testing.T, front changedFront) *changing {
+	dir, err := os.MkdirTemp("", "s") // a short path: those of sockets are limited
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	c := &changing{world: &world{t, dir}, changedFront: front, server: newChangedServer(t)}
+	c.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
+	c.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)
+	c.write("mcp.json", c.configuration(t))
+	args := append([]string{"up", "--config", "mcp.json", "--admin", "127.0.0.1:0"}, strings.Fields(front.flags)...)
+	if front.transports[0].path == "" {
+		c.startOnStreams(args)
+	} else {
+		c.startServing(args)
+	}
+	c.admin = strings.TrimSuffix(c.up.find(`http://127\.0\.0\.1:\d+/metrics`), "/metrics")
+	c.up.find(`the token for /api is in`)
+	token, err := os.ReadFile(filepath.Join(dir, "junction", "admin.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.token = strings.TrimSpace(string(token))
+	return c
+}
+
+// startOnStreams starts a junction up by its one client.
+func (c *changing) startOnStreams(args []string) {
+	c.up = &startedCommand{c.world, new(safeBuffer), new(safeBuffer)}
+	cmd := c.command(args...)
+	program := command.New(cmd.Path, args...)
+	program.Environ, program.Dir = cmd.Env, cmd.Dir
+	program.Stderr = func(line string) { fmt.Fprintln(c.up.printed, line) }
+	client := c.dial(program, c.transports[0].revision)
+	c.clients = []*changedClient{{name: c.transports[0].name, path: c.paths[0], runs: client, sees: client}}
+}
+
+// startServing starts a junction up at an address, and connects a user who looks and one whose call runs to each path over each transport.
+func (c *changing) startServing(args []string) {
+	authority, pool := newAuthority(c.T), x509.NewCertPool()
+	pool.AddCert(authority.cert)
+	cert, certKey := authority.sign(c.T, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	save(c.T, c.dir, "up", cert, certKey)
+	key := func(user string) http.Header {
+		return http.Header{"Authorization": {"Bearer " + strings.TrimSpace(c.run("key", "create", user))}}
+	}
+	runs := key("runs")
+	sees := map[*changedClient]http.Header{}
+	for _, transport := range c.transports {
+		for _, path := range c.paths {
+			client := &changedClient{name: transport.name + path, path: path, user: fmt.Sprint("sees", len(c.clients))}
+			sees[client], c.clients = key(client.user), append(c.clients, client)
+		}
+	}
+	c.up = c.start(args...)
+	origin := strings.Fields(c.up.find(`junction serves at http\S+\s`))[3]
+	through := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true}
+	if socket, is := strings.CutPrefix(origin, launch.HTTPUnix+":"); is {
+		origin = "http://localhost"
+		through.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", socket)
+		}
+	}
+	c.Cleanup(through.CloseIdleConnections)
+	for i, client := range c.clients {
+		transport := c.transports[i/len(c.paths)]
+		to := func(user http.Header) *mcp.Client {
+			url := strings.TrimSuffix(origin, launch.EndpointPath) + transport.path + client.path
+			return c.dial(transport.to(url, streamable.ClientOptions{HTTP: &http.Client{Transport: through}, Header: user}), transport.revision)
+		}
+		client.runs, client.sees = to(runs), to(sees[client])
+	}
+}
+
+// dial connects a client until the test is over.
+func (c *changing) dial(to mcp.Transport, revision string) *mcp.Client {
+	c.Helper()
+	client, err := mcp.DialWith(c.Context(), to, mcp.ClientOptions{Revision: revision, NoCache: true, Timeout: -1}) // what is waited for too long is said once
+	if err != nil {
+		c.Fatal(err)
+	}
+	c.Cleanup(func() { client.Close() })
+	return client
+}
+
+// each has the clients do something side by side.
+func (c *changing) each(do func(*changedClient)) {
+	var all sync.WaitGroup
+	for _, client := range c.clients {
+		all.Go(func() { do(client) })
+	}
+	all.Wait()
+}
+
+// seen waits until something is so for all clients.
+func (c *changing) seen(t *testing.T, so func(*changedClient) bool, otherwise string) {
+	t.Helper()
+	c.each(func(client *changedClient) {
+		if !c.up.waitFor(func() bool { return so(client) }) {
+			t.Errorf("%s: %s\n%s\nwant\n%s", client.name, otherwise, c.observe(client), client.usual)
+		}
+	})
 }
 
 // configuration returns the usual one with some settings.
@@ -172,7 +314,7 @@ func (c *changing) reload(t *testing.T, configuration string) []string {
 	const done = "Configuration reloaded"
 	said := len(c.up.printed.String())
 	c.write("mcp.json", configuration)
-	if answer := c.ask(t, "POST", "/api/reload"); answer != "" {
+	if answer := c.ask("POST", "/api/reload"); answer != "" {
 		t.Fatalf("it is not read: %s", answer)
 	}
 	if !c.up.waitFor(func() bool { return strings.Contains(c.up.printed.String()[said:], done) }) {
@@ -184,51 +326,62 @@ func (c *changing) reload(t *testing.T, configuration string) []string {
 }
 
 // ask returns what the address for those who watch answers.
-func (c *changing) ask(t *testing.T, method, path string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, c.admin+path, nil)
+func (c *changing) ask(method, path string) string {
+	req, err := http.NewRequestWithContext(c.Context(), method, c.admin+path, nil)
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	response, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		t.Fatal(err)
+		return err.Error()
 	}
 	return string(body)
 }
 
-// change changes one member while a call runs, and back.
-func (c *changing) change(t *testing.T, path string, field reflect.StructField) {
-	before := []string{cmp.Or(changedWith[path], "{}")}
-	c.reload(t, c.configuration(t, before...))
-	client := c.runs("")
-	defer client.Close()
-	ended := make(chan error, 1)
-	go func() {
-		r, err := client.CallTool(t.Context(), "s__slow", nil)
-		if err == nil && r.IsError {
-			err = errors.New(r.Text())
-		}
-		ended <- err
-	}()
-	select {
-	case <-c.server.begun:
-	case err := <-ended:
-		t.Fatalf("the call does not begin: %v", err)
+// use has junction up read a configuration, and clients see what is usual with it.
+func (c *changing) use(t *testing.T, configuration string) {
+	t.Helper()
+	if c.now == configuration {
+		return
 	}
-	var usual string
-	if !c.up.waitFor(func() (settled bool) {
-		last := usual
-		usual = c.observe(t)
-		return usual == last
-	}) {
-		t.Fatal("what is seen is different each time")
+	c.reload(t, configuration)
+	c.now = configuration
+	c.seen(t, func(client *changedClient) (settled bool) {
+		last := client.usual
+		client.usual = c.observe(client)
+		return client.usual == last && strings.Contains(last, metText)
+	}, "what is seen is different each time")
+}
+
+// change changes one member while calls run, and back.
+func (c *changing) change(t *testing.T, path string, field reflect.StructField) {
+	before := cmp.Or(changedWith[path], "{}")
+	c.use(t, c.configuration(t, before))
+	ended := make(chan error, len(c.clients))
+	for _, client := range c.clients {
+		go func() {
+			r, err := client.runs.CallTool(t.Context(), "s__slow", nil)
+			if err == nil && r.IsError {
+				err = errors.New(r.Text())
+			}
+			if err != nil {
+				err = fmt.Errorf("%s: %w", client.name, err)
+			}
+			ended <- err
+		}()
+	}
+	for range c.clients {
+		select {
+		case <-c.server.begun:
+		case err := <-ended:
+			t.Fatalf("a call does not begin: %v", err)
+		}
 	}
 	connected := c.server.connected.Load()
 
@@ -236,30 +389,32 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 	for _, name := range slices.Backward(strings.Split(path, ".")) {
 		set = fmt.Sprintf("{%q:%s}", name, set)
 	}
-	waits := strings.Join(c.reload(t, c.configuration(t, append(before, set)...)), ", ")
+	waits := strings.Join(c.reload(t, c.configuration(t, before, set)), ", ")
 	var want string
 	restart := settings.Restart(field.Tag.Get("restart"))
-	if restart == settings.RestartGateway || restart == settings.RestartTokens {
+	if restart == settings.RestartGateway || restart == settings.RestartTokens && strings.Contains(c.flags, "local") {
 		want = path
 	}
 	if waits != want {
 		t.Errorf("until it starts again %q waits, want %q", waits, want)
 	}
-	holds := func() bool {
-		is := c.observe(t) // which has a server start
-		return is != usual || restart == settings.RestartServer && c.server.connected.Load() > connected
+	later := (restart == settings.RestartGateway || restart == settings.RestartTokens) && changedInPart[path] == ""
+	unused := slices.ContainsFunc(c.unused, func(some string) bool { return strings.HasPrefix(path, some) })
+	usual := func(client *changedClient) bool { return c.observe(client) == client.usual }
+	c.seen(t, func(client *changedClient) bool {
+		none := later || unused || client.path == "" && strings.HasPrefix(path, "profiles.")
+		return usual(client) == none || restart == settings.RestartServer && c.server.connected.Load() > connected // it starts when it is looked at
+	}, set+" has not the effect that it should have")
+	for range c.clients {
+		c.server.goes <- struct{}{}
 	}
-	if want == "" && !c.up.waitFor(holds) {
-		t.Errorf("%s changes nothing of\n%s", set, usual)
+	for range c.clients {
+		if err := <-ended; err != nil {
+			t.Errorf("the call that ran: %v", err)
+		}
 	}
-	c.server.goes <- struct{}{}
-	if err := <-ended; err != nil {
-		t.Errorf("the call that ran: %v", err)
-	}
-	c.reload(t, c.configuration(t, before...))
-	if !c.up.waitFor(func() bool { return c.observe(t) == usual }) {
-		t.Errorf("when it is back, not all is as it was, but\n%s\nwant\n%s", c.observe(t), usual)
-	}
+	c.reload(t, c.now)
+	c.seen(t, usual, "when it is back, not all is as it was")
 }
 
 // changedValue returns a value that a member does not have by default.
@@ -292,11 +447,10 @@ func changedValue(t *testing.T, path string, field reflect.StructField) string {
 	return ""
 }
 
-// observe returns what clients, the audit log and the status see.
-func (c *changing) observe(t *testing.T) string {
-	t.Helper()
+// observe returns what a client, the audit log and the status see.
+func (c *changing) observe(client *changedClient) string {
 	var seen strings.Builder
-	logged := c.logged(t)
+	_, from := c.logged(nil)
 	var status struct {
 		Servers []struct {
 			Name         string
@@ -304,67 +458,75 @@ func (c *changing) observe(t *testing.T) string {
 			Users        []string
 		}
 	}
-	if err := json.Unmarshal([]byte(c.ask(t, "GET", "/api/status")), &status); err != nil {
-		t.Fatal(err)
+	if text := c.ask("GET", "/api/status"); json.Unmarshal([]byte(text), &status) != nil {
+		fmt.Fprintln(&seen, text)
 	}
 	for _, one := range status.Servers {
-		fmt.Fprintln(&seen, one.Name, one.MaxInstances, slices.Contains(one.Users, "bea")) // the call that runs is another user's
+		fmt.Fprintln(&seen, one.Name, one.MaxInstances, slices.Contains(one.Users, client.user)) // the call that runs is another user's
 	}
-	for _, path := range []string{"", "/p"} {
-		client := c.sees(path)
-		do := func(method, params string) {
-			result, err := client.Do(t.Context(), method, json.RawMessage(params))
-			body, _ := result.Encoded() // none with an error
-			fmt.Fprintf(&seen, "%s %s %s: %s %v\n", path, method, params, body, err)
-		}
-		for _, method := range []string{"tools/list", "prompts/list", "resources/list"} {
-			do(method, "{}")
-		}
-		c.server.failing.Store(true)
-		for _, call := range []string{
-			`"failing"`, `"echo","arguments":{"text":"a"}`, `"echo","arguments":{"text":"b"}`, `"forbidden"`, `"long"`,
-			`"echo","arguments":{"text":"ghp_` + strings.Repeat("a1B2", 9) + `"}`, `"echo","arguments":{"text":"c"}`,
-		} {
-			do("tools/call", `{"name":"s__`+call[1:]+`}`)
-		}
-		do("prompts/get", `{"name":"s__hello"}`)
-		do("resources/read", `{"uri":"x:a"}`)
-		if path == "" {
-			var both sync.WaitGroup
-			for range 2 {
-				both.Go(func() { _, _ = client.CallTool(t.Context(), "s__echo", map[string]string{"text": "meet"}) }) // the server says whether they ran at once
-			}
-			both.Wait()
-			fmt.Fprintf(&seen, "met: %t\n", c.server.met.Swap(false))
-		}
-		client.Close()
+	do := func(method, params string) {
+		result, err := client.sees.Do(c.Context(), method, json.RawMessage(params))
+		body, _ := result.Encoded() // none with an error
+		fmt.Fprintf(&seen, "%s %s: %s %v\n", method, params, body, err)
 	}
-	for _, line := range c.logged(t)[len(logged):] {
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list"} {
+		do(method, "{}")
+	}
+	calls := func(calls ...string) {
+		for _, call := range calls {
+			do("tools/call", `{"name":"s__`+call+`}`)
+		}
+	}
+	c.failing.Lock() // else all fail in a row, and the server is not asked for a while
+	c.server.fails.Store(client.user, true)
+	calls(`long"`, `failing","arguments":{"user":"`+client.user+`"}`)
+	c.failing.Unlock()
+	calls(`echo","arguments":{"text":"a"}`, `echo","arguments":{"text":"b"}`, `forbidden"`,
+		`echo","arguments":{"text":"ghp_`+strings.Repeat("a1B2", 9)+`"}`, `echo","arguments":{"text":"c"}`)
+	do("prompts/get", `{"name":"s__hello"}`)
+	do("resources/read", `{"uri":"x:a"}`)
+	m := c.server.meeting(client.user)
+	var both sync.WaitGroup
+	for range 2 {
+		both.Go(func() { // the server says whether they ran at once
+			_, _ = client.sees.CallTool(c.Context(), "s__echo", map[string]string{"text": "meet", "other": client.user})
+		})
+	}
+	both.Wait()
+	if m.met.Load() {
+		fmt.Fprintln(&seen, metText)
+	}
+	lines, _ := c.logged(from)
+	for _, line := range lines {
 		var r struct {
-			Name, Outcome     string
-			Arguments, Result json.RawMessage
+			Name, Principal, Outcome string
+			Arguments, Result        json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(line), &r); err == nil && r.Outcome == "ok" { // one line may be for many that are refused
+		// One line may be for many that are refused.
+		if err := json.Unmarshal([]byte(line), &r); err == nil && r.Outcome == "ok" && r.Principal == client.user && r.Name != "s__slow" {
 			fmt.Fprintf(&seen, "%s %s %s\n", r.Name, r.Arguments, r.Result)
 		}
 	}
 	return seen.String()
 }
 
-// logged returns the lines of the audit log.
-func (c *changing) logged(t *testing.T) (lines []string) {
-	files, err := filepath.Glob(filepath.Join(c.dir, "log", "*.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		data, err := os.ReadFile(in(t, file))
+// logged returns the lines of the audit log's files from some bytes on, and where these files end; nil: no lines.
+func (c *changing) logged(from map[string]int64) (lines []string, ends map[string]int64) {
+	files, _ := filepath.Glob(filepath.Join(c.dir, "log", "*.jsonl")) // the pattern is right
+	ends = map[string]int64{}
+	for _, name := range files {
+		file, err := os.Open(name)
 		if err != nil {
-			t.Fatal(err)
+			continue // it is gone
 		}
-		lines = append(lines, slices.Collect(strings.Lines(string(data)))...)
+		ends[name], _ = file.Seek(0, io.SeekEnd)
+		if from != nil {
+			text, _ := io.ReadAll(io.NewSectionReader(file, from[name], ends[name]-from[name]))
+			lines = append(lines, slices.Collect(strings.Lines(string(text)))...)
+		}
+		file.Close()
 	}
-	return lines
+	return lines, ends
 }
 
 // A changedServer is the server whose settings are changed, at two addresses.
@@ -372,13 +534,44 @@ type changedServer struct {
 	url         string
 	begun, goes chan struct{} // of a slow call
 	connected   atomic.Int32  // connections
-	failing     atomic.Bool   // the next such call fails
-	meet        chan struct{} // one of two calls that run at once has the other's
-	met         atomic.Bool
+	fails       sync.Map      // users whose next such call does
+	meetings    sync.Map      // by users
+}
+
+// metText is what is seen where two calls of a user run at once, as usual.
+const metText = "two calls ran at once"
+
+// A meeting is whether two calls of a user run at once.
+type meeting struct {
+	calls      chan struct{} // one of two has the other's
+	alone, met atomic.Bool
+}
+
+// meeting returns a new one of a user.
+func (s *changedServer) meeting(user string) *meeting {
+	m := &meeting{calls: make(chan struct{})}
+	s.meetings.Store(user, m)
+	return m
+}
+
+// wait waits for the other call, unless there was none while the first one ran.
+func (m *meeting) wait(ctx context.Context) {
+	if m.alone.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	select {
+	case m.calls <- struct{}{}:
+	case <-m.calls:
+		m.met.Store(true)
+	case <-ctx.Done():
+		m.alone.Store(true)
+	}
 }
 
 func newChangedServer(t *testing.T) *changedServer {
-	s := &changedServer{begun: make(chan struct{}), goes: make(chan struct{}), meet: make(chan struct{})}
+	s := &changedServer{begun: make(chan struct{}), goes: make(chan struct{})}
 	tools := mcp.NewServer("changed", "1")
 	type text struct {
 		Text  string `json:"text,omitempty"`
@@ -392,25 +585,21 @@ func newChangedServer(t *testing.T) *changedServer {
 	mcp.AddTool(tools, "forbidden", func(context.Context, struct{}) (string, error) { return "it ran", nil })
 	mcp.AddTool(tools, "long", func(context.Context, struct{}) (string, error) { return strings.Repeat("long ", 1000), nil })
 	mcp.AddTool(tools, "echo", func(ctx context.Context, in text) (text, error) {
-		if in.Text != "meet" {
-			return in, nil
-		}
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
-		defer cancel()
-		select {
-		case s.meet <- struct{}{}:
-		case <-s.meet:
-			s.met.Store(true)
-		case <-ctx.Done():
+		if m, is := s.meetings.Load(in.Other); is && in.Text == "meet" {
+			m.(*meeting).wait(ctx)
 		}
 		return in, nil
 	})
-	mcp.AddToolWith(tools, mcp.Tool{Name: "failing", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(context.Context, struct{}) (string, error) { return "it goes", nil })
+	mcp.AddToolWith(tools, mcp.Tool{Name: "failing", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(context.Context, struct {
+		User string `json:"user"`
+	}) (string, error) {
+		return "it goes", nil
+	})
 	mcp.AddPromptWith(tools, mcp.Prompt{Name: "hello"}, func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{}, nil
 	})
 	tools.AddResource(mcp.Resource{URI: "x:a", Name: "a"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
-		return &mcp.ReadResourceResult{}, nil
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "x:a", Text: "a"}}}, nil
 	})
 	h := streamable.Handler(tools)
 	served := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -418,10 +607,21 @@ func newChangedServer(t *testing.T) *changedServer {
 		case "server/discover":
 			s.connected.Add(1)
 		case "tools/call":
-			if r.Header.Get("Mcp-Name") == "failing" && s.failing.Swap(false) {
+			if r.Header.Get("Mcp-Name") != "failing" {
+				break
+			}
+			var call struct {
+				Params struct{ Arguments struct{ User string } }
+			}
+			body, err := io.ReadAll(r.Body)
+			if err == nil {
+				err = json.Unmarshal(body, &call)
+			}
+			if _, fails := s.fails.LoadAndDelete(call.Params.Arguments.User); fails || err != nil {
 				w.WriteHeader(http.StatusServiceUnavailable)
 				return
 			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		h.ServeHTTP(w, r)
 	}))

@@ -26,7 +26,7 @@ import (
 // not to be changed.
 type Settings struct {
 	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL; or map: only those are offered that have a name in the settings of their server, under that name"`
-	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
+	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name or URI that two servers give: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one has it; or nobody has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
 	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" flag:"tools" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
 	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of names of tools that are listed in any case, such as files__*"`
 	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
@@ -36,10 +36,10 @@ type Settings struct {
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
-	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM; until junction up starts again it stays as it is"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM, as --drain-delay and --drain-time say; until junction up starts again it stays as it is"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"where servers are searched for, the first one that has a server says what it is; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
-	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
+	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
 
 // Locate has relative paths be from a folder, that of the file that has the settings.
@@ -141,9 +141,9 @@ type Server struct {
 	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are about others; all by default"`
 	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"such patterns of what is not offered"`
 	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
-	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, withhold results that do, or both"`
+	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, as far as its looks tell, withhold results that do, or both; texts of examples, such as ghp_abcdefghijklmnop, are none"`
 	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
-	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
+	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. A server that ended is started for it. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
 	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system and its own package, and otherwise only what stands here"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
@@ -172,8 +172,8 @@ type Tool struct {
 
 // Redact says what is hidden of calls: paths such as /user/email, where * stands for every member or element.
 type Redact struct {
-	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of what the server does not get"`
-	Results   []string `json:"results,omitempty" max:"100" doc:"paths of what clients do not get, in structured content and in texts that are JSON"`
+	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of what the server gets as ***, and so has the audit log"`
+	Results   []string `json:"results,omitempty" max:"100" doc:"paths of what clients get as ***, in structured content, in _meta and in texts that are JSON"`
 }
 
 // A Profile is a part of what is offered.

@@ -1,0 +1,106 @@
+package docs
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/fields/fieldstest"
+)
+
+// settingsElsewhere are the parts of the settings that have a table on another page, and where that is.
+var settingsElsewhere = map[reflect.Type]string{
+	reflect.TypeFor[settings.Authorization](): "authorization.md#a-team-that-logs-in",
+	reflect.TypeFor[settings.Sandbox]():       "sandbox.md",
+	reflect.TypeFor[settings.Registry]():      "registry.md",
+}
+
+// settingsMore are the places of the page that say more of a setting, by its path.
+var settingsMore = map[string]string{
+	"audit": "#the-audit-log", "drain": "#always-there", "limits": "#limits-of-calls", "maxResult": "#long-results", "servers.SERVER.maxResult": "#long-results",
+	"servers.SERVER.isolation": "#instances-for-each-user", "servers.SERVER.only": "#which-tools-prompts-and-resources",
+	"servers.SERVER.redact": "#what-redact-finds", "servers.SERVER.retries": "#what-goes-through", "profiles.PROFILE.only": "#which-tools-prompts-and-resources",
+}
+
+// settingsHold say when a change of a setting holds, by its tag restart.
+var settingsHold = map[settings.Restart]string{
+	"":                      "at once",
+	settings.RestartServer:  "at once: the server starts anew",
+	settings.RestartGateway: "when `junction up` starts again",
+	settings.RestartTokens:  "when `junction up` starts again",
+}
+
+func TestThePageHasEverySetting(t *testing.T) {
+	rows := &settingRows{seen: map[reflect.Type]string{}}
+	rows.add(reflect.TypeFor[settings.Settings](), "")
+	fieldstest.Page(t, "gateway.md", "| setting | is | value | flag | a change holds |", rows.String(), *update)
+}
+
+// settingRows are the rows of a table of settings.
+type settingRows struct {
+	strings.Builder
+	seen map[reflect.Type]string // the paths of structs that have rows for their members
+}
+
+// add writes a row for each member of a struct, whose own path is at.
+func (r *settingRows) add(of reflect.Type, at string) {
+	for field := range of.Fields() {
+		if field.Anonymous {
+			r.add(field.Type, at)
+			continue
+		}
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		path, typ := at+name, field.Type
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
+			typ = typ.Elem()
+		}
+		doc, flag, value, holds := field.Tag.Get("doc"), "", settingValue(field), settingsHold[settings.Restart(field.Tag.Get("restart"))]
+		if place := cmp.Or(settingsMore[path], settingsElsewhere[typ]); place != "" {
+			doc += "; [more](" + place + ")"
+		}
+		if name, _, _ := strings.Cut(field.Tag.Get("flag"), " "); name != "" {
+			flag = "`--" + name + "`"
+		}
+		before := r.seen[typ]
+		if before != "" {
+			value = "as `" + before + "`"
+		} else if typ.Kind() == reflect.Struct && field.Tag.Get("restart") == "" {
+			holds = "" // that of its members
+		}
+		fmt.Fprintf(r, "| `%s` | %s | %s | %s | %s |\n", path, doc, value, flag, holds)
+		if typ.Kind() != reflect.Struct || before != "" || settingsElsewhere[typ] != "" {
+			continue
+		}
+		r.seen[typ] = path
+		if field.Type.Kind() == reflect.Map {
+			path += "." + strings.ToUpper(strings.TrimSuffix(name, "s"))
+		}
+		r.add(typ, path+".")
+	}
+}
+
+// settingValue returns what a table says of the values that a setting can have.
+func settingValue(field reflect.StructField) string {
+	value, byDefault, most := "", field.Tag.Get("default"), field.Tag.Get("max")
+	switch of := field.Type; {
+	case field.Tag.Get("enum") != "":
+		return strings.Replace("`"+strings.ReplaceAll(field.Tag.Get("enum"), ",", "`, `")+"`", "`"+byDefault+"`", "`"+byDefault+"` (default)", 1)
+	case of.Kind() == reflect.Bool:
+		return "`false` (default), `true`"
+	case of.Kind() == reflect.Slice || of.Kind() == reflect.Map:
+		value = "up to " + most
+	case field.Tag.Get("min") != "":
+		value = field.Tag.Get("min") + " to " + most
+	case field.Tag.Get("example") != "":
+		value = "such as `" + field.Tag.Get("example") + "`"
+	case most != "":
+		value = "up to " + most + " characters"
+	}
+	if byDefault != "" {
+		value = strings.TrimPrefix(value+", `"+byDefault+"` (default)", ", ")
+	}
+	return value
+}
