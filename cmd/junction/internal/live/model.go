@@ -83,6 +83,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case openMsg:
 		m.views = append(m.views, msg.view)
 	case lendMsg:
+		msg.ended = m.ctx.Done()
 		return m, tea.Exec(msg.loan, nil)
 	case tea.PasteMsg:
 		if m.editing {
@@ -258,7 +259,7 @@ func (m *model) connect() tea.Cmd {
 		return nil
 	}
 	c := m.ui.options.Place.Command(m.ctx, hosts[at].Command[0], hosts[at].Command[1:]...)
-	return tea.Exec(&paper{command: c}, func(err error) tea.Msg {
+	return tea.Exec(&paper{ended: m.ctx.Done(), command: c}, func(err error) tea.Msg {
 		if err != nil {
 			return noticeMsg(fmt.Sprintf("%s was not connected: %v", hosts[at].Name, err))
 		}
@@ -267,7 +268,9 @@ func (m *model) connect() tea.Cmd {
 }
 
 // print prints how clients connect on the terminal as it is without the screen, where it can be copied.
-func (m *model) print() tea.Cmd { return tea.Exec(&paper{text: m.gateway.Connect()}, nil) }
+func (m *model) print() tea.Cmd {
+	return tea.Exec(&paper{ended: m.ctx.Done(), text: m.gateway.Connect()}, nil)
+}
 
 func (m *model) restart() tea.Cmd {
 	server, is := m.about()
