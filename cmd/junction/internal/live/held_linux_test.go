@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"golang.org/x/sys/unix"
 )
 
@@ -50,5 +51,42 @@ func TestTheScreenEndsWhileTheTerminalIsLent(t *testing.T) {
 				t.Error("it does not end")
 			}
 		})
+	}
+}
+
+// A question that is withdrawn reads no keys of the screen that comes back.
+func TestKeysAreThoseOfTheScreenAfterAQuestionIsWithdrawn(t *testing.T) {
+	c, ui, ended := onTerminal(t, t.Context(), three())
+	p := terminal.NewPerson(c.terminal, terminal.NewScreen(c.terminal))
+	p.Lends(ui.Lend)
+	asking, withdraw := context.WithCancel(t.Context())
+	end, err := p.Begin(asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c.sees("May it?")
+		withdraw()
+	}()
+	if _, err := p.Line(asking, "May it? "); err == nil {
+		t.Error("it is answered")
+	}
+	end()
+	c.sees("Enter goes back")
+	c.types("\n")
+	c.seesTimes(2, entersOther)
+	for range 3 {
+		c.types("m")
+		time.Sleep(50 * time.Millisecond)
+		c.types("\x1b[D")
+		time.Sleep(50 * time.Millisecond)
+	}
+	c.types("?")
+	c.sees("go up a page")
+	c.types("q")
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("q does not end it")
 	}
 }
