@@ -32,7 +32,7 @@ type ModelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	KeyFrom  string // the variable whose key is sent, once open has found it
+	KeyFrom  string `json:"-"` // the variable whose key is sent, once open has found it
 	withheld string // why the key that is there is not sent
 }
 
