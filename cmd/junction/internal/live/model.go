@@ -49,7 +49,7 @@ type model struct {
 type (
 	changedMsg struct{}
 	noticeMsg  string
-	openMsg    struct{ *view }
+	openMsg    struct{ over, view *view }
 )
 
 func newModel(ctx context.Context, u *UI) *model {
@@ -81,6 +81,10 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.notice = string(msg)
 	case openMsg:
+		if m.now() != msg.over || m.editing { // the keys that are pressed now are meant for what is shown
+			m.notice = "what is withheld of " + msg.view.subject + " came late: a shows it"
+			break
+		}
 		m.views = append(m.views, msg.view)
 	case lendMsg:
 		msg.ended = m.ctx.Done()
@@ -290,6 +294,7 @@ func (m *model) openReview() tea.Cmd {
 	if !is {
 		return nil
 	}
+	over := m.now()
 	return func() tea.Msg {
 		shown, hash, err := m.gateway.Unapproved(m.ctx, server)
 		switch {
@@ -300,7 +305,7 @@ func (m *model) openReview() tea.Cmd {
 		}
 		v := m.page(ofReview, "Withheld of "+server+": y approves it", server, func() string { return shown })
 		v.hash = hash
-		return openMsg{v}
+		return openMsg{over, v}
 	}
 }
 

@@ -317,3 +317,29 @@ func TestDocumentationHasTheKeys(t *testing.T) {
 		}
 	}
 }
+
+// What is asked for in one view does not come over another one, whose keys are pressed then.
+func TestAReviewThatComesLateIsNotApprovedForAnother(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"while another is shown":    {"j", "a"},
+		"while a filter is typed":   {"/"},
+		"while the traffic is read": {"t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := three()
+			g.withheld = "tool late"
+			u := sits(t, New(Options{Gateway: g}), 80, 24)
+			_, late := u.m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
+			g.withheld = "tool write"
+			u.press(keys...)
+			g.withheld = "tool late"
+			u.m.Update(late())
+			u.misses("Withheld of files", "tool late").press("y")
+			for _, did := range g.did {
+				if strings.Contains(did, "files") {
+					t.Errorf("the gateway did %q", did)
+				}
+			}
+		})
+	}
+}
