@@ -311,6 +311,10 @@ func (m *model) openReview() tea.Cmd {
 
 func (m *model) approve() tea.Cmd {
 	v := m.now()
+	if v.filter != "" {
+		v.filter, m.notice = "", "this is all of it: y approves it"
+		return nil
+	}
 	m.views = m.views[:len(m.views)-1]
 	return func() tea.Msg {
 		if err := m.gateway.Approve(m.ctx, v.subject, v.hash); err != nil {

@@ -343,3 +343,16 @@ func TestAReviewThatComesLateIsNotApprovedForAnother(t *testing.T) {
 		})
 	}
 }
+
+func TestAllIsShownBeforeItIsApproved(t *testing.T) {
+	g := three()
+	g.withheld = "tool harmless\ntool write"
+	u := sits(t, New(Options{Gateway: g}), 80, 24)
+	u.press("a", "/", "h", "a", "r", "m", "enter").misses("tool write").press("y")
+	if len(g.did) > 0 {
+		t.Errorf("the gateway did %q, of which a part was shown", g.did)
+	}
+	if u.sees("tool write").press("y"); len(g.did) != 1 {
+		t.Errorf("the gateway did %q", g.did)
+	}
+}
