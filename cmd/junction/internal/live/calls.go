@@ -40,6 +40,8 @@ type calls struct {
 	size    int
 	servers map[string]tally
 	missed  int // events
+	// Of calls that are shown and forgotten:
+	past, pastFailed int
 }
 
 // A tally counts calls of a server's tools.
@@ -98,9 +100,21 @@ func (c *calls) add(e Event) {
 		one.events, one.size, c.size = append(one.events, e), one.size+size, c.size+size
 	}
 	for len(c.all) > maxCalls || c.size > maxCallBytes && len(c.all) > 1 {
-		c.size -= c.all[0].size
-		delete(c.by, c.all[0].key)
-		c.all = c.all[1:]
+		c.forget()
+	}
+}
+
+// forget forgets the oldest call, but counts it.
+func (c *calls) forget() {
+	oldest := c.all[0]
+	c.size -= oldest.size
+	delete(c.by, oldest.key)
+	c.all[0], c.all = nil, c.all[1:]
+	if oldest.shown {
+		c.past++
+	}
+	if oldest.shown && oldest.failed {
+		c.pastFailed++
 	}
 }
 
@@ -173,6 +187,7 @@ func contents(result json.RawMessage) string {
 func (c *calls) counted() (n, failed, missed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n, failed = c.past, c.pastFailed
 	for _, one := range c.all {
 		if one.shown {
 			n++

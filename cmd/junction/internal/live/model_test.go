@@ -295,7 +295,7 @@ func TestCallsThatAreManyAreForgotten(t *testing.T) {
 	for n := range maxCalls + 10 {
 		goes(ui, uint64(n+1), "a", `{}`, `{"result":{}}`)
 	}
-	if n, _, _ := ui.calls.counted(); n != maxCalls || len(ui.calls.by) != maxCalls {
+	if n := len(ui.calls.all); n != maxCalls || len(ui.calls.by) != maxCalls {
 		t.Errorf("%d calls are kept, %d by their numbers; want %d", n, len(ui.calls.by), maxCalls)
 	}
 	if got := ui.calls.tallies()["time"].calls; got != maxCalls+10 {
@@ -354,5 +354,24 @@ func TestAllIsShownBeforeItIsApproved(t *testing.T) {
 	}
 	if u.sees("tool write").press("y"); len(g.did) != 1 {
 		t.Errorf("the gateway did %q", g.did)
+	}
+}
+
+func TestForgottenCallsTakeNoMemoryAndAreCounted(t *testing.T) {
+	ui := New(Options{})
+	goes(ui, 1, "a", `{}`, `{"result":{"isError":true}}`)
+	for n := range maxCalls - 1 {
+		goes(ui, uint64(n+2), "a", `{}`, `{"result":{}}`)
+	}
+	first := ui.calls.all
+	if cap(first) == len(first) {
+		t.Fatal("the next call has them copied")
+	}
+	goes(ui, maxCalls+1, "a", `{}`, `{"result":{}}`)
+	if first[0] != nil {
+		t.Error("the first call is kept")
+	}
+	if got, want := ui.Summary(), fmt.Sprintf("%d requests, 1 failed", maxCalls+1); got != want {
+		t.Errorf("there were %q, want %q", got, want)
 	}
 }
