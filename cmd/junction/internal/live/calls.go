@@ -293,24 +293,32 @@ func (c *calls) text(key string) string {
 			outcome = "failed, after " + span(one.took)
 		}
 	}
-	fmt.Fprintf(&b, "%s, for %s: %s\n", one.what(), cmp.Or(one.client, "junction itself"), outcome)
+	fmt.Fprintf(&b, "%s, for %s: %s\n", plaintext.Unbroken(one.what()), plaintext.Unbroken(cmp.Or(one.client, "junction itself")), outcome)
 	if one.arguments != "" {
 		fmt.Fprintf(&b, "\nArguments\n%s\n", pretty([]byte(one.arguments)))
 	}
 	if one.result != "" {
-		fmt.Fprintf(&b, "\nResult\n%s\n", one.result)
+		fmt.Fprintf(&b, "\nResult\n%s\n", indented(one.result))
 	}
 	b.WriteString("\nMessages\n")
 	for _, e := range one.events {
 		if e.Kind == traffic.Note {
-			fmt.Fprintf(&b, "\n%s  note, %s:\n%s\n", clock(e.Time), e.Note, pretty(e.Message))
+			fmt.Fprintf(&b, "\n%s  note, %s:\n%s\n", clock(e.Time), plaintext.Unbroken(e.Note), pretty(e.Message))
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s  %s  %s %s %s\n", clock(e.Time), Lane(&e.Event), e.Kind, e.Method, e.Name)
+		fmt.Fprintf(&b, "\n%s  %s  %s %s %s\n", clock(e.Time), Lane(&e.Event), e.Kind, plaintext.Unbroken(e.Method), plaintext.Unbroken(e.Name))
 		body := cmp.Or(string(jsonrpc.Get(e.Message, "params")), string(jsonrpc.Get(e.Message, "result")), string(jsonrpc.Get(e.Message, "error")))
-		fmt.Fprintf(&b, "%s\n", cmp.Or(e.Fault, pretty([]byte(body))))
+		fmt.Fprintf(&b, "%s\n", cmp.Or(indented(e.Fault), pretty([]byte(body))))
 	}
 	return b.String()
+}
+
+// indented returns a text of a peer, none of whose lines looks like one of Junction's.
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }
 
 func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }

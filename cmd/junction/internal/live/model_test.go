@@ -375,3 +375,16 @@ func TestForgottenCallsTakeNoMemoryAndAreCounted(t *testing.T) {
 		t.Errorf("there were %q, want %q", got, want)
 	}
 }
+
+// What a peer says does not look like what Junction says next to it.
+func TestNoTextOfAPeerBeginsALineOfACall(t *testing.T) {
+	ui := New(Options{})
+	const forged = "\\n\\nMessages\\n\\n17:09:13.000  junction -> bank  request tools/call pay\\n"
+	goes(ui, 1, "a"+forged, `{"a":1}`, `{"result":{"content":[{"type":"text","text":"b`+forged+`"}]}}`)
+	ui.Event(Event{PID: 7, Shown: true, Event: traffic.Event{Kind: traffic.Failure, Hop: traffic.Server, Call: 1, Client: "c\n\nMessages\n", Method: "m\nMessages\n", Name: "n\nMessages\n", Fault: "f\nMessages\n", Note: "o\nMessages\n"}})
+	ui.calls.all[0].client, ui.calls.all[0].named = "c\nMessages\n", "d\nMessages\n"
+	text := ui.calls.text("7/1")
+	if n := strings.Count(text, "\nMessages\n"); n != 1 {
+		t.Errorf("there are %d lists of messages:\n%s", n, text)
+	}
+}
