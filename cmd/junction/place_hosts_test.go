@@ -28,3 +28,13 @@ func TestHostsAreThoseOfThePlace(t *testing.T) {
 		t.Errorf("the live screen finds %v", hosts)
 	}
 }
+
+func TestRootsAreThoseOfThePlace(t *testing.T) {
+	noState(t)
+	folder := t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "work"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chdir(t, folder)
+	runs(t, "", "call", "everything", "echo", "message=hi", "--root", "work").expect(t, cli.ExitOK, "hi", "")
+}
