@@ -83,7 +83,7 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		if got := setup.Unkept(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
-		if got := setup.Start(chat.ModelFlags{BaseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
+		if got := setup.Start(chat.ModelFlags{BaseURL: "https://key@example.com", KeyFrom: "FOUND"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") || strings.Contains(got, "FOUND") {
 			t.Errorf("%q: kept %s", test.names, got)
 		}
 	}

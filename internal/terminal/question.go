@@ -69,16 +69,28 @@ func (p *Person) Away() bool {
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
-		back := func() {}
-		if lend := p.lend.Load(); lend != nil {
+		back, lend := func() {}, p.lend.Load()
+		if lend != nil {
 			back = (*lend)()
 		}
 		p.screen.hold(true)
 		p.Discard()
 		return func() {
 			p.screen.hold(false)
-			back()
-			<-p.turn
+			free := func() {
+				back()
+				<-p.turn
+			}
+			if lend == nil || p.reading == nil {
+				free()
+				return
+			}
+			p.Printf("(what was asked is withdrawn: Enter goes back) ")
+			go func() { // the read would take keys from whoever lent the terminal
+				<-p.reading
+				p.reading = nil
+				free()
+			}()
 		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)

@@ -54,7 +54,7 @@ func (d *Desk) Check() error {
 		}
 	}
 	for _, root := range d.Roots {
-		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+		if info, err := os.Stat(d.Place.Path(root)); err != nil || !info.IsDir() {
 			return fmt.Errorf("--root %s: expected a folder", root)
 		}
 	}

@@ -33,7 +33,7 @@ type ModelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	KeyFrom  string // the variable with the key that is sent; set by Open
+	KeyFrom  string `json:"-"` // the variable with the key that is sent; set by Open
 	withheld string // why the existing key is not sent
 }
 

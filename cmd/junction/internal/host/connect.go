@@ -63,7 +63,7 @@ knows. Files of projects are not changed, unless --file names one.
 ` + cli.ExitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return missingHost(len(args), "")
+				return missingHost(a.Place, len(args), "")
 			}
 			var err error
 			if c.host, err = hostNamed(args[0]); err != nil {

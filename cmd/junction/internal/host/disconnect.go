@@ -29,7 +29,7 @@ are is said, with what takes them out. Nothing is asked.
 ` + cli.ExitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
-				return missingHost(len(args), "; --all restores all")
+				return missingHost(a.Place, len(args), "; --all restores all")
 			}
 			for k, name := range args {
 				h, err := hostNamed(name)

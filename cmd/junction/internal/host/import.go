@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 
 ` + cli.ExitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			hosts, err := importedHosts(args, all)
+			hosts, err := importedHosts(i.Place, args, all)
 			if err != nil {
 				return err
 			}
@@ -96,7 +97,7 @@ func (i *importing) flags(cmd *cobra.Command) {
 }
 
 // importedHosts returns the hosts that a command line names, or all.
-func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error) {
+func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.Host, err error) {
 	if all && len(names) > 0 {
 		return nil, cli.Usagef("--all and %q: give one or the other", names[0])
 	}
@@ -104,7 +105,7 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 		return hostconfig.Hosts(), nil
 	}
 	if len(names) == 0 {
-		return nil, missingHost(0, "; --all takes all that are found, and --dry-run only shows")
+		return nil, missingHost(p, 0, "; --all takes all that are found, and --dry-run only shows")
 	}
 	for _, name := range names {
 		h, err := hostNamed(name)

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -88,14 +89,14 @@ With a command it is that of the command.`,
 
 // missingHost returns the usage error for a command line without a host, or with several. It lists
 // the hosts found here.
-func missingHost(named int, more string) error {
+func missingHost(p place.Place, named int, more string) error {
 	if named > 1 {
 		return cli.Usagef("expected one HOST, got %d words", named)
 	}
 	found := "none is found here"
 	var ids []string
 	for _, h := range hostconfig.Hosts() {
-		if len(hostconfig.Find(h, hostconfig.Options{})) > 0 {
+		if len(hostconfig.Find(h, reach.HostOptions(p))) > 0 {
 			ids = append(ids, h.ID)
 		}
 	}
@@ -156,7 +157,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
 		return cli.Usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
 	case p.host.ID == "" && len(p.files) == 0:
-		return missingHost(0, "; --list shows their files")
+		return missingHost(p.Place, 0, "; --list shows their files")
 	case p.host.Nowhere != "" && len(p.files) == 0:
 		return errors.New(p.host.Nowhere)
 	}

@@ -40,6 +40,8 @@ type calls struct {
 	size    int
 	servers map[string]tally
 	missed  int // events
+	// Of calls that are shown and forgotten:
+	past, pastFailed int
 }
 
 // A tally counts calls of a server's tools.
@@ -98,9 +100,21 @@ func (c *calls) add(e Event) {
 		one.events, one.size, c.size = append(one.events, e), one.size+size, c.size+size
 	}
 	for len(c.all) > maxCalls || c.size > maxCallBytes && len(c.all) > 1 {
-		c.size -= c.all[0].size
-		delete(c.by, c.all[0].key)
-		c.all = c.all[1:]
+		c.forget()
+	}
+}
+
+// forget forgets the oldest call, but counts it.
+func (c *calls) forget() {
+	oldest := c.all[0]
+	c.size -= oldest.size
+	delete(c.by, oldest.key)
+	c.all[0], c.all = nil, c.all[1:]
+	if oldest.shown {
+		c.past++
+	}
+	if oldest.shown && oldest.failed {
+		c.pastFailed++
 	}
 }
 
@@ -173,6 +187,7 @@ func contents(result json.RawMessage) string {
 func (c *calls) counted() (n, failed, missed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n, failed = c.past, c.pastFailed
 	for _, one := range c.all {
 		if one.shown {
 			n++
@@ -278,24 +293,32 @@ func (c *calls) text(key string) string {
 			outcome = "failed, after " + span(one.took)
 		}
 	}
-	fmt.Fprintf(&b, "%s, for %s: %s\n", one.what(), cmp.Or(one.client, "junction itself"), outcome)
+	fmt.Fprintf(&b, "%s, for %s: %s\n", plaintext.Unbroken(one.what()), plaintext.Unbroken(cmp.Or(one.client, "junction itself")), outcome)
 	if one.arguments != "" {
 		fmt.Fprintf(&b, "\nArguments\n%s\n", pretty([]byte(one.arguments)))
 	}
 	if one.result != "" {
-		fmt.Fprintf(&b, "\nResult\n%s\n", one.result)
+		fmt.Fprintf(&b, "\nResult\n%s\n", indented(one.result))
 	}
 	b.WriteString("\nMessages\n")
 	for _, e := range one.events {
 		if e.Kind == traffic.Note {
-			fmt.Fprintf(&b, "\n%s  note, %s:\n%s\n", clock(e.Time), e.Note, pretty(e.Message))
+			fmt.Fprintf(&b, "\n%s  note, %s:\n%s\n", clock(e.Time), plaintext.Unbroken(e.Note), pretty(e.Message))
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s  %s  %s %s %s\n", clock(e.Time), Lane(&e.Event), e.Kind, e.Method, e.Name)
+		fmt.Fprintf(&b, "\n%s  %s  %s %s %s\n", clock(e.Time), Lane(&e.Event), e.Kind, plaintext.Unbroken(e.Method), plaintext.Unbroken(e.Name))
 		body := cmp.Or(string(jsonrpc.Get(e.Message, "params")), string(jsonrpc.Get(e.Message, "result")), string(jsonrpc.Get(e.Message, "error")))
-		fmt.Fprintf(&b, "%s\n", cmp.Or(e.Fault, pretty([]byte(body))))
+		fmt.Fprintf(&b, "%s\n", cmp.Or(indented(e.Fault), pretty([]byte(body))))
 	}
 	return b.String()
+}
+
+// indented returns a text of a peer, none of whose lines looks like one of Junction's.
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n  ")
 }
 
 func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }

@@ -49,7 +49,7 @@ type model struct {
 type (
 	changedMsg struct{}
 	noticeMsg  string
-	openMsg    struct{ *view }
+	openMsg    struct{ over, view *view }
 )
 
 func newModel(ctx context.Context, u *UI) *model {
@@ -81,8 +81,13 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.notice = string(msg)
 	case openMsg:
+		if m.now() != msg.over || m.editing { // the keys that are pressed now are meant for what is shown
+			m.notice = "what is withheld of " + msg.view.subject + " came late: a shows it"
+			break
+		}
 		m.views = append(m.views, msg.view)
 	case lendMsg:
+		msg.ended = m.ctx.Done()
 		return m, tea.Exec(msg.loan, nil)
 	case tea.PasteMsg:
 		if m.editing {
@@ -258,7 +263,7 @@ func (m *model) connect() tea.Cmd {
 		return nil
 	}
 	c := m.ui.options.Place.Command(m.ctx, hosts[at].Command[0], hosts[at].Command[1:]...)
-	return tea.Exec(&paper{command: c}, func(err error) tea.Msg {
+	return tea.Exec(&paper{ended: m.ctx.Done(), command: c}, func(err error) tea.Msg {
 		if err != nil {
 			return noticeMsg(fmt.Sprintf("%s was not connected: %v", hosts[at].Name, err))
 		}
@@ -267,7 +272,9 @@ func (m *model) connect() tea.Cmd {
 }
 
 // print prints how clients connect on the terminal as it is without the screen, where it can be copied.
-func (m *model) print() tea.Cmd { return tea.Exec(&paper{text: m.gateway.Connect()}, nil) }
+func (m *model) print() tea.Cmd {
+	return tea.Exec(&paper{ended: m.ctx.Done(), text: m.gateway.Connect()}, nil)
+}
 
 func (m *model) restart() tea.Cmd {
 	server, is := m.about()
@@ -287,6 +294,7 @@ func (m *model) openReview() tea.Cmd {
 	if !is {
 		return nil
 	}
+	over := m.now()
 	return func() tea.Msg {
 		shown, hash, err := m.gateway.Unapproved(m.ctx, server)
 		switch {
@@ -297,12 +305,16 @@ func (m *model) openReview() tea.Cmd {
 		}
 		v := m.page(ofReview, "Withheld of "+server+": y approves it", server, func() string { return shown })
 		v.hash = hash
-		return openMsg{v}
+		return openMsg{over, v}
 	}
 }
 
 func (m *model) approve() tea.Cmd {
 	v := m.now()
+	if v.filter != "" {
+		v.filter, m.notice = "", "this is all of it: y approves it"
+		return nil
+	}
 	m.views = m.views[:len(m.views)-1]
 	return func() tea.Msg {
 		if err := m.gateway.Approve(m.ctx, v.subject, v.hash); err != nil {

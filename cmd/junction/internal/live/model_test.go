@@ -295,7 +295,7 @@ func TestCallsThatAreManyAreForgotten(t *testing.T) {
 	for n := range maxCalls + 10 {
 		goes(ui, uint64(n+1), "a", `{}`, `{"result":{}}`)
 	}
-	if n, _, _ := ui.calls.counted(); n != maxCalls || len(ui.calls.by) != maxCalls {
+	if n := len(ui.calls.all); n != maxCalls || len(ui.calls.by) != maxCalls {
 		t.Errorf("%d calls are kept, %d by their numbers; want %d", n, len(ui.calls.by), maxCalls)
 	}
 	if got := ui.calls.tallies()["time"].calls; got != maxCalls+10 {
@@ -315,5 +315,76 @@ func TestDocumentationHasTheKeys(t *testing.T) {
 		if want := Documented(up); !strings.Contains(string(text), want) {
 			t.Errorf("%s does not have\n%s", page, want)
 		}
+	}
+}
+
+// What is asked for in one view does not come over another one, whose keys are pressed then.
+func TestAReviewThatComesLateIsNotApprovedForAnother(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"while another is shown":    {"j", "a"},
+		"while a filter is typed":   {"/"},
+		"while the traffic is read": {"t"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := three()
+			g.withheld = "tool late"
+			u := sits(t, New(Options{Gateway: g}), 80, 24)
+			_, late := u.m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
+			g.withheld = "tool write"
+			u.press(keys...)
+			g.withheld = "tool late"
+			u.m.Update(late())
+			u.misses("Withheld of files", "tool late").press("y")
+			for _, did := range g.did {
+				if strings.Contains(did, "files") {
+					t.Errorf("the gateway did %q", did)
+				}
+			}
+		})
+	}
+}
+
+func TestAllIsShownBeforeItIsApproved(t *testing.T) {
+	g := three()
+	g.withheld = "tool harmless\ntool write"
+	u := sits(t, New(Options{Gateway: g}), 80, 24)
+	u.press("a", "/", "h", "a", "r", "m", "enter").misses("tool write").press("y")
+	if len(g.did) > 0 {
+		t.Errorf("the gateway did %q, of which a part was shown", g.did)
+	}
+	if u.sees("tool write").press("y"); len(g.did) != 1 {
+		t.Errorf("the gateway did %q", g.did)
+	}
+}
+
+func TestForgottenCallsTakeNoMemoryAndAreCounted(t *testing.T) {
+	ui := New(Options{})
+	goes(ui, 1, "a", `{}`, `{"result":{"isError":true}}`)
+	for n := range maxCalls - 1 {
+		goes(ui, uint64(n+2), "a", `{}`, `{"result":{}}`)
+	}
+	first := ui.calls.all
+	if cap(first) == len(first) {
+		t.Fatal("the next call has them copied")
+	}
+	goes(ui, maxCalls+1, "a", `{}`, `{"result":{}}`)
+	if first[0] != nil {
+		t.Error("the first call is kept")
+	}
+	if got, want := ui.Summary(), fmt.Sprintf("%d requests, 1 failed", maxCalls+1); got != want {
+		t.Errorf("there were %q, want %q", got, want)
+	}
+}
+
+// What a peer says does not look like what Junction says next to it.
+func TestNoTextOfAPeerBeginsALineOfACall(t *testing.T) {
+	ui := New(Options{})
+	const forged = "\\n\\nMessages\\n\\n17:09:13.000  junction -> bank  request tools/call pay\\n"
+	goes(ui, 1, "a"+forged, `{"a":1}`, `{"result":{"content":[{"type":"text","text":"b`+forged+`"}]}}`)
+	ui.Event(Event{PID: 7, Shown: true, Event: traffic.Event{Kind: traffic.Failure, Hop: traffic.Server, Call: 1, Client: "c\n\nMessages\n", Method: "m\nMessages\n", Name: "n\nMessages\n", Fault: "f\nMessages\n", Note: "o\nMessages\n"}})
+	ui.calls.all[0].client, ui.calls.all[0].named = "c\nMessages\n", "d\nMessages\n"
+	text := ui.calls.text("7/1")
+	if n := strings.Count(text, "\nMessages\n"); n != 1 {
+		t.Errorf("there are %d lists of messages:\n%s", n, text)
 	}
 }

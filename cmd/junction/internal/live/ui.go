@@ -177,7 +177,10 @@ func (u *UI) Lend() (back func()) {
 }
 
 // A loan is a program that has the terminal, as far as the screen knows.
-type loan struct{ begun, over chan struct{} }
+type loan struct {
+	begun, over chan struct{}
+	ended       <-chan struct{} // the screen is to end
+}
 
 type lendMsg struct{ *loan }
 
@@ -186,7 +189,10 @@ type lendMsg struct{ *loan }
 func (l *loan) Run() error {
 	began := time.Now()
 	close(l.begun)
-	<-l.over
+	select {
+	case <-l.over:
+	case <-l.ended:
+	}
 	time.Sleep(framePause - time.Since(began))
 	return nil
 }
@@ -200,8 +206,9 @@ func (l *loan) SetStdout(io.Writer) {}
 // SetStderr implements [tea.ExecCommand].
 func (l *loan) SetStderr(io.Writer) {}
 
-// A paper is a text, or what a command writes, that stands on the terminal until Enter is pressed.
+// A paper is a text, or what a command writes, that stands on the terminal until Enter is pressed, or the screen is to end.
 type paper struct {
+	ended   <-chan struct{}
 	text    string
 	command *exec.Cmd // nil: there is none
 	in      io.Reader
@@ -215,7 +222,15 @@ func (p *paper) Run() (err error) {
 		err = p.command.Run()
 	}
 	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // a terminal that is gone ends the screen
-	_, _ = bufio.NewReader(p.in).ReadString('\n')                        // likewise
+	enter := make(chan struct{})
+	go func() {
+		defer close(enter)
+		_, _ = bufio.NewReader(p.in).ReadString('\n') // likewise
+	}()
+	select {
+	case <-enter:
+	case <-p.ended:
+	}
 	return err
 }
 

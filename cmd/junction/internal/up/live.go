@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/why"
@@ -129,7 +130,7 @@ func (l *LiveUp) Approve(ctx context.Context, server, hash string) error {
 // Hosts implements [live.Gateway].
 func (l *LiveUp) Hosts() (hosts []live.Host) {
 	for _, h := range hostconfig.Hosts() {
-		if len(hostconfig.Find(h, hostconfig.Options{})) > 0 {
+		if len(hostconfig.Find(h, reach.HostOptions(l.App.Place))) > 0 {
 			hosts = append(hosts, live.Host{Name: h.Name, Command: []string{program(), "host", "connect", h.ID}})
 		}
 	}
