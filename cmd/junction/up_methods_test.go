@@ -16,11 +16,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/results"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/ratelimit"
@@ -101,7 +101,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
-	y := &up.Layers{Results: results.NewStore(0), Removed: new(policies.Rulebook), Logger: slog.New(slog.DiscardHandler), Tasks: long, Log: log, Authorizes: true}
+	y := &up.Layers{Results: results.NewStore(0), Removed: new(rules.Book), Logger: slog.New(slog.DiscardHandler), Tasks: long, Log: log, Authorizes: true}
 	y.Now.Store(&up.Arrangement{Settings: s, Limits: map[up.LimitOf]up.CountedLimits{{}: {Limits: s.Limits, Limiter: up.Limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
 	h := y.Front(up.Part{Gateway: g})
 	knows := tasks.Capabilities()

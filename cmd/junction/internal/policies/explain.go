@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
@@ -179,14 +180,14 @@ func offlineHint(err error) error {
 // identify says which server of its name this is, and whether the person vouches for it,
 // as they do for those that ship with junction. Of a server that is only a name, its name
 // is all that can be known.
-func identify(x *explanation, book *Rulebook, entries []cli.Entry, in *policy.Input) {
+func identify(x *explanation, book *rules.Book, entries []cli.Entry, in *policy.Input) {
 	trusted := policy.Named(book.Trusted, in.Server, "")
 	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
 	switch {
 	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.Command())
-		trusted = e.Definition == nil || reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())
+		trusted = e.Definition == nil || policy.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())
 	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}
@@ -288,7 +289,7 @@ type stepShown struct {
 	Why     string         `json:"why"`
 }
 
-func Explained(book *Rulebook, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
+func Explained(book *rules.Book, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})

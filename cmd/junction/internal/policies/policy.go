@@ -1,20 +1,11 @@
 package policies
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"path/filepath"
-
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/place"
-	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// ProjectPolicy is where a project keeps rules of its own, which only tighten.
-const ProjectPolicy = ".junction/policy.json"
 
 const policyHelp = `Rules stand in a file of JSON, comments allowed:
 
@@ -33,7 +24,7 @@ Of the rules that match a call the strictest decides, in whatever order they sta
 before ask before allow. "when" is a condition in CEL.
 The file is the one that the settings of the configuration name as "policy", which
 junction up goes by; or else junction/policy.json in your configuration folder, which
-junction chat goes by; or --policy FILE. Rules of a project, in ` + ProjectPolicy + `,
+junction chat goes by; or --policy FILE. Rules of a project, in ` + rules.ProjectFile + `,
 can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
@@ -56,87 +47,7 @@ func PolicyFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
 }
 
-// A Rulebook is the policy of this person in this folder, with the files it came from.
-type Rulebook struct {
-	*policy.Policy
-	Files           []*policy.File
-	Trusted, Public []string // servers
-}
-
-// ReadRulebook reads the person's file, or those at paths in its place, and what the
-// project in the current folder tightens. Files that are not there hold no rules.
-func ReadRulebook(a *cli.App, paths ...string) (*Rulebook, error) {
-	type source struct {
-		path     string
-		required bool
-		options  policy.LoadOptions
-	}
-	var sources []source
-	for _, path := range paths {
-		full, err := PolicyPath(a.Place, path)
-		if err != nil {
-			return nil, err
-		}
-		sources = append(sources, source{full, path != "", policy.LoadOptions{}})
-	}
-	book := &Rulebook{}
-	var rules []policy.Rule
-	var byDefault policy.Options
-	for _, source := range append(sources, source{a.Path(filepath.FromSlash(ProjectPolicy)), false, policy.LoadOptions{Tighten: true}}) {
-		file, err := policy.Load(source.path, source.options)
-		if errors.Is(err, fs.ErrNotExist) && !source.required {
-			continue
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%w; it is named by --policy, or as policy in the settings", err)
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, ignored := range file.Ignored {
-			a.Screen.Printf("junction: %v\n", ignored)
-		}
-		book.Files = append(book.Files, file)
-		rules = append(rules, file.Rules...)
-		book.Trusted, book.Public = append(book.Trusted, file.Trusted...), append(book.Public, file.Public...)
-		byDefault = tightened(byDefault, file, source.options.Tighten)
-	}
-	var err error
-	if book.Policy, err = policy.Compile(rules, byDefault); err != nil {
-		return nil, err
-	}
-	return book, nil
-}
-
-// PolicyPath is where the person's rules are: in the file at path, if one is named.
-func PolicyPath(p place.Place, path string) (string, error) {
-	if path != "" {
-		return p.Path(path), nil
-	}
-	folder, err := p.UserConfigDir()
-	if err != nil {
-		return "", fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)
-	}
-	return filepath.Join(folder, "junction", "policy.json"), nil
-}
-
-// tightened is the default of one file after another.
-func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
-	least := before.Default
-	if tighten && least == "" {
-		least = policy.Ask // which is built in
-	}
-	if policy.Strictest(least, next.Default) == least {
-		return before
-	}
-	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
-}
-
-// Paths are the files that there were.
-func (b *Rulebook) Paths() []string {
-	paths := []string{}
-	for _, f := range b.Files {
-		paths = append(paths, f.Path)
-	}
-	return paths
+// ReadRules reads the user's rules, or those at paths in their place, and reports what of the project's is left out.
+func ReadRules(a *cli.App, paths ...string) (*rules.Book, error) {
+	return rules.ReadBook(a.Place, func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) }, paths...)
 }

@@ -24,7 +24,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stream"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -287,26 +286,6 @@ func CommandLine(p place.Place, typed []string) []string {
 		words = append(words, "(in "+p.Real(".")+")")
 	}
 	return words
-}
-
-// Vouches reports whether the person's names of servers have this one. The name alone
-// counts where the person gave it, in a configuration of their own: what a project's file
-// calls a server, and what a command line without a name is called, may be any other one.
-func Vouches(names []string, server string, command []string, own bool) bool {
-	if len(names) == 0 {
-		return false
-	}
-	origin := policy.OriginOf(command)
-	if own {
-		return policy.Named(names, server, origin)
-	}
-	var bound []string
-	for _, name := range names {
-		if strings.TrimSpace(name) != server {
-			bound = append(bound, name)
-		}
-	}
-	return policy.Named(bound, server, origin)
 }
 
 // IsWithin reports whether the folder worked in is this one, or in it.

@@ -224,7 +224,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	}
 	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
-		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
+		Origin: policy.OriginOf(e.Command()), Trusted: policy.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}

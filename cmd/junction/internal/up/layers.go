@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
@@ -49,7 +48,7 @@ type Layers struct {
 	Tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
 	withheld   *prometheus.CounterVec // definitions, by server
-	Removed    *policies.Rulebook     // of profiles that there are not any more
+	Removed    *rules.Book            // of profiles that there are not any more
 	Logger     *slog.Logger
 	Authorizes bool // callers have principals, with scopes
 }
@@ -57,11 +56,11 @@ type Layers struct {
 // An Arrangement is what may change while a gateway runs; it is not changed itself.
 type Arrangement struct {
 	Settings *settings.Settings
-	books    map[string]*policies.Rulebook // by profile, "" is the whole gateway; those without rules have none
-	Limits   map[LimitOf]CountedLimits     // of users, servers and tools
-	Redacted map[string]redact.Options     // by server; those of which nothing is hidden have none
-	audit    *settings.Audit               // what of calls is written down; nil as usual
-	unlogged redact.Paths                  // of arguments and results in the audit log
+	books    map[string]*rules.Book    // by profile, "" is the whole gateway; those without rules have none
+	Limits   map[LimitOf]CountedLimits // of users, servers and tools
+	Redacted map[string]redact.Options // by server; those of which nothing is hidden have none
+	audit    *settings.Audit           // what of calls is written down; nil as usual
+	unlogged redact.Paths              // of arguments and results in the audit log
 
 	picks map[string]*settings.Selection // what each server with settings offers
 }

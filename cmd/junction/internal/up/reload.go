@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
@@ -172,8 +172,8 @@ func (v *Served) stamp() map[string]string {
 }
 
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
-func stamp(a *cli.App, rules []string) map[string]string {
-	paths := append(rules, filepath.FromSlash(policies.ProjectPolicy))
+func stamp(a *cli.App, named []string) map[string]string {
+	paths := append(named, filepath.FromSlash(rules.ProjectFile))
 	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
@@ -254,9 +254,9 @@ func (v *Served) readAgain() (r reread, err error) {
 	}
 	v.ruled = nil
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, profile)...)
+		v.ruled = append(v.ruled, r.settings.PolicyFiles(profile)...)
 	}
-	v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, "")...)
+	v.ruled = append(v.ruled, r.settings.PolicyFiles("")...)
 	r.next, err = v.Layers.Arrange(v.App, r.settings)
 	return r, err
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -17,9 +16,9 @@ import (
 // readRules reads the rules of the whole gateway and of the profiles.
 func readRules(_ *Layers, a *cli.App, now *Arrangement) error {
 	s := now.Settings
-	now.books = map[string]*policies.Rulebook{}
+	now.books = map[string]*rules.Book{}
 	if s.Policy != "" {
-		book, err := policies.ReadRulebook(a, s.Policy)
+		book, err := policies.ReadRules(a, s.Policy)
 		if err != nil {
 			return err
 		}
@@ -29,7 +28,7 @@ func readRules(_ *Layers, a *cli.App, now *Arrangement) error {
 		book := now.books[""]
 		if p.Policy != "" {
 			var err error
-			if book, err = policies.ReadRulebook(a, policies.PolicyFiles(s, name)...); err != nil {
+			if book, err = policies.ReadRules(a, s.PolicyFiles(name)...); err != nil {
 				return fmt.Errorf("profile %q: %w", name, err)
 			}
 		}
@@ -42,14 +41,14 @@ func readRules(_ *Layers, a *cli.App, now *Arrangement) error {
 
 // denyRemoved makes the rules of profiles that there are not any more.
 func (y *Layers) denyRemoved(*cli.App) (err error) {
-	y.Removed = new(policies.Rulebook)
+	y.Removed = new(rules.Book)
 	y.Removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
 	return err
 }
 
 // book are the rules for a request; nil if there are none. Those of a profile that was removed since the request came to it let
 // nothing through.
-func (y *Layers) book(ctx context.Context) *policies.Rulebook {
+func (y *Layers) book(ctx context.Context) *rules.Book {
 	now, profile := y.Now.Load(), profileOf(ctx)
 	if _, there := now.Settings.Profiles[profile]; profile != "" && !there {
 		return y.Removed
@@ -74,7 +73,7 @@ func (y *Layers) rules(now *Arrangement, e LayeredServer) mcp.Middleware {
 		Server:  e.Name, Origin: policy.OriginOf(command), Shadow: now.Settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := y.book(ctx)
-			return book != nil && reach.Vouches(book.Trusted, e.Name, command, !e.OfProject())
+			return book != nil && policy.Vouches(book.Trusted, e.Name, command, !e.OfProject())
 		},
 	})
 }
