@@ -24,6 +24,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -59,8 +60,8 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
-	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(layer.Stack)}
+	v.Layers.Use(&layer.Plan{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
 	v.Entries = nil
 	for _, test := range []struct {
 		reach up.Audience
@@ -94,7 +95,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
+		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(layer.Stack)}
 		add := func(name string) {
 			t.Helper()
 			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -240,7 +241,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Layers: new(up.Layers)}
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Layers: new(layer.Stack)}
 	alone(t)
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
@@ -255,7 +256,7 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	}
 	v.Entries = entries
 	for mode, want := range map[string]string{reach.ReviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
-		v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Review: mode}})
+		v.Layers.Use(&layer.Plan{Settings: &settings.Settings{Review: mode}})
 		w := httptest.NewRecorder()
 		v.ListUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
 		if got := w.Body.String(); !strings.HasPrefix(got, want) {

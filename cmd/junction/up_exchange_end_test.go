@@ -26,6 +26,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // exchangeDesk has one token that holds, and what was got in exchange for it.
@@ -127,9 +128,9 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	}
 	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer g.Close()
-	v := &up.Served{App: a, Gateway: g, Layers: new(up.Layers), Prints: map[string]up.Print{}}
+	v := &up.Served{App: a, Gateway: g, Layers: new(layer.Stack), Prints: map[string]up.Print{}}
 	v.Options.Auth = "https://login.example.com"
-	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
+	v.Layers.Use(&layer.Plan{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
 	if !v.Add(t.Context(), entries[0], false) || len(v.Exchanges.All) != 1 {
 		t.Fatalf("added: %d are kept", len(v.Exchanges.All))
 	}

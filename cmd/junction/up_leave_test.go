@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/spf13/pflag"
 )
 
@@ -25,7 +26,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 		a.Flags.Config = []string{"s.json"}
-		y, err := up.OpenLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
+		y, err := layer.Open(&settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, layer.Options{Place: a.Place})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // A call that came to a profile which is removed before the rules see it, such as one that waited for a limit, is
@@ -23,7 +24,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
 	a := cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reach.ReviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
-	y, err := up.OpenLayers(a, &all, "")
+	y, err := layer.Open(&all, layer.Options{Place: a.Place})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +61,10 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	}
 	refused("before", `not allowed: the rule deny tool "drop"`)
 	all.Profiles = nil
-	next, err := y.Arrange(a, &all)
+	next, err := y.Read(&all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Now.Store(next)
+	y.Use(next)
 	refused("once it is removed", "not allowed: the profile was removed")
 }

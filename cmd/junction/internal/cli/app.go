@@ -55,9 +55,8 @@ type App struct {
 	// OfProject are the servers of projects' files that the person was asked about, now or before.
 	OfProject []Entry
 
-	Resource TelemetryResource // of up
-	Around   []mcp.Middleware  // of each request of a client
-	Sharing  Sharing           // which servers that a junction up has this command uses
+	Around  []mcp.Middleware // of each request of a client
+	Sharing Sharing          // which servers that a junction up has this command uses
 
 	secrets keptSecrets
 
@@ -158,12 +157,6 @@ func (s *sideConsole) Close() error {
 // ShowsLive reports whether a command has the whole terminal, in place of lines.
 func (a *App) ShowsLive() bool {
 	return a.Asks() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
-}
-
-// A TelemetryResource is what collectors get to know of this process.
-type TelemetryResource struct {
-	Service    string
-	Attributes map[string]string
 }
 
 // Pins are the definitions that this person approved.

@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -83,17 +81,3 @@ func nextTo(file, named string) string {
 
 // ReviewNone offers tools whatever their definitions are.
 const ReviewNone = "none"
-
-// usualFolder is what --audit alone means.
-const usualFolder = "default"
-
-// AuditFolder is the folder of a log that the command line names.
-func AuditFolder(p place.Place, named string) (string, error) {
-	if named != usualFolder && named != "" {
-		return p.Path(named), nil
-	}
-	return p.State("audit")
-}
-
-// AuditKey is the key of this installation.
-func AuditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }

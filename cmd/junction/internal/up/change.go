@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // Add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
@@ -49,9 +50,23 @@ func (v *Served) Add(ctx context.Context, e cli.Entry, replace bool) bool {
 
 // Surround has u say what stands around a server, by the settings.
 func (v *Served) Surround(e cli.Entry, u *gateway.Upstream) {
-	now := v.Layers.Now.Load()
-	apply(u, now.Settings.Servers[e.Name])
-	u.Middleware = now.Around(v.Layers, v.App, e, u)
+	apply(u, v.Layers.Plan().Settings.Servers[e.Name])
+	v.Layers.Around(v.layered(e), u)
+}
+
+// layered returns what the layers around a server need to know of it.
+func (v *Served) layered(e cli.Entry) layer.Server {
+	s := layer.Server{Name: e.Name, Source: e.Source(), Command: e.Command(), OfProject: e.OfProject()}
+	if e.Definition != nil {
+		s.Locked = func() map[string]string {
+			locked, err := v.App.Launch.Locked(e.Definition)
+			if err != nil || locked == nil || reach.AgreedLock(v.App, e, locked) != nil { // nothing is started then, nor listed
+				return nil
+			}
+			return locked.Definitions
+		}
+	}
+	return s
 }
 
 // rearrange has what stands around a server be as the settings say now. Why it cannot be is shown.
@@ -75,15 +90,9 @@ type Print struct {
 }
 
 func (v *Served) printOf(e cli.Entry) (p Print) {
-	now := v.Layers.Now.Load()
+	now := v.Layers.Plan()
 	own := now.Settings.Of(e.Name)
-	around := []any{own}
-	for _, l := range Chain {
-		if l.from != nil {
-			around = append(around, l.from(now))
-		}
-	}
-	text, _ := json.Marshal(around) // texts and numbers always encode
+	text, _ := json.Marshal(now.From(e.Name)) // texts and numbers always encode
 	p.around = string(text)
 	if d := e.Definition; d != nil {
 		// The members that are secret are in the hash.

@@ -125,7 +125,7 @@ func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, ca
 	if approved, err = cli.Pins(v.App.Place); err != nil {
 		return nil, nil, nil, err
 	}
-	mode := v.Layers.Now.Load().Settings.Review
+	mode := v.Layers.Plan().Settings.Review
 	if mode == reach.ReviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
@@ -176,7 +176,7 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, struct {
 		Review  string   `json:"review"` // the mode
 		Servers []server `json:"servers"`
-	}{v.Layers.Now.Load().Settings.Review, servers})
+	}{v.Layers.Plan().Settings.Review, servers})
 }
 
 // approve approves what a server defines, if it is what the hash in the query stands for.

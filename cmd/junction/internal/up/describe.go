@@ -40,7 +40,7 @@ func (v *Served) describe() cli.Instance {
 	all := v.Gateway.Status()
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
 	i.Folder, _ = v.App.Getwd()
-	now := v.Layers.Now.Load().Settings
+	now := v.Layers.Plan()
 	entries := map[string]cli.Entry{}
 	for _, e := range v.serverEntries() {
 		entries[e.Name] = e
@@ -66,8 +66,8 @@ func (v *Served) describe() cli.Instance {
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
-		if now.Review != reach.ReviewNone && one.Source != "" {
-			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
+		if now.Reviews() && one.Source != "" {
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.Settings.Review)); len(one.Withheld) > 0 {
 				one.Approval = policies.Approval(s.Name, "", one.Source)
 			}
 		}
@@ -86,7 +86,7 @@ func (v *Served) describe() cli.Instance {
 	if refused := v.Refused.Load(); refused != nil {
 		i.Problems = slices.Concat(i.Problems, *refused)
 	}
-	i.Audit = v.Layers.remarks()
+	i.Audit = v.Layers.Remarks()
 	return i
 }
 
@@ -110,7 +110,7 @@ func (v *Served) definitionsMark(server string) string {
 
 // shown says how many tools clients see.
 func (v *Served) shown() (t cli.ToolsShown) {
-	now := v.Layers.Now.Load().Settings
+	now := v.Layers.Plan().Settings
 	t.Mode = now.Tools
 	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.Gateway.ToolList())
 	return t

@@ -69,8 +69,8 @@ type inside struct {
 }
 
 func (v *Served) inside() inside {
-	now := v.Layers.Now.Load()
-	i := inside{Profiles: []ProfileShown{}, Policy: []string{}, Shadow: now.Settings.Shadow, Review: now.Settings.Review, Audit: v.Layers.folder}
+	now := v.Layers.Plan()
+	i := inside{Profiles: []ProfileShown{}, Policy: []string{}, Shadow: now.Settings.Shadow, Review: now.Settings.Review, Audit: v.Layers.Folder}
 	for _, name := range slices.Sorted(maps.Keys(now.Settings.Profiles)) {
 		p := now.Settings.Profiles[name]
 		one := ProfileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.Settings.Tools)}
@@ -79,7 +79,7 @@ func (v *Served) inside() inside {
 		}
 		i.Profiles = append(i.Profiles, one)
 	}
-	if book := now.books[""]; book != nil {
+	if book := now.Books[""]; book != nil {
 		i.Policy = book.Paths()
 	}
 	i.Tokens = toolsearch.Tokens(string(v.Gateway.ToolList()))
@@ -212,8 +212,8 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusBadRequest, fmt.Errorf("expected a call, as an object: %w", err))
 		return
 	}
-	now := v.Layers.Now.Load()
-	book := now.books[asked.Profile]
+	now := v.Layers.Plan()
+	book := now.Books[asked.Profile]
 	if book == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
 		return
@@ -260,7 +260,7 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	var last []json.RawMessage
 	all := 0
-	for line, err := range audit.Read(v.Layers.folder, f) {
+	for line, err := range audit.Read(v.Layers.Folder, f) {
 		if r.Context().Err() != nil {
 			return
 		}
@@ -276,7 +276,7 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 		Folder string            `json:"folder"`
 		Count  int               `json:"count"` // of all that fit
 		Lines  []json.RawMessage `json:"lines"`
-	}{v.Layers.folder, all, append([]json.RawMessage{}, last...)})
+	}{v.Layers.Folder, all, append([]json.RawMessage{}, last...)})
 }
 
 // verifyAudit answers whether the log is as it was written.
@@ -285,7 +285,7 @@ func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
-	report, err := policies.Verified(v.App.Place, v.Layers.folder, "")
+	report, err := policies.Verified(v.App.Place, v.Layers.Folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))

@@ -27,6 +27,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // A Served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -35,7 +36,7 @@ type Served struct {
 	App      *cli.App
 	Options  UpOptions // as the command line has them
 	Gateway  *gateway.Gateway
-	Layers   *Layers
+	Layers   *layer.Stack
 	board    *board
 	live     *LiveUp // nil: lines are printed
 	store    *definitions.Store
@@ -88,14 +89,14 @@ func present(all *atomic.Pointer[map[string]mcp.Handler], noun, name string) mcp
 
 // MakeFronts makes the Handlers that clients reach.
 func (v *Served) MakeFronts() {
-	fronts := map[string]mcp.Handler{"": v.Layers.Front(Part{Gateway: v.Gateway})}
-	for name := range v.Layers.Now.Load().Settings.Profiles {
-		fronts[name] = v.Layers.Front(Part{Gateway: v.Gateway, profile: name})
+	fronts := map[string]mcp.Handler{"": v.Layers.Front(layer.Part{Gateway: v.Gateway})}
+	for name := range v.Layers.Plan().Settings.Profiles {
+		fronts[name] = v.Layers.Front(layer.Part{Gateway: v.Gateway, Profile: name})
 	}
 	v.Fronts.Store(&fronts)
 	owns := map[string]mcp.Handler{}
 	for _, e := range v.serverEntries() {
-		owns[e.Name] = v.Layers.Front(Part{Gateway: v.Gateway, server: e.Name})
+		owns[e.Name] = v.Layers.Front(layer.Part{Gateway: v.Gateway, Server: e.Name})
 	}
 	v.owns.Store(&owns)
 }
@@ -165,7 +166,7 @@ func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(
 // stamp is what changes when one of the files does that the gateway is made from.
 func (v *Served) stamp() map[string]string {
 	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
-	for _, book := range v.Layers.Now.Load().books {
+	for _, book := range v.Layers.Plan().Books {
 		rules = append(rules, book.Paths()...)
 	}
 	return stamp(v.App, rules)
@@ -187,7 +188,7 @@ func stamp(a *cli.App, named []string) map[string]string {
 // rereadPins has what was approved meanwhile be offered.
 func (v *Served) rereadPins() {
 	stamp, changed := stampOfState(v.App.Place, "pins.json", v.pins)
-	if !changed || v.Layers.Now.Load().Settings.Review == reach.ReviewNone || v.Layers.ReadPins(v.App.Place) != nil { // what cannot be read now is read again
+	if !changed || !v.Layers.Plan().Reviews() || v.Layers.ReadPins() != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
@@ -232,7 +233,7 @@ type reread struct {
 	configured []string    // names
 	settings   *settings.Settings
 	from       string // the file of the settings
-	next       *Arrangement
+	next       *layer.Plan
 }
 
 // readAgain reads all files. The error says why they cannot be used.
@@ -257,7 +258,7 @@ func (v *Served) readAgain() (r reread, err error) {
 		v.ruled = append(v.ruled, r.settings.PolicyFiles(profile)...)
 	}
 	v.ruled = append(v.ruled, r.settings.PolicyFiles("")...)
-	r.next, err = v.Layers.Arrange(v.App, r.settings)
+	r.next, err = v.Layers.Read(r.settings)
 	return r, err
 }
 
@@ -273,9 +274,8 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	}
 	reportUnknown(v.App, r.settings, r.from, r.configured)
 	v.ReportWaiting(r.next)
-	before := v.Layers.Now.Load()
-	r.next.GoOn(before)
-	v.Layers.Now.Store(r.next)
+	before := v.Layers.Plan()
+	v.Layers.Use(r.next)
 	v.unmatched.configured(r.configured, r.from)
 	reach.ReportProblems(v.App, r.set)
 	wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
@@ -286,7 +286,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	v.MakeFronts()
 	v.rereadAll()
 	left()
-	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
+	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, changes(r.next, before)...), "; "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
 
@@ -304,7 +304,7 @@ func (v *Served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
 }
 
 // ReportWaiting names the settings that differ from those at the start of junction up and need a restart.
-func (v *Served) ReportWaiting(next *Arrangement) {
+func (v *Served) ReportWaiting(next *layer.Plan) {
 	waiting := v.Layers.Opened.Waiting(next.Settings, settings.RestartGateway)
 	if v.Options.takesTokens() {
 		waiting = append(waiting, v.Layers.Opened.Waiting(next.Settings, settings.RestartTokens)...)
@@ -314,11 +314,11 @@ func (v *Served) ReportWaiting(next *Arrangement) {
 	}
 }
 
-// changes name what of the rules and settings is another than before.
-func (now *Arrangement) changes(before *Arrangement) (what []string) {
-	rules := func(n *Arrangement) map[string][]*policy.File {
+// changes returns lines about what of the rules and settings changed.
+func changes(now, before *layer.Plan) (what []string) {
+	rules := func(n *layer.Plan) map[string][]*policy.File {
 		all := map[string][]*policy.File{}
-		for profile, book := range n.books {
+		for profile, book := range n.Books {
 			all[profile] = book.Files
 		}
 		return all

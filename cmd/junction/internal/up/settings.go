@@ -1,7 +1,6 @@
 package up
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -85,12 +84,4 @@ func apply(u *gateway.Upstream, s settings.Server) {
 	for name, p := range s.Prompts {
 		u.PromptNames[name] = p.Name
 	}
-}
-
-// inProfile marks what a request came to; the whole gateway is the empty name.
-type inProfile struct{}
-
-func profileOf(ctx context.Context) string {
-	name, _ := ctx.Value(inProfile{}).(string)
-	return name
 }

@@ -2,6 +2,9 @@ package up
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"runtime/debug"
@@ -16,6 +19,8 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/traffic"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/spf13/cobra"
 )
 
@@ -137,13 +142,12 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	if entries, err = reach.EnterChain(ctx, a, set, entries, o.Names, v.listener); err != nil {
 		return err
 	}
-	a.Resource = NewResource(a.Getenv)
-	y, err := OpenLayers(a, s, o.otlp)
+	y, err := layer.Open(s, layerOptions(a, o))
 	if err != nil {
 		return err
 	}
 	defer func() { err = cli.Closed(err, y.Close()) }()
-	y.Authorizes, a.Around = o.Auth != AuthNone, y.edge()
+	a.Around = y.Edge()
 	defer reach.ShareTraffic(ctx, a, "")()
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
@@ -152,7 +156,12 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	defer board.Close()
 	defer g.Close()
 	defer y.Tasks.Close() // while the servers can still be reached
-	v.setGateway(g, y, board, stamped)
+	v.Gateway, v.Layers, v.board = g, y, board
+	v.stamped = v.stamp()
+	maps.Copy(v.stamped, stamped)
+	if a.Traffic != nil {
+		a.Traffic.Hide(func(e *traffic.Event) json.RawMessage { return y.Plan().Shown(g, e) })
+	}
 	v.unmatched.configured(configured, from)
 	board.also, board.More = v.reportUnmatched, func() string { return v.shown().Remark() }
 	if !o.Stdio && a.Log == nil && a.ShowsLive() {
@@ -230,9 +239,23 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 			}
 		}
 		// In one piece: what servers say meanwhile does not come between.
-		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.Layers.introduction(a.Place))
+		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.introduceLayers())
 	}
 	SayUnnamed(a, v.access)
+}
+
+// introduceLayers returns lines about rules and the audit log.
+func (v *Served) introduceLayers() string {
+	text, a := "", v.App
+	if s := v.Layers.Plan().Settings; s.Policy != "" && s.Shadow {
+		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", a.Short(s.Policy))
+	} else if s.Policy != "" {
+		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
+	}
+	if v.Layers.Log != nil {
+		text += fmt.Sprintf("Calls are written down in %s.\n", a.Short(v.Layers.Folder))
+	}
+	return text
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
