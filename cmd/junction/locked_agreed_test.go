@@ -165,10 +165,10 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer y.Close()
-	v := &up.Served{App: a, Layers: y}
+	v := &up.Served{App: a}
 	made := func() mcp.Middleware {
 		var u gateway.Upstream
-		v.Surround(entries[0], &u)
+		y.Around(v.ServerOf(entries[0]).Server, &u)
 		return func(h mcp.Handler) mcp.Handler { return mcp.Chain(h, u.Middleware...) }
 	}
 	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`

@@ -52,11 +52,11 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Layers: &layer.Stack{Opened: before()}}
+			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), Screen: terminal.NewScreen(&out)}), Gateway: gatewayWith(t, before())}
 			v.Options.Auth = c.auth
 			next := before()
 			c.change(next)
-			v.ReportWaiting(&layer.Plan{Settings: next})
+			v.ReportWaiting(next)
 			want := ""
 			if c.want != "" {
 				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"

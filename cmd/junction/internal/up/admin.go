@@ -28,9 +28,9 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if v.admin == nil {
 		return func() {}, nil
 	}
-	registry := prometheus.NewRegistry()
-	if err := errors.Join(v.Layers.Count(registry, v.Gateway), v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
-		registry.Register(&states{v.Gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
+	registry := v.metrics
+	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
+		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
 	token, from, err := adminToken(v.App.Place)
@@ -178,7 +178,7 @@ func (v *Served) NotReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
 	}
-	if refuses, err := v.Layers.Unwritable(); refuses {
+	if refuses, err := v.Gateway.Layers().Unwritable(); refuses {
 		return "calls are refused, as they cannot be written down: " + err.Error()
 	}
 	return v.untried()
@@ -190,7 +190,7 @@ func (v *Served) untried() string {
 	if v.tried.Load() {
 		return ""
 	}
-	all := v.Gateway.Status()
+	all := v.Gateway.Members().Status()
 	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
 		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
 	}

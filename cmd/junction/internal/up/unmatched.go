@@ -26,13 +26,13 @@ func (u *unmatched) configured(servers []string, from string) {
 // reportUnmatched says which rules and settings nothing matches, as far as that is known now and was not said: nothing else
 // would show a slip.
 func (v *Served) reportUnmatched() {
-	now := v.Layers.Plan()
+	now := v.Gateway.Layers().Plan()
 	u := &v.unmatched
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	w := &reach.Vocabulary{Servers: u.servers, Known: map[string]*reach.Offering{}}
 	for _, name := range u.servers {
-		d, tools, prompts := v.Gateway.Definitions(name)
+		d, tools, prompts := v.Gateway.Members().Definitions(name)
 		if d == nil {
 			continue
 		}
