@@ -162,6 +162,25 @@ func OriginOf(origin []string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
+// Vouches reports whether the user's names of servers include a server, which the command line or URL starts. The name alone
+// counts for the user's own configuration: one that a project's file or a bare command line gives may be that of another server.
+func Vouches(names []string, server string, command []string, own bool) bool {
+	if len(names) == 0 {
+		return false
+	}
+	origin := OriginOf(command)
+	if own {
+		return Named(names, server, origin)
+	}
+	var bound []string
+	for _, name := range names {
+		if strings.TrimSpace(name) != server {
+			bound = append(bound, name)
+		}
+	}
+	return Named(bound, server, origin)
+}
+
 // compiled is a rule that is ready to be asked. It never changes.
 type compiled struct {
 	rule   *Rule

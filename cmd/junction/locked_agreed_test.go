@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // cloned makes a project of somebody else whose lock has a server.
@@ -159,10 +160,16 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := &up.Layers{}
-	y.Now.Store(&up.Arrangement{Settings: &settings.Settings{Review: string(review.Changes)}})
-	if err := y.ReadPins(placeOf(t)); err != nil {
+	y, err := layer.Open(&settings.Settings{Review: string(review.Changes)}, layer.Options{Place: placeOf(t)})
+	if err != nil {
 		t.Fatal(err)
+	}
+	defer y.Close()
+	v := &up.Served{App: a}
+	made := func() mcp.Middleware {
+		var u gateway.Upstream
+		y.Around(v.ServerOf(entries[0]).Server, &u)
+		return func(h mcp.Handler) mcp.Handler { return mcp.Chain(h, u.Middleware...) }
 	}
 	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`
 	lists := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
@@ -177,7 +184,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		}
 		return names
 	}
-	running := y.Review(y.Now.Load(), up.LayeredServer{Entry: entries[0], App: a, Upstream: &gateway.Upstream{}})
+	running := made()
 	if got := names(running); len(got) > 0 {
 		t.Errorf("before it is locked: %q", got)
 	}
@@ -194,7 +201,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if got := names(running); len(got) > 0 {
 		t.Errorf("of the server that was made before: %q", got)
 	}
-	if got := names(y.Review(y.Now.Load(), up.LayeredServer{Entry: entries[0], App: a, Upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
+	if got := names(made()); !slices.Equal(got, []string{"late"}) {
 		t.Errorf("of one that is made now: %q", got)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
+	"github.com/junction-mcp/junction/gateway/rules"
 )
 
 // withPolicy is alone with a policy of one's own and one of the project.
@@ -26,10 +26,10 @@ func withPolicy(t *testing.T) {
     {"effect": "deny", "server": "everything", "tool": "fail", "reason": "it fails"}, // indeed
   ],
 }`,
-		policies.ProjectPolicy: `{"rules": [{"name": "careful", "effect": "ask", "when": "'untrusted' in labels"}, {"name": "greedy", "effect": "allow"}]}`,
-		"other.json":           `{"default": "deny"}`,
-		"slip.json":            `{"rules": [{"effect": "deny", "server": "filesytem"}, {"effect": "deny", "server": "elsewhere"}, {"effect": "deny", "server": "file*"}]}`,
-		"wrong.json":           "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
+		rules.ProjectFile: `{"rules": [{"name": "careful", "effect": "ask", "when": "'untrusted' in labels"}, {"name": "greedy", "effect": "allow"}]}`,
+		"other.json":      `{"default": "deny"}`,
+		"slip.json":       `{"rules": [{"effect": "deny", "server": "filesytem"}, {"effect": "deny", "server": "elsewhere"}, {"effect": "deny", "server": "file*"}]}`,
+		"wrong.json":      "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
 	} {
 		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
@@ -133,7 +133,7 @@ func TestAProjectTightensTheDefaultOnly(t *testing.T) {
 			if err := os.WriteFile(in(t, "own.json"), []byte(test.own), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(in(t, policies.ProjectPolicy), []byte(test.project), 0o600); err != nil {
+			if err := os.WriteFile(in(t, rules.ProjectFile), []byte(test.project), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if got := runs(t, "", "policy", "explain", "s", "t", "--policy", "own.json", "--offline"); got.code != cli.ExitOK || !strings.HasPrefix(got.stdout, test.stdout) {

@@ -44,7 +44,7 @@ func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
 		{"another package of that name, configured", []string{bound}, second, true, false},
 		{"another server", []string{"files"}, first, true, false},
 	} {
-		if got := reach.Vouches(test.trusted, "npx", test.command, test.own); got != test.want {
+		if got := policy.Vouches(test.trusted, "npx", test.command, test.own); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}

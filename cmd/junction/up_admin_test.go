@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -24,6 +23,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -57,11 +57,7 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 }
 
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
-	g := gateway.New(gateway.Options{})
-	defer g.Close()
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
-	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
-	v.Entries = nil
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
 	for _, test := range []struct {
 		reach up.Audience
 		token string
@@ -92,9 +88,8 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 // Servers that fail are tried again and again. Where each was tried once, nothing of that takes the gateway from its clients.
 func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-		defer g.Close()
-		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: g, Layers: new(up.Layers)}
+		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
+		g := v.Gateway.Members()
 		add := func(name string) {
 			t.Helper()
 			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -240,7 +235,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Layers: new(up.Layers)}
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, new(settings.Settings))}
 	alone(t)
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
@@ -255,7 +250,7 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	}
 	v.Entries = entries
 	for mode, want := range map[string]string{reach.ReviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
-		v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Review: mode}})
+		v.Gateway.Layers().Use(&layer.Plan{Settings: &settings.Settings{Review: mode}})
 		w := httptest.NewRecorder()
 		v.ListUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
 		if got := w.Body.String(); !strings.HasPrefix(got, want) {

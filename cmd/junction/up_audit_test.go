@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -143,30 +141,6 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, cli.ExitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
 	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, cli.ExitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
 	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
-}
-
-func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {
-	var r up.ReadDefinitions
-	for i := range 2*up.MaxRead + 10 {
-		one := []byte(fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true}}`, i))
-		for range 2 {
-			if hash, hints := r.Of(one); hash != audit.HashOf(one) || string(hints) != `{"readOnly":true}` {
-				t.Fatalf("of %s: %s, %s", one, hash, hints)
-			}
-		}
-	}
-	if len(r.All) > up.MaxRead {
-		t.Errorf("%d definitions are remembered", len(r.All))
-	}
-}
-
-func BenchmarkDescribe(b *testing.B) {
-	definition := []byte(`{"name":"read","description":"` + strings.Repeat("Reads a file. ", 100) + `","annotations":{"readOnlyHint":true}}`)
-	var r up.ReadDefinitions
-	b.ReportAllocs()
-	for b.Loop() {
-		r.Of(definition)
-	}
 }
 
 func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {

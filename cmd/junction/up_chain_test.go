@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // Each layer is around one thing, those that are around more stand before those around less, and ARCHITECTURE.md has them in this order.
@@ -15,24 +15,18 @@ func TestTheChainIsAsThePageSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names [3][]string
-	last := 0
-	for _, l := range up.Chain {
-		for scope, is := range []bool{l.Edge != nil, l.Front != nil, l.Server != nil} {
-			if is {
-				names[scope] = append(names[scope], l.Name)
-				if scope < last {
-					t.Errorf("%s is around more than what stands before it", l.Name)
-				}
-				last = scope
-			}
+	last := layer.Edge
+	for _, l := range layer.All() {
+		scope := l.Scope()
+		names[scope] = append(names[scope], l.Name)
+		if scope < last {
+			t.Errorf("%s is around more than what stands before it", l.Name)
 		}
+		last = scope
 	}
 	for _, some := range names {
 		if list := strings.Join(some, ", "); !strings.Contains(strings.Join(strings.Fields(string(page)), " "), ": "+list) {
 			t.Errorf("ARCHITECTURE.md does not have %s", list)
 		}
-	}
-	if n := len(names[0]) + len(names[1]) + len(names[2]); n != len(up.Chain) {
-		t.Errorf("%d layers are around %d things", len(up.Chain), n)
 	}
 }

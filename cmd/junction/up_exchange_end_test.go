@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,11 +22,11 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	uplib "github.com/junction-mcp/junction/up"
 )
 
 // exchangeDesk has one token that holds, and what was got in exchange for it.
@@ -125,30 +126,32 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
-	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-	defer g.Close()
-	v := &up.Served{App: a, Gateway: g, Layers: new(up.Layers), Prints: map[string]up.Print{}}
+	v := &up.Served{App: a, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
 	v.Options.Auth = "https://login.example.com"
-	v.Layers.Now.Store(&up.Arrangement{Settings: &settings.Settings{Tools: "all", Review: reach.ReviewNone}})
-	if !v.Add(t.Context(), entries[0], false) || len(v.Exchanges.All) != 1 {
-		t.Fatalf("added: %d are kept", len(v.Exchanges.All))
+	g, server := v.Gateway, v.ServerOf(entries[0])
+	apply := func(servers ...uplib.Server) uplib.Diff {
+		d, err := g.Apply(t.Context(), &uplib.Plan{Layers: g.Layers().Plan(), Servers: servers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	v.Start(t.Context(), "")
+	if d := apply(server, server); len(d.Failed) != 1 || len(v.Exchanges.All) != 1 {
+		t.Fatalf("added, and again, which fails: %d are kept, %v", len(v.Exchanges.All), d.Failed)
 	}
 	first := v.Exchanges.All[0]
-	if v.Add(t.Context(), entries[0], false) || len(v.Exchanges.All) != 1 || v.Exchanges.All[0] != first {
-		t.Errorf("added again, which fails: %d are kept", len(v.Exchanges.All))
-	}
-	if !v.Add(t.Context(), entries[0], true) {
-		t.Error("it is not replaced")
+	server.Print += "changed"
+	if d := apply(server); !slices.Equal(d.Changed, []string{"files"}) {
+		t.Errorf("it is not replaced: %+v", d)
 	}
 	v.Exchanges.Mu.Lock()
 	if all := v.Exchanges.All; len(all) == 0 || all[len(all)-1] == first {
 		t.Errorf("replaced: %d are kept", len(all))
 	}
 	v.Exchanges.Mu.Unlock()
-	v.Joined, v.Prints["files"] = true, up.Print{Server: "before"}
-	_, left := v.Change(t.Context(), nil)
-	left()
-	if g.Close(); len(v.Exchanges.All) != 0 {
+	apply()
+	if g.Members().Close(); len(v.Exchanges.All) != 0 {
 		t.Errorf("removed: %d are kept", len(v.Exchanges.All))
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -326,27 +325,4 @@ func TestUpSendsTraces(t *testing.T) {
 		t.Errorf("the collector got %s", text)
 	}
 	runs(t, "", "up", "--http", "127.0.0.1:0", "--otlp", "nowhere", "everything").expect(t, cli.ExitUsage, "", "--otlp: traces cannot be sent to")
-}
-
-func TestTracesGoWhereOpenTelemetrySays(t *testing.T) {
-	for _, test := range []struct{ flag, env, want string }{
-		{"", "", ""},
-		{"http://a:1/", "", "http://a:1/v1/traces"},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:2", "http://b:2/v1/traces"},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:2 OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=http://c:3/x", "http://c:3/x"},
-		{"http://a:1", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:2 OTEL_SDK_DISABLED=true", "http://a:1/v1/traces"},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:2 OTEL_SDK_DISABLED=true", ""},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:2 OTEL_TRACES_EXPORTER=none", ""},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:4317 OTEL_EXPORTER_OTLP_PROTOCOL=grpc", ""},
-		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://b:4318 OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", "http://b:4318/v1/traces"},
-	} {
-		env := map[string]string{}
-		for pair := range strings.FieldsSeq(test.env) {
-			name, value, _ := strings.Cut(pair, "=")
-			env[name] = value
-		}
-		if got := up.TracesEndpoint(test.flag, func(name string) string { return env[name] }); got != test.want {
-			t.Errorf("%q, %s: %q, want %q", test.flag, test.env, got, test.want)
-		}
-	}
 }

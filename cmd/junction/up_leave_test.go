@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"io"
-	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,9 +11,9 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	uplib "github.com/junction-mcp/junction/up"
 	"github.com/spf13/pflag"
 )
 
@@ -25,29 +24,25 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 		a.Flags.Config = []string{"s.json"}
-		y, err := up.OpenLayers(a, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer y.Close()
-		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-		defer g.Close()
-		v := &up.Served{App: a, Gateway: g, Layers: y, Prints: map[string]up.Print{}, Joined: true, Options: up.UpOptions{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
+		v := &up.Served{App: a, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.UpOptions{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
+		g, plan := v.Gateway.Members(), &uplib.Plan{Layers: v.Gateway.Layers().Plan()}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
 			mcp.AddTool(s, "last", func(ctx context.Context, _ struct{}) (string, error) {
 				<-ctx.Done()
 				return "", context.Cause(ctx)
 			})
-			if err := g.AddHandler(name, s); err != nil {
-				t.Fatal(err)
-			}
-			v.Prints[name] = up.Print{Server: "before"}
+			plan.Servers = append(plan.Servers, uplib.InProcess(name, s))
+		}
+		if _, err := v.Gateway.Apply(t.Context(), plan); err != nil {
+			t.Fatal(err)
+		}
+		v.Start(t.Context(), "")
+		for _, s := range plan.Servers {
 			go func() {
-				_, _ = mcp.NewClientWith(g, mcp.ClientOptions{Timeout: time.Minute}).CallTool(t.Context(), name+"__last", nil)
+				_, _ = mcp.NewClientWith(g, mcp.ClientOptions{Timeout: time.Minute}).CallTool(t.Context(), s.Name+"__last", nil)
 			}()
 		}
-		v.MakeFronts()
 		synctest.Wait()
 		began := time.Now()
 		read := make(chan struct{})

@@ -16,14 +16,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
-	"github.com/junction-mcp/junction/ratelimit"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // edgeMethods are the methods that do not reach a Handler, and why they need no layer.
@@ -101,9 +98,13 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
-	y := &up.Layers{Results: results.NewStore(0), Removed: new(policies.Rulebook), Logger: slog.New(slog.DiscardHandler), Tasks: long, Log: log, Authorizes: true}
-	y.Now.Store(&up.Arrangement{Settings: s, Limits: map[up.LimitOf]up.CountedLimits{{}: {Limits: s.Limits, Limiter: up.Limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
-	h := y.Front(up.Part{Gateway: g})
+	y := &layer.Stack{Options: layer.Options{Logger: slog.New(slog.DiscardHandler), Authorizes: true}, Tasks: long, Log: log}
+	plan, err := y.Read(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Use(plan)
+	h := y.Front(layer.Part{Gateway: g})
 	knows := tasks.Capabilities()
 	ask := func(method, user string, scopes ...string) (string, error) {
 		req := mcp.NewRequest(method, []byte(`{"name":"x","uri":"x:y","taskId":"x","notifications":{"taskIds":["x"]},"inputResponses":{}}`))
@@ -132,7 +133,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 			t.Errorf("%s without the scope: %v", method, err)
 		}
 		refused := false
-		for range up.MinRest + 1 {
+		for range layer.MinRest + 1 {
 			said, _ := ask(method, "ada of "+method, "use")
 			if refused = strings.Contains(said, "too many"); refused {
 				break

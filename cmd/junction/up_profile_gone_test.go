@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"io"
-	"log/slog"
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	uplib "github.com/junction-mcp/junction/up"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // A call that came to a profile which is removed before the rules see it, such as one that waited for a limit, is
@@ -21,29 +17,20 @@ import (
 func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	all := settings.Settings{Tools: "all", Review: reach.ReviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
-	y, err := up.OpenLayers(a, &all, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer y.Close()
+	g := gatewayWith(t, &all)
 	s := mcp.NewServer("s", "1")
 	dropped := false
 	mcp.AddTool(s, "drop", func(context.Context, struct{}) (string, error) {
 		dropped = true
 		return "dropped", nil
 	})
-	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-	defer g.Close()
-	v := &up.Served{App: a, Gateway: g, Layers: y, Prints: map[string]up.Print{}}
-	u := gateway.Upstream{Handler: s}
-	v.Surround(cli.Entry{Name: "s"}, &u)
-	if err := g.Add("s", u); err != nil {
+	y := g.Layers()
+	if _, err := g.Apply(t.Context(), &uplib.Plan{Layers: y.Plan(), Servers: []uplib.Server{uplib.InProcess("s", s)}}); err != nil {
 		t.Fatal(err)
 	}
-	v.MakeFronts()
-	inProfile := mcp.NewClient((*v.Fronts.Load())["p"])
+	g.Start(t.Context())
+	inProfile := mcp.NewClient(y.Front(layer.Part{Gateway: g.Members(), Profile: "p"}))
 	refused := func(when, want string) {
 		t.Helper()
 		r, err := inProfile.CallTool(t.Context(), "s__drop", nil)
@@ -60,10 +47,10 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	}
 	refused("before", `not allowed: the rule deny tool "drop"`)
 	all.Profiles = nil
-	next, err := y.Arrange(a, &all)
+	next, err := y.Read(&all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y.Now.Store(next)
+	y.Use(next)
 	refused("once it is removed", "not allowed: the profile was removed")
 }

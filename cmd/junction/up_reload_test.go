@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // What waits for a restart is named when the file changes, and only that.
@@ -51,11 +52,11 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Layers: &up.Layers{Opened: before()}}
+			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Gateway: gatewayWith(t, before())}
 			v.Options.Auth = c.auth
 			next := before()
 			c.change(next)
-			v.ReportWaiting(&up.Arrangement{Settings: next})
+			v.ReportWaiting(next)
 			want := ""
 			if c.want != "" {
 				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"
@@ -69,18 +70,18 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 
 // A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
-		y := &up.Layers{Opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
-		before, err := y.Arrange(a, y.Opened)
+		y := &layer.Stack{Opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
+		before, err := y.Read(y.Opened)
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, err := y.Arrange(a, &settings.Settings{Review: reach.ReviewNone})
+		next, err := y.Read(&settings.Settings{Review: reach.ReviewNone})
 		if err != nil {
 			t.Fatal(err)
 		}
-		next.GoOn(before)
+		y.Use(before)
+		y.Use(next)
 		if got := next.Logged(nil, "").Arguments(mcp.NewRequest("prompts/get", nil), []byte(`{"text":"private"}`)); strings.Contains(string(got), "private") {
 			t.Errorf("%+v: it has %s", s, got)
 		}

@@ -9,11 +9,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
+	"github.com/junction-mcp/junction/up/layer"
 )
 
 // What a server does not get, clients do not get or the audit log does not keep, who watches does not see either.
@@ -95,21 +95,19 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 
 // A request passed before anybody who watches now joined, or was missed by all: then nobody knows which tool a result is of.
 func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing.T) {
-	places, err := redact.Parse("/sum")
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	plan, err := new(layer.Stack).Read(&settings.Settings{Servers: map[string]settings.Server{"everything": {Tools: map[string]settings.Tool{"add": {Redact: settings.Redact{Results: []string{"/sum"}}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := gateway.New(gateway.Options{})
-	defer g.Close()
-	v := &up.Served{Gateway: g, Layers: &up.Layers{}}
-	v.Layers.Now.Store(&up.Arrangement{Redacted: map[string]redact.Options{"everything": {Tools: map[string]redact.Places{"add": {Results: places}}}}})
 	for hop, wire := range map[string]func(*traffic.Log) mcp.Wire{
 		traffic.Client: (*traffic.Log).Clients,
 		traffic.Server: func(l *traffic.Log) mcp.Wire { return l.Server("everything") },
 	} {
 		t.Run(hop, func(t *testing.T) {
 			var log traffic.Log
-			log.Hide(v.ShownOf)
+			log.Hide(func(e *traffic.Event) json.RawMessage { return plan.Shown(g, e) })
 			log.Join(false) // and does not look
 			w := wire(&log)
 			ctx := w.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}`)})
@@ -131,18 +129,16 @@ func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing
 
 // Servers choose the URIs of their resources: one that begins as the tools of another server do is not that server's.
 func TestTrafficHidesPlacesOfAResourceWhoseURIBeginsAsAnotherServersTools(t *testing.T) {
-	places, err := redact.Parse("/sum")
-	if err != nil {
-		t.Fatal(err)
-	}
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	if err := g.Add("other", gateway.Upstream{Handler: mcp.NewServer("other", "1")}); err != nil {
 		t.Fatal(err)
 	}
-	v := &up.Served{Gateway: g, Layers: &up.Layers{}}
-	v.Layers.Now.Store(&up.Arrangement{Redacted: map[string]redact.Options{"everything": {All: redact.Places{Results: places}}}})
-	got := v.ShownOf(&traffic.Event{Hop: traffic.Client, Kind: traffic.Response, Method: "resources/read", Name: "other__sums",
+	plan, err := new(layer.Stack).Read(&settings.Settings{Servers: map[string]settings.Server{"everything": {Redact: settings.Redact{Results: []string{"/sum"}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := plan.Shown(g, &traffic.Event{Hop: traffic.Client, Kind: traffic.Response, Method: "resources/read", Name: "other__sums",
 		Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"other__sums","text":"{\"sum\":42}"}]}}`)})
 	if strings.Contains(string(got), "42") {
 		t.Errorf("shown: %s", got)

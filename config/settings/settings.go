@@ -66,6 +66,11 @@ func (s *Settings) Locate(folder string) {
 	}
 }
 
+// PolicyFiles returns the files of rules for a profile, "" for the whole gateway: that of the profile, and that of all.
+func (s *Settings) PolicyFiles(profile string) []string {
+	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
+}
+
 // SecretVariables are the variables of the environment that hold secrets of Junction itself.
 func (s *Settings) SecretVariables() (names []string) {
 	credentials := []Credential{}

@@ -122,6 +122,11 @@ var rules = []rule{
 		reason: "it connects to servers; what is asked of them is its caller's business",
 	},
 	{
+		who:    "up",
+		never:  []string{"/host", "/model", "/servers", "/console", "/cmd"},
+		reason: "it is the gateway of junction up for any program; where its servers come from, and what is shown of it, is its caller's business",
+	},
+	{
 		who:    "sandbox",
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it confines programs; what they say is its caller's business",
@@ -284,7 +289,7 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"mcp/otelmcp", "traces", "cmd/junction/internal/up"},
+		except: []string{"mcp/otelmcp", "traces", "up/layer"},
 		never:  []string{"go.opentelemetry.io"},
 		reason: "who imports the library must not see telemetry in the build",
 	},

@@ -83,8 +83,8 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 // its capacity, a map by its constant, and a number that goes up and down as "folder.count" with its constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
-		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/reach.MaxLineKinds", "cmd/junction/internal/up.MaxRead", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
-		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites",
+		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/reach.MaxLineKinds", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
+		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites", "up/layer.maxRead",
 		"mcp/internal/httplink.count maxArriving", "mcp/internal/lines.count maxIdle", "mcp/internal/upstream.count maxWaitingWorkers",
 	},
 	"it is of one session, call, task or key": {
@@ -110,7 +110,7 @@ func TestLimitsOnWhatCallersHoldAreShared(t *testing.T) {
 		}
 	}
 	found := map[string]bool{}
-	for _, p := range loadPackages(t, "./mcp/...", "./gateway/...", "./authserver/...", "./ratelimit/...", "./audit/...", "./console/...", "./servers/...", "./state/...", "./traffic/...", "./cmd/junction/...") {
+	for _, p := range loadPackages(t, "./mcp/...", "./gateway/...", "./authserver/...", "./ratelimit/...", "./audit/...", "./console/...", "./servers/...", "./state/...", "./traffic/...", "./up/...", "./cmd/junction/...") {
 		folder := strings.TrimPrefix(files.Position(p.files[0].Pos()).Filename, root+"/")
 		folder = folder[:max(0, strings.LastIndexByte(folder, '/'))]
 		down := p.countedDown()

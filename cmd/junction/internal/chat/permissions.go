@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
@@ -22,7 +23,7 @@ import (
 // Permissions returns everything that permits or forbids calls: rules, trust, approvals of
 // definitions, answers about the project, and remembered answers of the conversation.
 func (t *ChatSetup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
-	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
+	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +138,12 @@ func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 
 // inFile reports whether names of a file vouch for a server.
 func (t *ChatSetup) inFile(s *host.Server, names ...string) bool {
-	return reach.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
+	return policy.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
 
 // byFlag reports whether --trust vouches for a server.
 func (t *ChatSetup) byFlag(s *host.Server) bool {
-	return reach.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
+	return policy.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
 // vouched returns a name in a list of trusted servers as text.

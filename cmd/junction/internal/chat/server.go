@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // addServer adds a server to the gateway, which connects to it, again after a lost connection.
@@ -45,8 +46,8 @@ func (t *ChatSetup) addServer(name string, command []string, own bool, resolve f
 	t.ownNames[name] = own
 	t.Options.Servers = append(t.Options.Servers, host.Server{
 		Name: name, Origin: command, Stderr: kept.Lines,
-		Trusted: reach.Vouches(t.Flags.Trust, name, command, true) || reach.Vouches(t.rules.Trusted, name, command, own),
-		Public:  reach.Vouches(t.rules.Public, name, command, own),
+		Trusted: policy.Vouches(t.Flags.Trust, name, command, true) || policy.Vouches(t.rules.Trusted, name, command, own),
+		Public:  policy.Vouches(t.rules.Public, name, command, own),
 		Local:   IsLocal(command),
 	})
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/trace"
@@ -35,7 +36,7 @@ type ChatSetup struct {
 	Host       *host.Host
 	person     *person.Approving // approves and answers
 	Archive    *archive.Archive  // nil if nothing is stored
-	rules      *policies.Rulebook
+	rules      *rules.Book
 	gateway    *gateway.Gateway // of all connected servers
 	Trace      *trace.Trace     // nil without --trace and --trace-file
 	back       func()           // restores standard error; nil if it is not diverted
@@ -85,7 +86,7 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 	if info := m.Info(); f.Limits.Money > 0 && info.Language && !info.Price.Known() {
 		return cli.Usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
-	if t.rules, err = policies.ReadRulebook(a, f.Policy); err != nil {
+	if t.rules, err = policies.ReadRules(a, f.Policy); err != nil {
 		return err
 	}
 	if t.rules.Policy, err = AsksWhereHidden(t.rules.Policy); err != nil {
@@ -131,7 +132,7 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 
 // writesRules sets the functions that write lasting decisions of the user to the policy file.
 func (t *ChatSetup) writesRules(ctx context.Context) error {
-	path, err := policies.PolicyPath(t.App.Place, t.Flags.Policy)
+	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	t.Options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
 	t.Options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
 	return err

@@ -67,12 +67,11 @@ type Found struct {
 
 // Observers receive requests and messages of a command.
 type Observers struct {
-	Traffic      *traffic.Log      // shows messages to junction traffic; nil if that is not possible
-	Breaches     *lint.Breaches    // collects violations of the specification by servers; nil: ignored
-	Resource     TelemetryResource // of junction up
-	Around       []mcp.Middleware  // wraps each request of a client
-	RecordsFront bool              // recordings hold the messages of clients, not those of servers
-	Side         sideConsole       // the console next to another command
+	Traffic      *traffic.Log     // shows messages to junction traffic; nil if that is not possible
+	Breaches     *lint.Breaches   // collects violations of the specification by servers; nil: ignored
+	Around       []mcp.Middleware // wraps each request of a client
+	RecordsFront bool             // recordings hold the messages of clients, not those of servers
+	Side         sideConsole      // the console next to another command
 }
 
 // ServerStates holds the state of servers, by name.
@@ -180,12 +179,6 @@ func (s *sideConsole) Close() error {
 // ShowsLive reports whether a command may take the whole terminal in place of printing lines.
 func (a *App) ShowsLive() bool {
 	return a.Asks() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
-}
-
-// A TelemetryResource holds the attributes with which this process identifies itself to collectors.
-type TelemetryResource struct {
-	Service    string
-	Attributes map[string]string
 }
 
 // Pins opens the definitions that the user approved.

@@ -11,11 +11,11 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/spf13/cobra"
 )
 
@@ -44,7 +44,7 @@ func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, er
 	if len(args) > 1 {
 		return "", cli.Usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
 	}
-	return reach.AuditFolder(p, strings.Join(args, ""))
+	return layer.AuditFolder(p, strings.Join(args, ""))
 }
 
 func auditVerifyCommand(a *cli.App) *cobra.Command {
@@ -88,7 +88,7 @@ func Verified(p place.Place, folder, public string) (*audit.Report, error) {
 		}
 		return audit.VerifyPublic(folder, key)
 	}
-	key, err := reach.AuditKey(p)
+	key, err := layer.AuditKey(p)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func auditKeyCommand(a *cli.App) *cobra.Command {
 		Args:  cli.NoMore,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
 		RunE: func(*cobra.Command, []string) error {
-			key, err := reach.AuditKey(a.Place)
+			key, err := layer.AuditKey(a.Place)
 			if err != nil {
 				return err
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
@@ -179,14 +180,14 @@ func offlineHint(err error) error {
 
 // identify sets the origin of the server and whether it is trusted. Servers that ship with junction
 // are; an unknown server is identified by its name only.
-func identify(x *explanation, book *Rulebook, entries []cli.Entry, in *policy.Input) {
+func identify(x *explanation, book *rules.Book, entries []cli.Entry, in *policy.Input) {
 	trusted := policy.Named(book.Trusted, in.Server, "")
 	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
 	switch {
 	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.Command())
-		trusted = e.Definition == nil || reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())
+		trusted = e.Definition == nil || policy.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())
 	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}
@@ -291,7 +292,7 @@ type stepShown struct {
 }
 
 // Explained returns the output for a decision.
-func Explained(book *Rulebook, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
+func Explained(book *rules.Book, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})

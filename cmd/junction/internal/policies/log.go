@@ -146,7 +146,7 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 		}
 		if e, known := servers[l.Server]; known {
 			command := e.Command()
-			in.Origin, in.Trusted = policy.OriginOf(command), reach.Vouches(book.Trusted, e.Name, command, !e.OfProject())
+			in.Origin, in.Trusted = policy.OriginOf(command), policy.Vouches(book.Trusted, e.Name, command, !e.OfProject())
 		} else {
 			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/policy"
@@ -59,7 +60,7 @@ type rulesShown struct {
 }
 
 // listRules prints the rules of a rulebook.
-func listRules(a *cli.App, book *Rulebook) error {
+func listRules(a *cli.App, book *rules.Book) error {
 	if a.Flags.JSON {
 		return a.PrintJSON(rulesShown{book.Paths(), book.Rules()})
 	}

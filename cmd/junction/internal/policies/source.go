@@ -10,13 +10,8 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway/rules"
 )
-
-// PolicyFiles returns the rule files of junction up for a profile: the profile's own and the common
-// one, as far as they are set. An empty profile is the whole gateway.
-func PolicyFiles(s *settings.Settings, profile string) []string {
-	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
-}
 
 // CheckProfile returns a usage error for an unknown profile.
 func CheckProfile(s *settings.Settings, name string) error {
@@ -33,7 +28,7 @@ type policySource struct {
 	flag     string // --policy
 	settings *settings.Settings
 	from     string // the file of the settings
-	books    map[string]*Rulebook
+	books    map[string]*rules.Book
 }
 
 // readPolicySource reads the settings of a configuration. With --policy they are used only for the
@@ -43,18 +38,18 @@ func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*polic
 	if err == nil && from != "" {
 		err = CheckProfile(s, profile)
 	}
-	return &policySource{a, flag, s, from, map[string]*Rulebook{}}, err
+	return &policySource{a, flag, s, from, map[string]*rules.Book{}}, err
 }
 
 // files returns the rule files of junction up for a profile.
 func (p *policySource) files(profile string) []string {
 	s := *p.settings
 	s.Policy = cmp.Or(p.flag, s.Policy)
-	return PolicyFiles(&s, profile)
+	return s.PolicyFiles(profile)
 }
 
 // book returns the rules for a profile. An unknown profile has those of the whole gateway.
-func (p *policySource) book(profile string) (*Rulebook, error) {
+func (p *policySource) book(profile string) (*rules.Book, error) {
 	if _, there := p.settings.Profiles[profile]; !there {
 		profile = ""
 	}
@@ -65,7 +60,7 @@ func (p *policySource) book(profile string) (*Rulebook, error) {
 	if len(files) == 0 {
 		files = []string{""} // the user's own
 	}
-	book, err := ReadRulebook(p.app, files...)
+	book, err := ReadRules(p.app, files...)
 	if err == nil {
 		p.books[profile] = book
 	}
@@ -78,7 +73,7 @@ func (p *policySource) report(profile string) {
 	for _, path := range p.files(profile) {
 		files = append(files, p.app.Short(path))
 	}
-	own, err := PolicyPath(p.app.Place, "")
+	own, err := rules.UserFile(p.app.Place, "")
 	switch {
 	case p.flag != "" && len(files) == 1:
 	case len(files) > 0:

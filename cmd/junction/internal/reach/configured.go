@@ -24,7 +24,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stream"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -295,26 +294,6 @@ func CommandLine(p place.Place, typed []string) []string {
 		words = append(words, "(in "+p.Real(".")+")")
 	}
 	return words
-}
-
-// Vouches reports whether names include this server. own reports whether the server's name is from
-// the user's own configuration. Otherwise only a name bound to the command counts, because projects
-// choose their names freely.
-func Vouches(names []string, server string, command []string, own bool) bool {
-	if len(names) == 0 {
-		return false
-	}
-	origin := policy.OriginOf(command)
-	if own {
-		return policy.Named(names, server, origin)
-	}
-	var bound []string
-	for _, name := range names {
-		if strings.TrimSpace(name) != server {
-			bound = append(bound, name)
-		}
-	}
-	return policy.Named(bound, server, origin)
 }
 
 // IsWithin reports whether the current folder is this folder or in it.

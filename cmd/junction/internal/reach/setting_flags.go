@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/up/layer"
 	"github.com/spf13/pflag"
 )
 
@@ -35,7 +36,7 @@ type settingFlag struct {
 func NewSettingFlags(set *pflag.FlagSet) *SettingFlags {
 	f := &SettingFlags{Set: set, given: settings.Settings{Audit: &settings.Audit{}}}
 	f.define(reflect.TypeFor[settings.Settings](), nil, "")
-	set.Lookup("audit").NoOptDefVal = usualFolder
+	set.Lookup("audit").NoOptDefVal = layer.DefaultAudit
 	return f
 }
 

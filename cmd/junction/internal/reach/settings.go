@@ -8,11 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -85,17 +83,3 @@ func nextTo(file, named string) string {
 
 // ReviewNone is the review setting with which tools are offered without a review.
 const ReviewNone = "none"
-
-// usualFolder is the value of --audit without one.
-const usualFolder = "default"
-
-// AuditFolder returns the folder of the audit log that the command line names, or the default one.
-func AuditFolder(p place.Place, named string) (string, error) {
-	if named != usualFolder && named != "" {
-		return p.Path(named), nil
-	}
-	return p.State("audit")
-}
-
-// AuditKey returns the audit key of this installation.
-func AuditKey(p place.Place) (*audit.Key, error) { return cli.Kept(p, "audit.key", audit.ReadKey) }

@@ -15,8 +15,6 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/metrics"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/common/expfmt"
@@ -30,15 +28,9 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if v.admin == nil {
 		return func() {}, nil
 	}
-	registry := prometheus.NewRegistry()
-	v.Layers.counts, err = metrics.New(metrics.Options{Registerer: registry, Describe: func(req *mcp.Request) (server, tool string) {
-		if t, ok := v.Gateway.Tool(req.Name); ok && req.Method == "tools/call" {
-			return t.Server, t.Name
-		}
-		return v.Gateway.ServerOf(req), "" // clients can ask for any name
-	}})
-	if err := errors.Join(err, v.Layers.count(registry), v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
-		registry.Register(&states{v.Gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
+	registry := v.metrics
+	if err := errors.Join(v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
+		registry.Register(&states{v.Gateway.Members(), prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
 	token, from, err := adminToken(v.App.Place)
@@ -186,7 +178,7 @@ func (v *Served) NotReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
 	}
-	if refuses, err := v.Layers.unwritable(); refuses {
+	if refuses, err := v.Gateway.Layers().Unwritable(); refuses {
 		return "calls are refused, as they cannot be written down: " + err.Error()
 	}
 	return v.untried()
@@ -198,7 +190,7 @@ func (v *Served) untried() string {
 	if v.tried.Load() {
 		return ""
 	}
-	all := v.Gateway.Status()
+	all := v.Gateway.Members().Status()
 	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
 		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
 	}

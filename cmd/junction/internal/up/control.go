@@ -78,7 +78,7 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		name, running := r.PathValue("name"), 0
-		for _, s := range v.Gateway.Status() {
+		for _, s := range v.Gateway.Members().Status() {
 			if s.Name == name {
 				running = s.Running
 			}
@@ -125,7 +125,7 @@ func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, ca
 	if approved, err = cli.Pins(v.App.Place); err != nil {
 		return nil, nil, nil, err
 	}
-	mode := v.Layers.Now.Load().Settings.Review
+	mode := v.Gateway.Layers().Plan().Settings.Review
 	if mode == reach.ReviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
@@ -176,7 +176,7 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, struct {
 		Review  string   `json:"review"` // the mode
 		Servers []server `json:"servers"`
-	}{v.Layers.Now.Load().Settings.Review, servers})
+	}{v.Gateway.Layers().Plan().Settings.Review, servers})
 }
 
 // approve approves what a server defines, if it is what the hash in the query stands for.
@@ -208,5 +208,5 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 
 // restart restarts a server, and says who wanted that.
 func (v *Served) restart(name, by string) error {
-	return v.board.restart(name, by, func() error { return v.Gateway.Restart(name) })
+	return v.board.restart(name, by, func() error { return v.Gateway.Members().Restart(name) })
 }

@@ -37,10 +37,10 @@ func (v *Served) found(set *config.Set, err error) {
 
 // describe is what junction status shows of this process.
 func (v *Served) describe() cli.Instance {
-	all := v.Gateway.Status()
+	all := v.Gateway.Members().Status()
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
 	i.Folder, _ = v.App.Getwd()
-	now := v.Layers.Now.Load().Settings
+	now := v.Gateway.Layers().Plan()
 	entries := map[string]cli.Entry{}
 	for _, e := range v.serverEntries() {
 		entries[e.Name] = e
@@ -66,8 +66,8 @@ func (v *Served) describe() cli.Instance {
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
-		if now.Review != reach.ReviewNone && one.Source != "" {
-			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
+		if now.Reviews() && one.Source != "" {
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.Settings.Review)); len(one.Withheld) > 0 {
 				one.Approval = policies.Approval(s.Name, "", one.Source)
 			}
 		}
@@ -86,14 +86,14 @@ func (v *Served) describe() cli.Instance {
 	if refused := v.Refused.Load(); refused != nil {
 		i.Problems = slices.Concat(i.Problems, *refused)
 	}
-	i.Audit = v.Layers.remarks()
+	i.Audit = v.Gateway.Layers().Remarks()
 	return i
 }
 
 // definitionsMark is another text whenever a server defines something else, so that who shows that asks again; empty where
 // nothing is known.
 func (v *Served) definitionsMark(server string) string {
-	known, _, _ := v.Gateway.Definitions(server)
+	known, _, _ := v.Gateway.Members().Definitions(server)
 	if known == nil {
 		return ""
 	}
@@ -110,16 +110,16 @@ func (v *Served) definitionsMark(server string) string {
 
 // shown says how many tools clients see.
 func (v *Served) shown() (t cli.ToolsShown) {
-	now := v.Layers.Now.Load().Settings
+	now := v.Gateway.Layers().Plan().Settings
 	t.Mode = now.Tools
-	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.Gateway.ToolList())
+	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.Gateway.Members().ToolList())
 	return t
 }
 
 // withheld are the tools and prompts of a server that clients do not get until somebody approves them.
 func (v *Served) withheld(server string, mode review.Mode) (names []string) {
-	approved := v.Layers.Pins.Load()
-	known, _, _ := v.Gateway.Definitions(server)
+	approved := v.Gateway.Layers().Pins.Load()
+	known, _, _ := v.Gateway.Members().Definitions(server)
 	if approved == nil || known == nil {
 		return nil
 	}

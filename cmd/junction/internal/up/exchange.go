@@ -84,7 +84,7 @@ func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
 	fault := func(text string, args ...any) (*Exchanging, error) {
 		return nil, fmt.Errorf("server %q: oauth.grant token-exchange %s", e.Name, fmt.Sprintf(text, args...))
 	}
-	isolation := v.Layers.Now.Load().Settings.Servers[e.Name].Isolation
+	isolation := v.Gateway.Layers().Plan().Settings.Servers[e.Name].Isolation
 	switch {
 	case !launch.Of(e.Definition.Kind).IsWeb:
 		return fault("is for a server with a url")

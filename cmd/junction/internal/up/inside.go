@@ -69,8 +69,8 @@ type inside struct {
 }
 
 func (v *Served) inside() inside {
-	now := v.Layers.Now.Load()
-	i := inside{Profiles: []ProfileShown{}, Policy: []string{}, Shadow: now.Settings.Shadow, Review: now.Settings.Review, Audit: v.Layers.folder}
+	now := v.Gateway.Layers().Plan()
+	i := inside{Profiles: []ProfileShown{}, Policy: []string{}, Shadow: now.Settings.Shadow, Review: now.Settings.Review, Audit: v.Gateway.Layers().Folder}
 	for _, name := range slices.Sorted(maps.Keys(now.Settings.Profiles)) {
 		p := now.Settings.Profiles[name]
 		one := ProfileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.Settings.Tools)}
@@ -79,10 +79,10 @@ func (v *Served) inside() inside {
 		}
 		i.Profiles = append(i.Profiles, one)
 	}
-	if book := now.books[""]; book != nil {
+	if book := now.Books[""]; book != nil {
 		i.Policy = book.Paths()
 	}
-	i.Tokens = toolsearch.Tokens(string(v.Gateway.ToolList()))
+	i.Tokens = toolsearch.Tokens(string(v.Gateway.Members().ToolList()))
 	i.Listed = i.Tokens
 	if v.shown().Searched {
 		i.Listed = 0 // the list is made for each client; what it costs is bounded by the search
@@ -110,7 +110,7 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	if _, is := v.named(w, server); !is {
 		return
 	}
-	known, tools, prompts := v.Gateway.Definitions(server)
+	known, tools, prompts := v.Gateway.Members().Definitions(server)
 	answer := struct {
 		Known        bool              `json:"known"`
 		Server       json.RawMessage   `json:"server,omitempty"`
@@ -151,10 +151,10 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 
 // judged says of each tool and prompt whether it is as it was approved, and what the scanner and lint find in it.
 func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
-	approved := v.Layers.Pins.Load()
+	approved := v.Gateway.Layers().Pins.Load()
 	catalogue := new(guard.Catalogue)
 	for _, e := range v.serverEntries() {
-		known, _, _ := v.Gateway.Definitions(e.Name)
+		known, _, _ := v.Gateway.Members().Definitions(e.Name)
 		if known != nil {
 			catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
 		}
@@ -212,8 +212,8 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusBadRequest, fmt.Errorf("expected a call, as an object: %w", err))
 		return
 	}
-	now := v.Layers.Now.Load()
-	book := now.books[asked.Profile]
+	now := v.Gateway.Layers().Plan()
+	book := now.Books[asked.Profile]
 	if book == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
 		return
@@ -224,11 +224,11 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	}
 	in := policy.Input{Server: e.Name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
-		Origin: policy.OriginOf(e.Command()), Trusted: reach.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
+		Origin: policy.OriginOf(e.Command()), Trusted: policy.Vouches(book.Trusted, e.Name, e.Command(), !e.OfProject())}
 	if len(in.Arguments) == 0 {
 		in.Arguments = json.RawMessage("{}")
 	}
-	if known, _, _ := v.Gateway.Definitions(e.Name); known != nil {
+	if known, _, _ := v.Gateway.Members().Definitions(e.Name); known != nil {
 		for _, raw := range known.Tools {
 			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == asked.Tool {
 				in.Annotations = rules.Annotations(raw)
@@ -241,7 +241,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 
 // listAudit answers with the last lines of the log that fit the query.
 func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
-	if v.Layers.Log == nil {
+	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
@@ -260,7 +260,7 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	var last []json.RawMessage
 	all := 0
-	for line, err := range audit.Read(v.Layers.folder, f) {
+	for line, err := range audit.Read(v.Gateway.Layers().Folder, f) {
 		if r.Context().Err() != nil {
 			return
 		}
@@ -276,16 +276,16 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 		Folder string            `json:"folder"`
 		Count  int               `json:"count"` // of all that fit
 		Lines  []json.RawMessage `json:"lines"`
-	}{v.Layers.folder, all, append([]json.RawMessage{}, last...)})
+	}{v.Gateway.Layers().Folder, all, append([]json.RawMessage{}, last...)})
 }
 
 // verifyAudit answers whether the log is as it was written.
 func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
-	if v.Layers.Log == nil {
+	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
-	report, err := policies.Verified(v.App.Place, v.Layers.folder, "")
+	report, err := policies.Verified(v.App.Place, v.Gateway.Layers().Folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))

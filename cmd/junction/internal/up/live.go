@@ -83,7 +83,7 @@ func (l *LiveUp) Run(ctx context.Context, serve func(ctx context.Context) error)
 func (l *LiveUp) Status() live.Status {
 	i := l.describe()
 	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.Remarks()}
-	for n, g := range l.Gateway.Status() {
+	for n, g := range l.Gateway.Members().Status() {
 		if n >= len(i.Servers) || i.Servers[n].Name != g.Name {
 			break // servers changed in between; the screen is drawn again
 		}

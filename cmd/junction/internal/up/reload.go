@@ -7,7 +7,6 @@ import (
 	"maps"
 	"net"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,18 +14,20 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
-	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
-	"github.com/junction-mcp/junction/policy"
+	uplib "github.com/junction-mcp/junction/up"
+	"github.com/junction-mcp/junction/up/layer"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // A Served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -34,16 +35,16 @@ import (
 type Served struct {
 	App      *cli.App
 	Options  UpOptions // as the command line has them
-	Gateway  *gateway.Gateway
-	Layers   *Layers
+	Gateway  *uplib.Gateway
 	board    *board
 	live     *LiveUp // nil: lines are printed
 	store    *definitions.Store
-	listener net.Listener      // nil on standard input and output
-	access   *Access           // who is let in there; nil: that is not looked at
-	admin    net.Listener      // for those who watch; nil where there is none
-	reach    Audience          // of that
-	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
+	listener net.Listener         // nil on standard input and output
+	access   *Access              // who is let in there; nil: that is not looked at
+	metrics  *prometheus.Registry // served there
+	admin    net.Listener         // for those who watch; nil where there is none
+	reach    Audience             // of that
+	again    chan chan<- error    // everything is to be read again now; why it cannot be used is sent
 
 	Exchanges Exchanges
 	stamped   map[string]string // the files as they were before they were read
@@ -52,67 +53,34 @@ type Served struct {
 	Refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 	tried     atomic.Bool               // every server was tried once; see untried
 
-	ruled  []string                               // files of rules that the settings named when they were last read; for the goroutine that watches
-	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
-	logins string                                 // when the logins were last looked at; for the same
-	Fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
-	owns   atomic.Pointer[map[string]mcp.Handler] // by server; see sharesServers
+	ruled  []string // files of rules that the settings named when they were last read; for the goroutine that watches
+	pins   string   // when the approved definitions were last read; for the goroutine that watches
+	logins string   // when the logins were last looked at; for the same
 
+	client  atomic.Pointer[string] // what the one client declared; empty where there may be several
 	mu      sync.Mutex
-	Joined  bool             // servers were added; before, nothing needs to be changed
-	client  string           // what the one client declared; empty where there may be several
-	Entries []cli.Entry      // of the servers
-	Prints  map[string]Print // what each was made from
+	Entries []cli.Entry // of the servers
 }
 
-// Handle passes a request on to the whole gateway as it is now.
-func (v *Served) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	return (*v.Fronts.Load())[""].Handle(ctx, req)
+// Profile returns a profile of the gateway; nil if there is none now.
+func (v *Served) Profile(name string) mcp.Handler { return v.Gateway.Profile(name) }
+
+// Start adds all servers, for a client that declared what it can be asked; empty where there may be several.
+func (v *Served) Start(ctx context.Context, client string) {
+	v.client.Store(&client)
+	v.report(v.Gateway.Start(ctx))
 }
 
-// Profile is a profile of the gateway as it is at each request; nil if there is none now.
-func (v *Served) Profile(name string) mcp.Handler { return present(&v.Fronts, "profile", name) }
-
-// present is one of the Handlers, as it is at each request; nil if there is none now.
-func present(all *atomic.Pointer[map[string]mcp.Handler], noun, name string) mcp.Handler {
-	if now := all.Load(); now == nil || (*now)[name] == nil {
-		return nil
-	}
-	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		if h := (*all.Load())[name]; h != nil {
-			return h.Handle(ctx, req)
-		}
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no %s %q any more", noun, name)
-	})
-}
-
-// MakeFronts makes the Handlers that clients reach.
-func (v *Served) MakeFronts() {
-	fronts := map[string]mcp.Handler{"": v.Layers.Front(Part{Gateway: v.Gateway})}
-	for name := range v.Layers.Now.Load().Settings.Profiles {
-		fronts[name] = v.Layers.Front(Part{Gateway: v.Gateway, profile: name})
-	}
-	v.Fronts.Store(&fronts)
-	owns := map[string]mcp.Handler{}
-	for _, e := range v.serverEntries() {
-		owns[e.Name] = v.Layers.Front(Part{Gateway: v.Gateway, server: e.Name})
-	}
-	v.owns.Store(&owns)
-}
-
-// join adds all servers.
-func (v *Served) join(ctx context.Context, client string) {
+// plan returns what is served with these entries.
+func (v *Served) plan(layers *layer.Plan, entries []cli.Entry) *uplib.Plan {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.Joined, v.client = true, client
-	for _, e := range v.Entries {
-		if v.Add(ctx, e, false) {
-			v.Prints[e.Name] = v.printOf(e)
-		}
+	v.Entries = entries
+	p := &uplib.Plan{Layers: layers}
+	for _, e := range entries {
+		p.Servers = append(p.Servers, v.ServerOf(e))
 	}
-	if !slices.ContainsFunc(v.Entries, func(e cli.Entry) bool { return e.Definition != nil }) {
-		_ = v.Gateway.Settle(ctx) // those in this process are there at once; the error is ctx's
-	}
+	return p
 }
 
 // watchPause is the time between two looks whether a file changed. What changed is read when it stayed
@@ -165,15 +133,15 @@ func (v *Served) reloaded(ctx context.Context, then map[string]string, was func(
 // stamp is what changes when one of the files does that the gateway is made from.
 func (v *Served) stamp() map[string]string {
 	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
-	for _, book := range v.Layers.Now.Load().books {
+	for _, book := range v.Gateway.Layers().Plan().Books {
 		rules = append(rules, book.Paths()...)
 	}
 	return stamp(v.App, rules)
 }
 
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
-func stamp(a *cli.App, rules []string) map[string]string {
-	paths := append(rules, filepath.FromSlash(policies.ProjectPolicy))
+func stamp(a *cli.App, named []string) map[string]string {
+	paths := append(named, filepath.FromSlash(rules.ProjectFile))
 	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
@@ -187,17 +155,12 @@ func stamp(a *cli.App, rules []string) map[string]string {
 // rereadPins has what was approved meanwhile be offered.
 func (v *Served) rereadPins() {
 	stamp, changed := stampOfState(v.App.Place, "pins.json", v.pins)
-	if !changed || v.Layers.Now.Load().Settings.Review == reach.ReviewNone || v.Layers.ReadPins(v.App.Place) != nil { // what cannot be read now is read again
+	if !changed || !v.Gateway.Layers().Plan().Reviews() || v.Gateway.Layers().ReadPins() != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
-	v.rereadAll()
-}
-
-// rereadAll has what all servers list be looked at again.
-func (v *Served) rereadAll() {
-	for _, s := range v.Gateway.Status() {
-		_ = v.Gateway.Reread(s.Name) // it is there
+	for _, s := range v.Gateway.Members().Status() {
+		_ = v.Gateway.Members().Reread(s.Name) // it is there
 	}
 }
 
@@ -208,9 +171,9 @@ func (v *Served) retryLogins() {
 		return
 	}
 	v.logins = stamp
-	for _, s := range v.Gateway.Status() {
+	for _, s := range v.Gateway.Members().Status() {
 		if errors.Is(s.Err, oauth.ErrLogin) || errors.Is(s.Err, config.ErrSecret) {
-			_ = v.Gateway.Restart(s.Name) // it is there
+			_ = v.Gateway.Members().Restart(s.Name) // it is there
 		}
 	}
 }
@@ -232,7 +195,7 @@ type reread struct {
 	configured []string    // names
 	settings   *settings.Settings
 	from       string // the file of the settings
-	next       *Arrangement
+	next       *layer.Plan
 }
 
 // readAgain reads all files. The error says why they cannot be used.
@@ -254,10 +217,10 @@ func (v *Served) readAgain() (r reread, err error) {
 	}
 	v.ruled = nil
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, profile)...)
+		v.ruled = append(v.ruled, r.settings.PolicyFiles(profile)...)
 	}
-	v.ruled = append(v.ruled, policies.PolicyFiles(r.settings, "")...)
-	r.next, err = v.Layers.Arrange(v.App, r.settings)
+	v.ruled = append(v.ruled, r.settings.PolicyFiles("")...)
+	r.next, err = v.Gateway.Layers().Read(r.settings)
 	return r, err
 }
 
@@ -272,22 +235,48 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 		return
 	}
 	reportUnknown(v.App, r.settings, r.from, r.configured)
-	v.ReportWaiting(r.next)
-	before := v.Layers.Now.Load()
-	r.next.GoOn(before)
-	v.Layers.Now.Store(r.next)
+	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)
 	reach.ReportProblems(v.App, r.set)
-	wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
-	_ = v.untried() // notes whether all were, before more are added
-	v.Gateway.SetNames(r.settings.Names == "none", conflicts(r.settings.Conflicts))
-	changed, left := v.Change(ctx, wanted)
-	v.Gateway.SetOrder(r.configured)
-	v.MakeFronts()
-	v.rereadAll()
-	left()
-	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
+	next := &uplib.Plan{Layers: r.next, Order: r.configured}
+	next.Admit = func(ctx context.Context) []uplib.Server {
+		wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
+		_ = v.untried() // notes whether all were, before more are added
+		return v.plan(r.next, wanted).Servers
+	}
+	d, err := v.Gateway.Apply(ctx, next)
+	if err != nil { // never: the layers read the settings
+		v.App.Screen.Printf("junction: %v\n", err)
+		return
+	}
+	changed := v.report(d)
+	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "nothing changed that is served"))
 	v.reportUnmatched()
+}
+
+// report prints which servers could not be added, and returns lines about what changed.
+func (v *Served) report(d uplib.Diff) (changed []string) {
+	for _, err := range d.Failed {
+		v.App.Screen.Printf("junction: %v\n", err)
+	}
+	if d.Waits {
+		changed = append(changed, "servers start when the client asks for something")
+	}
+	for _, some := range []struct {
+		names []string
+		what  string
+	}{{d.Added, "added"}, {d.Changed, "changed"}, {d.Removed, "removed"}} {
+		if len(some.names) > 0 {
+			changed = append(changed, plaintext.Line(strings.Join(some.names, ", "), cli.MaxReason)+" "+some.what)
+		}
+	}
+	if d.Rules {
+		changed = append(changed, "the rules changed")
+	}
+	if d.Settings {
+		changed = append(changed, "the settings changed")
+	}
+	return changed
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
@@ -304,30 +293,12 @@ func (v *Served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
 }
 
 // ReportWaiting names the settings that differ from those at the start of junction up and need a restart.
-func (v *Served) ReportWaiting(next *Arrangement) {
-	waiting := v.Layers.Opened.Waiting(next.Settings, settings.RestartGateway)
+func (v *Served) ReportWaiting(next *settings.Settings) {
+	waiting := v.Gateway.Layers().Opened.Waiting(next, settings.RestartGateway)
 	if v.Options.takesTokens() {
-		waiting = append(waiting, v.Layers.Opened.Waiting(next.Settings, settings.RestartTokens)...)
+		waiting = append(waiting, v.Gateway.Layers().Opened.Waiting(next, settings.RestartTokens)...)
 	}
 	if len(waiting) > 0 {
 		v.App.Screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
 	}
-}
-
-// changes name what of the rules and settings is another than before.
-func (now *Arrangement) changes(before *Arrangement) (what []string) {
-	rules := func(n *Arrangement) map[string][]*policy.File {
-		all := map[string][]*policy.File{}
-		for profile, book := range n.books {
-			all[profile] = book.Files
-		}
-		return all
-	}
-	if !reflect.DeepEqual(rules(now), rules(before)) {
-		what = append(what, "the rules changed")
-	}
-	if !reflect.DeepEqual(now.Settings, before.Settings) {
-		what = append(what, "the settings changed")
-	}
-	return what
 }

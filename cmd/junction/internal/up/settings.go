@@ -1,7 +1,6 @@
 package up
 
 import (
-	"context"
 	"maps"
 	"slices"
 
@@ -9,7 +8,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
@@ -59,38 +57,4 @@ func (o *UpOptions) Drains(s *settings.Drain) reach.Drain {
 		d.Time = *s.Time
 	}
 	return d
-}
-
-// conflicts are the words of [settings.Settings] for what becomes of a name that two servers give.
-func conflicts(word string) gateway.Conflicts {
-	return map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[word] // else gateway.Suffix
-}
-
-// apply has the settings of a server say how the gateway holds it.
-func apply(u *gateway.Upstream, s settings.Server) {
-	if s.Prefix != nil {
-		u.Prefix, u.NoPrefix = *s.Prefix, *s.Prefix == ""
-	}
-	switch s.Isolation {
-	case "user":
-		u.Isolation = gateway.PerUser
-	case "client":
-		u.Isolation = gateway.PerClient
-	}
-	u.MaxInstances, u.IdleTime = s.Instances, s.Idle
-	u.Names, u.PromptNames = map[string]string{}, map[string]string{}
-	for name, t := range s.Tools {
-		u.Names[name] = t.Name
-	}
-	for name, p := range s.Prompts {
-		u.PromptNames[name] = p.Name
-	}
-}
-
-// inProfile marks what a request came to; the whole gateway is the empty name.
-type inProfile struct{}
-
-func profileOf(ctx context.Context) string {
-	name, _ := ctx.Value(inProfile{}).(string)
-	return name
 }

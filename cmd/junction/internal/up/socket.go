@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 )
 
 // share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
@@ -67,7 +66,7 @@ func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	if !v.sharesServers() {
 		return func() {}
 	}
-	d := &Doors{options: reach.ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
+	d := &Doors{options: reach.ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: v.Gateway.Server}
 	d.NewNowhere()
 	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {

@@ -26,13 +26,13 @@ func (u *unmatched) configured(servers []string, from string) {
 // reportUnmatched says which rules and settings nothing matches, as far as that is known now and was not said: nothing else
 // would show a slip.
 func (v *Served) reportUnmatched() {
-	now := v.Layers.Now.Load()
+	now := v.Gateway.Layers().Plan()
 	u := &v.unmatched
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	w := &reach.Vocabulary{Servers: u.servers, Known: map[string]*reach.Offering{}}
 	for _, name := range u.servers {
-		d, tools, prompts := v.Gateway.Definitions(name)
+		d, tools, prompts := v.Gateway.Members().Definitions(name)
 		if d == nil {
 			continue
 		}
@@ -42,8 +42,8 @@ func (v *Served) reportUnmatched() {
 		w.Known[name] = o
 	}
 	var lines []string
-	for _, profile := range slices.Sorted(maps.Keys(now.books)) {
-		for _, f := range now.books[profile].Files {
+	for _, profile := range slices.Sorted(maps.Keys(now.Books)) {
+		for _, f := range now.Books[profile].Files {
 			lines = append(lines, w.UnmatchedRules(f.Rules)...)
 		}
 	}

@@ -2,6 +2,9 @@ package up
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"net"
 	"path/filepath"
 	"runtime/debug"
@@ -16,6 +19,9 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/traffic"
+	uplib "github.com/junction-mcp/junction/up"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 )
 
@@ -137,33 +143,38 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	if entries, err = reach.EnterChain(ctx, a, set, entries, o.Names, v.listener); err != nil {
 		return err
 	}
-	a.Resource = NewResource(a.Getenv)
-	y, err := OpenLayers(a, s, o.otlp)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cli.Closed(err, y.Close()) }()
-	y.Authorizes, a.Around = o.Auth != AuthNone, y.edge()
 	defer reach.ShareTraffic(ctx, a, "")()
 	board := NewBoard(a.Screen, o.Stdio && !a.Launch.Verbose, a.Launch.Verbose, v.endpoint())
 	board.log = a.Log
-	g := gateway.New(gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(),
-		NoPrefix: s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.Close()
-	defer g.Close()
-	defer y.Tasks.Close() // while the servers can still be reached
-	v.setGateway(g, y, board, stamped)
+	given := uplib.Options{Layers: layerOptions(a, o), Gateway: gateway.Options{Name: "junction", Version: cli.Version, OneClient: o.Stdio, Logger: a.Launch.Logger(""), OnChange: board.Changed, PublicErrors: o.KnowsCallers(), FirstList: firstList}}
+	if v.admin != nil {
+		v.metrics = prometheus.NewRegistry()
+		given.Metrics = v.metrics
+	}
+	if v.Gateway, err = uplib.New(&uplib.Plan{Settings: s}, given); err != nil {
+		return err
+	}
+	defer func() { err = cli.Closed(err, v.Gateway.Close()) }()
+	v.board, a.Around = board, v.Gateway.Layers().Edge()
+	v.stamped = v.stamp()
+	maps.Copy(v.stamped, stamped)
+	if a.Traffic != nil {
+		a.Traffic.Hide(func(e *traffic.Event) json.RawMessage { return v.Gateway.Layers().Plan().Shown(v.Gateway.Members(), e) })
+	}
 	v.unmatched.configured(configured, from)
 	board.also, board.More = v.reportUnmatched, func() string { return v.shown().Remark() }
 	if !o.Stdio && a.Log == nil && a.ShowsLive() {
 		v.live = v.newLive()
 	}
-	v.Entries = v.Admitted(ctx, entries, len(o.Names) > 0)
+	if _, err = v.Gateway.Apply(ctx, v.plan(v.Gateway.Layers().Plan(), v.Admitted(ctx, entries, len(o.Names) > 0))); err != nil {
+		return err
+	}
 	if ctx.Err() != nil {
 		return cli.Orderly(ctx, nil)
 	}
 	if !o.Stdio {
-		v.join(ctx, "")
+		v.Start(ctx, "")
 	}
 	v.found(set, a.Unread)
 	defer v.live.Collect()()
@@ -178,7 +189,7 @@ func listenUp(ctx context.Context, a *cli.App, o UpOptions) (v *Served, err erro
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
-	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan chan<- error), Prints: map[string]Print{}}
+	v = &Served{App: a, Options: o, store: a.Store(), again: make(chan chan<- error)}
 	defer func() {
 		if err != nil {
 			v.closeListeners()
@@ -219,7 +230,7 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 		a.Log.Info("junction serves", "url", v.endpoint())
 	case a.Log == nil && (!o.Stdio || a.Launch.Verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
-		if v.Layers.Log == nil && len(o.ways()) == 0 {
+		if v.Gateway.Layers().Log == nil && len(o.ways()) == 0 {
 			args = StdioArgs(a, set, v.Entries, o)
 		}
 		var names []string
@@ -230,9 +241,23 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 			}
 		}
 		// In one piece: what servers say meanwhile does not come between.
-		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.Layers.introduction(a.Place))
+		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.introduceLayers())
 	}
 	SayUnnamed(a, v.access)
+}
+
+// introduceLayers returns lines about rules and the audit log.
+func (v *Served) introduceLayers() string {
+	text, a := "", v.App
+	if s := v.Gateway.Layers().Plan().Settings; s.Policy != "" && s.Shadow {
+		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", a.Short(s.Policy))
+	} else if s.Policy != "" {
+		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", a.Short(s.Policy))
+	}
+	if v.Gateway.Layers().Log != nil {
+		text += fmt.Sprintf("Calls are written down in %s.\n", a.Short(v.Gateway.Layers().Folder))
+	}
+	return text
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
@@ -245,22 +270,21 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 		return err
 	}
 	defer stopAdmin()
-	v.MakeFronts()
 	defer v.watch(ctx)()
 	if o := v.Options; !o.Stdio {
 		return v.live.Run(ctx, func(ctx context.Context) error {
-			board.Start(v.Gateway)
-			return serveHTTP(ctx, v.App, v.listener, o.Front, v, v.access, v.Profile)
+			board.Start(v.Gateway.Members())
+			return serveHTTP(ctx, v.App, v.listener, o.Front, v.Gateway, v.access, v.Gateway.Profile)
 		})
 	}
 	HintStdio(v.App, v.Options.Front)
-	var h mcp.Handler = v
+	var h mcp.Handler = v.Gateway
 	if v.Options.profile != "" {
-		h = v.Profile(v.Options.profile)
+		h = v.Gateway.Profile(v.Options.profile)
 	}
 	return serveStdio(ctx, v.App, joinFirst(h, func(client string) {
-		v.join(ctx, client)
-		board.Start(v.Gateway)
+		v.Start(ctx, client)
+		board.Start(v.Gateway.Members())
 	}))
 }
 

@@ -1,4 +1,4 @@
-package up
+package layer
 
 import (
 	"context"
@@ -16,9 +16,12 @@ import (
 // maxScopeSets bounds the sets of scopes of callers for each of which tools are searched apart.
 const maxScopeSets = 64
 
-// scoped lets callers do what their scopes allow: nothing without those that everything needs, and with a tool nothing
-// without the tool's.
-func scoped(o settings.Authorization) mcp.Middleware {
+// checkScopes refuses requests of callers without the scopes that everything needs, or without those of the tool.
+func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
+	if !s.Authorizes {
+		return nil
+	}
+	o := p.Settings.Authorization
 	tools := func(h mcp.Handler) mcp.Handler { return h }
 	if len(o.Tools) > 0 {
 		tools = middleware.ToolScopes(o.Tools)
@@ -38,9 +41,9 @@ func scoped(o settings.Authorization) mcp.Middleware {
 	}
 }
 
-// perScopes has a middleware that remembers tools do so apart for callers who see other tools.
-func (y *Layers) perScopes(o settings.Authorization, around mcp.Middleware) mcp.Middleware {
-	if !y.Authorizes || len(o.Tools) == 0 {
+// perScopes makes a middleware that remembers tools once for each set of scopes that see the same tools.
+func (s *Stack) perScopes(o settings.Authorization, around mcp.Middleware) mcp.Middleware {
+	if !s.Authorizes || len(o.Tools) == 0 {
 		return around
 	}
 	var matter []string // scopes that decide what is seen

@@ -1,8 +1,7 @@
-package up
+package layer
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -12,22 +11,10 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// setGateway sets what is served, with what the files of the configuration were like before they were read. Of its messages nobody
-// sees what its settings hide.
-func (v *Served) setGateway(g *gateway.Gateway, y *Layers, b *board, stamped map[string]string) {
-	v.Gateway, v.Layers, v.board = g, y, b
-	v.stamped = v.stamp()
-	maps.Copy(v.stamped, stamped)
-	if v.App.Traffic != nil {
-		v.App.Traffic.Hide(v.ShownOf)
-	}
-}
-
-// ShownOf is what who watches sees of a message: not the arguments that a server does not get, nor the results that clients do
-// not get, nor what settings keep out of the audit log.
-func (v *Served) ShownOf(e *traffic.Event) json.RawMessage {
-	now := v.Layers.Now.Load()
-	if now == nil || len(now.Redacted) == 0 && now.unlogged.None() {
+// Shown returns what observers see of a message of g: without the arguments that servers do not get, the results that clients do not
+// get, and what settings keep out of the audit log.
+func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
+	if len(p.redacted) == 0 && p.unlogged.None() {
 		return e.Message
 	}
 	message := e.Message[jsonrpc.SkipSpace(e.Message, 0):]
@@ -38,22 +25,22 @@ func (v *Served) ShownOf(e *traffic.Event) json.RawMessage {
 		if arguments == nil {
 			return message
 		}
-		hidden := now.unlogged.Hide(v.hideArguments(now, e, e.Name, arguments))
+		hidden := p.unlogged.Hide(p.hideArguments(g, e, e.Name, arguments))
 		return jsonrpc.With(message, "params", jsonrpc.With(params, "arguments", hidden))
 	case traffic.Response:
 		result := jsonrpc.Get(message, "result")
 		if len(result) == 0 || result[0] != '{' {
 			return message
 		}
-		places := v.placesOf(now, e, e.Name).Results
+		places := p.placesOf(g, e, e.Name).Results
 		hidden := places.HideResult(result)
 		if task := jsonrpc.Get(hidden, "result"); task != nil { // of tasks/get
-			hidden = jsonrpc.With(hidden, "result", now.unlogged.Hide(places.HideResult(task)))
+			hidden = jsonrpc.With(hidden, "result", p.unlogged.Hide(places.HideResult(task)))
 		}
-		return jsonrpc.With(message, "result", now.unlogged.Hide(hidden))
+		return jsonrpc.With(message, "result", p.unlogged.Hide(hidden))
 	case traffic.Note:
 		headers := jsonrpc.Get(message, "requestHeaders")
-		if headers == nil || now.unlogged.None() && v.placesOf(now, e, e.Name).Arguments.None() {
+		if headers == nil || p.unlogged.None() && p.placesOf(g, e, e.Name).Arguments.None() {
 			return message
 		}
 		return withoutArguments(message, headers)
@@ -61,34 +48,34 @@ func (v *Served) ShownOf(e *traffic.Event) json.RawMessage {
 	return message
 }
 
-// placesOf is what is hidden of the calls of a tool, which is named as the messages of the hop name it. Of one that goes to
+// placesOf returns what is hidden of the calls of a tool, which has the name that the messages of the hop have. Of one that goes to
 // no server it is what is hidden of any.
-func (v *Served) placesOf(now *Arrangement, e *traffic.Event, tool string) (p redact.Places) {
+func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidden redact.Places) {
 	server := e.Server
 	if e.Hop == traffic.Client {
 		if e.Method != "tools/call" {
-			return now.hiddenOfAny() // a URI may begin as the name of a tool does
+			return p.hiddenOfAny() // a URI may begin as the name of a tool does
 		}
-		if server, tool = v.Gateway.Destination(tool); server == "" {
-			return now.hiddenOfAny()
+		if server, tool = g.Destination(tool); server == "" {
+			return p.hiddenOfAny()
 		}
 	}
-	o, some := now.Redacted[server]
+	o, some := p.redacted[server]
 	switch {
 	case !some:
 	case e.Method == "tools/call" && tool != "":
-		p = o.Of(tool)
+		hidden = o.Of(tool)
 	case e.Method == "resources/read":
-		p = o.All
+		hidden = o.All
 	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // they do not say of which tool; nor does a call that was missed
-		p = o.Any()
+		hidden = o.Any()
 	}
-	return p
+	return hidden
 }
 
 // hideArguments hides arguments of a tool. Those of call_tool are of another one.
-func (v *Served) hideArguments(now *Arrangement, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
-	hidden := v.placesOf(now, e, tool).Arguments.Hide(arguments)
+func (p *Plan) hideArguments(g *gateway.Gateway, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
+	hidden := p.placesOf(g, e, tool).Arguments.Hide(arguments)
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(arguments, "name"))
 	inner := jsonrpc.Get(hidden, "arguments")
 	if text, is := jsonrpc.Unquote(inner); is { // as some models write them
@@ -99,10 +86,10 @@ func (v *Served) hideArguments(now *Arrangement, e *traffic.Event, tool string, 
 	if inner = inner[jsonrpc.SkipSpace(inner, 0):]; e.Hop != traffic.Client || len(inner) == 0 || inner[0] != '{' {
 		return hidden
 	}
-	return jsonrpc.With(hidden, "arguments", now.unlogged.Hide(v.placesOf(now, e, name).Arguments.Hide(inner)))
+	return jsonrpc.With(hidden, "arguments", p.unlogged.Hide(p.placesOf(g, e, name).Arguments.Hide(inner)))
 }
 
-// withoutArguments is a note without the values of request headers that repeat arguments.
+// withoutArguments returns a note without the values of request headers that repeat arguments.
 func withoutArguments(note, headers json.RawMessage) json.RawMessage {
 	w, hides := jsonrpc.NewObject(make([]byte, 0, len(headers))), false
 	jsonrpc.EachMember(headers, func(quoted, values []byte) bool {

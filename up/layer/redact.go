@@ -1,27 +1,26 @@
-package up
+package layer
 
 import (
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// hide reads what is hidden of the calls of each server.
-func hide(_ *Layers, _ *cli.App, now *Arrangement) error {
+// readRedactions reads what is hidden of the calls of each server.
+func readRedactions(_ *Stack, p *Plan) error {
 	places := func(r settings.Redact) redact.Places {
 		return redact.Places{Arguments: mustPaths(r.Arguments), Results: mustPaths(r.Results)}
 	}
-	now.Redacted = map[string]redact.Options{}
-	for name, server := range now.Settings.Servers {
+	p.redacted = map[string]redact.Options{}
+	for name, server := range p.Settings.Servers {
 		o := redact.Options{All: places(server.Redact), Tools: map[string]redact.Places{}}
 		for tool, t := range server.Tools {
-			if p := places(t.Redact); !p.None() {
-				o.Tools[tool] = p
+			if hidden := places(t.Redact); !hidden.None() {
+				o.Tools[tool] = hidden
 			}
 		}
 		if !o.All.None() || len(o.Tools) > 0 {
-			now.Redacted[name] = o
+			p.redacted[name] = o
 		}
 	}
 	return nil
@@ -36,8 +35,9 @@ func mustPaths(texts []string) redact.Paths {
 	return p
 }
 
-func redacted(_ *Layers, now *Arrangement, s LayeredServer) mcp.Middleware {
-	if o, some := now.Redacted[s.Name]; some {
+// hide hides parts of arguments and results.
+func hide(_ *Stack, p *Plan, of Server) mcp.Middleware {
+	if o, some := p.redacted[of.Name]; some {
 		return redact.Middleware(o)
 	}
 	return nil

@@ -1,0 +1,101 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// ProjectFile is the file, in its folder, in which a project keeps rules of its own. They only tighten.
+const ProjectFile = ".junction/policy.json"
+
+// A Book is a policy with the files that it was read from. It is not changed, and safe for concurrent use.
+type Book struct {
+	*policy.Policy
+	Files []*policy.File
+	// Trusted and Public are names of servers; see [policy.Vouches].
+	Trusted, Public []string
+}
+
+// ReadBook reads the rules at paths, where "" is the user's own file, and those of the project in the current folder, which only
+// tighten. A named file must exist. ReadBook calls ignored, if not nil, with each rule of the project that is left out.
+func ReadBook(p place.Place, ignored func(error), paths ...string) (*Book, error) {
+	book := new(Book)
+	var all []policy.Rule
+	var byDefault policy.Options
+	add := func(path string, required bool, o policy.LoadOptions) error {
+		file, err := policy.Load(path, o)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !required:
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%w; it is named by --policy, or as policy in the settings", err)
+		case err != nil:
+			return err
+		}
+		for _, one := range file.Ignored {
+			if ignored != nil {
+				ignored(one)
+			}
+		}
+		book.Files = append(book.Files, file)
+		all = append(all, file.Rules...)
+		book.Trusted, book.Public = append(book.Trusted, file.Trusted...), append(book.Public, file.Public...)
+		byDefault = tightened(byDefault, file, o.Tighten)
+		return nil
+	}
+	for _, path := range paths {
+		full, err := UserFile(p, path)
+		if err == nil {
+			err = add(full, path != "", policy.LoadOptions{})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	err := add(p.Path(filepath.FromSlash(ProjectFile)), false, policy.LoadOptions{Tighten: true})
+	if err == nil {
+		book.Policy, err = policy.Compile(all, byDefault)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return book, nil
+}
+
+// UserFile returns the path of the named file of rules, or of the user's own where name is empty.
+func UserFile(p place.Place, name string) (string, error) {
+	if name != "" {
+		return p.Path(name), nil
+	}
+	folder, err := p.UserConfigDir()
+	if err != nil {
+		return "", fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)
+	}
+	return filepath.Join(folder, "junction", "policy.json"), nil
+}
+
+// tightened returns the default of files to which another one is added.
+func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
+	least := before.Default
+	if tighten && least == "" {
+		least = policy.Ask // which is built in
+	}
+	if policy.Strictest(least, next.Default) == least {
+		return before
+	}
+	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
+}
+
+// Paths returns the paths of the files that exist.
+func (b *Book) Paths() []string {
+	paths := []string{}
+	for _, f := range b.Files {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}

@@ -1,0 +1,37 @@
+package up_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"strings"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/clock"
+	"github.com/junction-mcp/junction/servers/everything"
+	"github.com/junction-mcp/junction/up"
+)
+
+// A gateway of two servers that ship with Junction, with the rules of a file that settings name. Any transport serves it.
+func Example() {
+	ctx := context.Background()
+	set, err := settings.Parse([]byte(`{"policy": "testdata/policy.json", "tools": "all"}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	servers := []up.Server{up.InProcess("all", everything.New()), up.InProcess("clock", clock.New(clock.Options{}))}
+	g, err := up.New(&up.Plan{Settings: set, Servers: servers}, up.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	g.Start(ctx)
+	result, err := mcp.NewClient(g).CallTool(ctx, "all__echo", map[string]string{"message": "hello"})
+	fmt.Println(result.Text(), err)
+	_, err = mcp.NewClient(g).CallTool(ctx, "clock__get_current_time", nil)
+	fmt.Println(strings.Contains(err.Error(), "time does not matter here"))
+	// Output:
+	// hello <nil>
+	// true
+}

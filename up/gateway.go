@@ -1,0 +1,264 @@
+package up
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/up/layer"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Options are optional; the zero value of each field means its default.
+type Options struct {
+	Layers layer.Options
+	// Gateway are the options of the gateway inside, of which NoPrefix and Conflicts are set from the settings.
+	Gateway gateway.Options
+	// Metrics, if not nil, gets the metrics of the layers. It must not have them already.
+	Metrics prometheus.Registerer
+}
+
+// A Gateway serves a [Plan]. It is an [mcp.Handler], and its methods are safe for concurrent use. Make it with [New].
+type Gateway struct {
+	members *gateway.Gateway
+	layers  *layer.Stack
+	now     atomic.Pointer[served]
+
+	mu      sync.Mutex
+	started bool
+	prints  map[string]print // of the servers that were added
+}
+
+// served is what a plan became.
+type served struct {
+	plan              *Plan
+	whole             mcp.Handler
+	profiles, servers map[string]mcp.Handler
+}
+
+// A print identifies what a server was made from.
+type print struct {
+	server string // changes when it must be replaced
+	around string // changes when the layers around it do
+}
+
+// New returns a Gateway for a plan, whose servers [Gateway.Start] adds. Its log, tasks and traces are those of the plan's settings until
+// it is closed. The error says which settings cannot be used.
+func New(p *Plan, o Options) (*Gateway, error) {
+	layers, err := layer.Open(p.settings(), o.Layers)
+	if err != nil {
+		return nil, err
+	}
+	o.Gateway.NoPrefix, o.Gateway.Conflicts = naming(p.settings())
+	g := &Gateway{members: gateway.New(o.Gateway), layers: layers, prints: map[string]print{}}
+	if o.Metrics != nil {
+		if err := layers.Count(o.Metrics, g.members); err != nil {
+			return nil, errors.Join(err, g.Close())
+		}
+	}
+	g.serve(p)
+	return g, nil
+}
+
+// Close ends the tasks, the connections to servers and the layers, the last of which write what they have to. Requests that run fail.
+func (g *Gateway) Close() error {
+	_ = g.layers.Tasks.Close() // while the servers can still be reached
+	return errors.Join(g.members.Close(), g.layers.Close())
+}
+
+// Members returns the gateway inside, without the layers around all of it: for the status of servers and what they offer.
+func (g *Gateway) Members() *gateway.Gateway { return g.members }
+
+// Layers returns the layers.
+func (g *Gateway) Layers() *layer.Stack { return g.layers }
+
+// Handle passes a request to the whole gateway. It implements [mcp.Handler].
+func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	return g.now.Load().whole.Handle(ctx, req)
+}
+
+// Profile returns a profile of the settings, as it is at each request; nil if there is none now.
+func (g *Gateway) Profile(name string) mcp.Handler {
+	return g.present("profile", name, func(s *served) mcp.Handler { return s.profiles[name] })
+}
+
+// Server returns one server with its tools under its own names, as it is at each request; nil if there is none now.
+func (g *Gateway) Server(name string) mcp.Handler {
+	return g.present("server", name, func(s *served) mcp.Handler { return s.servers[name] })
+}
+
+// present returns a Handler that finds another one at each request; nil if there is none now.
+func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp.Handler {
+	if find(g.now.Load()) == nil {
+		return nil
+	}
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if h := find(g.now.Load()); h != nil {
+			return h.Handle(ctx, req)
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no %s %q any more", noun, name)
+	})
+}
+
+// Start adds the servers of the plan. Before, [Gateway.Apply] adds none, as for a gateway whose servers depend on its first client.
+func (g *Gateway) Start(ctx context.Context) (d Diff) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.started = true
+	plan := g.now.Load().plan
+	g.change(ctx, plan.Servers, &d)
+	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
+		_ = g.members.Settle(ctx) // those of this program are there at once; the error is ctx's
+	}
+	return d
+}
+
+// Apply replaces the plan. Requests that run end as they began, and servers that did not change go on; it returns once removed servers
+// have ended what they run. An error says which settings cannot be used, and nothing has changed then. Of Apply, calls must not overlap.
+func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
+	layers, err := next.layers(g.layers)
+	if err != nil {
+		return d, err
+	}
+	before := g.layers.Plan()
+	d.Rules = !maps.EqualFunc(files(layers), files(before), func(a, b []*policy.File) bool { return reflect.DeepEqual(a, b) })
+	d.Settings = !reflect.DeepEqual(layers.Settings, before.Settings)
+	if layers != before {
+		g.layers.Use(layers)
+	}
+	plan := *next
+	if plan.Layers = layers; plan.Admit != nil {
+		plan.Servers = plan.Admit(ctx)
+	}
+	left := g.replace(ctx, &plan, &d)
+	for _, s := range g.members.Status() {
+		_ = g.members.Reread(s.Name) // it is there
+	}
+	left()
+	return d, nil
+}
+
+// replace replaces the plan, and returns what waits until removed servers have ended.
+func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.members.SetNames(naming(p.settings()))
+	left = func() {}
+	if d.Waits = !g.started; g.started {
+		left = g.change(ctx, p.Servers, d)
+	}
+	if p.Order != nil {
+		g.members.SetOrder(p.Order)
+	}
+	g.serve(p)
+	return left
+}
+
+// serve makes the Handlers that clients reach.
+func (g *Gateway) serve(p *Plan) {
+	s := &served{p, g.layers.Front(layer.Part{Gateway: g.members}), map[string]mcp.Handler{}, map[string]mcp.Handler{}}
+	for name := range p.settings().Profiles {
+		s.profiles[name] = g.layers.Front(layer.Part{Gateway: g.members, Profile: name})
+	}
+	for _, one := range p.Servers {
+		s.servers[one.Name] = g.layers.Front(layer.Part{Gateway: g.members, Server: one.Name})
+	}
+	g.now.Store(s)
+}
+
+// change adds, replaces and removes servers until they are those of the plan. Removed ones are offered no longer; left, which must be
+// called without the lock, waits until they have ended what they run.
+func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left func()) {
+	prints := map[string]print{}
+	for _, s := range servers {
+		now := g.printOf(s)
+		before, found := g.prints[s.Name]
+		err := error(nil)
+		switch {
+		case found && before == now:
+		case found && before.server == now.server:
+			u := gateway.Upstream{}
+			g.surround(s, &u)
+			err = g.members.Rearrange(s.Name, u)
+		default:
+			err = g.add(ctx, s, found)
+		}
+		switch {
+		case err != nil:
+			d.Failed = append(d.Failed, err)
+			continue
+		case !found:
+			d.Added = append(d.Added, s.Name)
+		case before != now:
+			d.Changed = append(d.Changed, s.Name)
+		}
+		prints[s.Name] = now
+	}
+	var leaving sync.WaitGroup
+	for name := range g.prints {
+		if _, found := prints[name]; !found {
+			d.Removed = append(d.Removed, name)
+			leaving.Go(func() { _ = g.members.Remove(ctx, name) }) // it is there, or ctx is done
+		}
+	}
+	slices.Sort(d.Removed)
+	g.prints = prints
+	return leaving.Wait
+}
+
+// add adds a server, or replaces the one of its name.
+func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
+	u, err := s.Open(ctx)
+	if err != nil {
+		return err
+	}
+	g.surround(s, &u)
+	if replace {
+		err = g.members.Replace(s.Name, u)
+	} else {
+		err = g.members.Add(s.Name, u)
+	}
+	if err != nil && u.OnEnd != nil {
+		u.OnEnd()
+	}
+	return err
+}
+
+// surround sets in u what settings say of a server, and the layers around it.
+func (g *Gateway) surround(s Server, u *gateway.Upstream) {
+	s.hold(u, g.layers.Plan().Settings.Servers[s.Name])
+	g.layers.Around(s.Server, u)
+}
+
+func (g *Gateway) printOf(s Server) (p print) {
+	now := g.layers.Plan()
+	text, _ := json.Marshal(now.From(s.Name)) // texts and numbers always encode
+	if p.around = string(text); s.Print != "" {
+		text, _ = json.Marshal([]any{settings.RestartServer.Members(now.Settings.Of(s.Name)), settings.RestartServer.Members(*now.Settings), s.Print})
+		p.server = string(text)
+	}
+	return p
+}
+
+// naming returns what settings say of names, and of those that two servers give.
+func naming(s *settings.Settings) (noPrefix bool, c gateway.Conflicts) {
+	return s.Names == "none", map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[s.Conflicts] // else gateway.Suffix
+}
+
+// files returns the files of rules, by profile.
+func files(p *layer.Plan) map[string][]*policy.File {
+	all := map[string][]*policy.File{}
+	for profile, book := range p.Books {
+		all[profile] = book.Files
+	}
+	return all
+}

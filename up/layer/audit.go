@@ -1,0 +1,280 @@
+package layer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/audit/export"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/internal/commandline"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// exportTime is how long the end of junction up waits for lines that are sent elsewhere.
+const exportTime = 5 * time.Second
+
+// AuditFolder returns the folder of the audit log that the settings or the command line name; "" and "default" are Junction's own.
+func AuditFolder(p place.Place, named string) (string, error) {
+	if named != DefaultAudit && named != "" {
+		return p.Path(named), nil
+	}
+	return p.State("audit")
+}
+
+// DefaultAudit names Junction's own folder of the audit log.
+const DefaultAudit = "default"
+
+// AuditKey returns the key of this installation, which signs the audit log. It is made where there is none.
+func AuditKey(p place.Place) (*audit.Key, error) {
+	path, err := p.State("audit.key")
+	if err != nil {
+		return nil, err
+	}
+	return audit.ReadKey(path)
+}
+
+// openExporters opens what sends the lines of the audit log elsewhere.
+func (s *Stack) openExporters(targets []string) error {
+	for _, target := range targets {
+		e, err := export.New(target, export.Options{Header: s.resource.header, Service: s.resource.service, Resource: s.resource.attributes, Logger: s.Logger})
+		if err != nil {
+			s.closeExporters()
+			return commandline.Errorf("--audit-export: %v", err)
+		}
+		s.exporters = append(s.exporters, e)
+	}
+	return nil
+}
+
+// closeExporters ends them. It logs lines that were not sent, which are no reason to fail: the log still has them.
+func (s *Stack) closeExporters() {
+	ctx, cancel := context.WithTimeout(context.Background(), exportTime)
+	defer cancel()
+	for _, e := range s.exporters {
+		if err := e.Close(ctx); err != nil {
+			s.Logger.Error("junction: --audit-export: "+err.Error()+", and are not sent later; the audit log has them", "folder", s.Folder)
+		}
+	}
+}
+
+// readAudit reads what of calls is written down.
+func readAudit(_ *Stack, p *Plan) error {
+	if p.audit = p.Settings.Audit; p.audit != nil {
+		p.unlogged = mustPaths(p.audit.Redact)
+	}
+	return nil
+}
+
+// keepAudit keeps what a log hides that the settings do not name any more: it is written until the Stack is closed.
+func keepAudit(next, before *Plan) {
+	if next.audit == nil {
+		next.audit, next.unlogged = before.audit, before.unlogged
+	}
+}
+
+// openAudit opens the log that the settings ask for.
+func openAudit(s *Stack) (err error) {
+	o := s.Opened.Audit
+	if o == nil {
+		return nil
+	}
+	if s.Folder, err = AuditFolder(s.Place, o.Folder); err != nil {
+		return err
+	}
+	key, err := AuditKey(s.Place)
+	if err != nil {
+		return err
+	}
+	if err = s.openExporters(o.Export); err != nil {
+		return err
+	}
+	written := func(lines []byte) {
+		for _, e := range s.exporters {
+			e.Add(lines)
+		}
+	}
+	options := audit.Options{Key: key, GoOn: o.Optional, NoSync: o.Sync != "call", KeepFor: o.KeepFor, MaxAge: o.MaxAge, Written: written, Logger: s.Logger}
+	options.Keep, _ = settings.Size(o.Keep)
+	options.MaxFile, _ = settings.Size(o.MaxFile)
+	s.Log, err = audit.Open(s.Folder, options)
+	if err != nil {
+		s.closeExporters()
+	}
+	switch {
+	case errors.Is(err, audit.ErrInUse):
+		return fmt.Errorf("%w: name another with --audit=FOLDER", err)
+	case errors.Is(err, audit.ErrOtherKey):
+		return fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)
+	}
+	return err
+}
+
+// closeAudit writes the last lines, which exporters get, too.
+func closeAudit(s *Stack) error {
+	if s.Log == nil {
+		return nil
+	}
+	err := s.Log.Close()
+	s.closeExporters()
+	return err
+}
+
+// logCalls writes calls down.
+func logCalls(s *Stack, p *Plan, part Part) mcp.Middleware {
+	if s.Log == nil {
+		return nil
+	}
+	return s.Log.Calls(p.Logged(part.Gateway, part.Profile))
+}
+
+// Unwritable returns why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.
+func (s *Stack) Unwritable() (refuses bool, err error) {
+	if s.Log == nil {
+		return false, nil
+	}
+	err = s.Log.Check()
+	return err != nil && !s.Opened.Audit.Optional, err
+}
+
+// countLog registers the metrics of the audit log.
+func (s *Stack) countLog(registry prometheus.Registerer) error {
+	if s.Log == nil {
+		return nil
+	}
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	errs := []error{registry.Register(gauge("junction_audit_writable", "1 while calls can be written down, else 0.", func() float64 {
+		if _, err := s.Unwritable(); err != nil {
+			return 0
+		}
+		return 1
+	}))}
+	if len(s.exporters) > 0 {
+		errs = append(errs, registry.Register(gauge("junction_audit_export_waiting", "Lines of the audit log that wait to be exported.", func() float64 {
+			all := 0
+			for _, e := range s.exporters {
+				waiting, _, _ := e.Waiting()
+				all += waiting
+			}
+			return float64(all)
+		})))
+	}
+	return errors.Join(errs...)
+}
+
+// Remarks returns lines for users about what is wrong with the audit log.
+func (s *Stack) Remarks() (lines []string) {
+	switch refuses, err := s.Unwritable(); {
+	case refuses:
+		lines = append(lines, "Calls are refused, as they cannot be written down: "+err.Error())
+	case err != nil:
+		lines = append(lines, "Calls are not written down: "+err.Error())
+	}
+	for _, e := range s.exporters {
+		if waiting, lost, err := e.Waiting(); lost > 0 || err != nil {
+			line := fmt.Sprintf("Not exported to %s: %s", e.Target(), plaintext.Count(waiting+lost, "line"))
+			if err != nil {
+				line += ": " + err.Error()
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// maxRead is how many definitions are remembered as the audit log has them.
+const maxRead = 5000
+
+// readDefinitions hold what the audit log has of definitions, by where their first byte is: a definition
+// is not changed, and to read it with every call costs more than to write a line.
+type readDefinitions struct {
+	mu  sync.RWMutex
+	all map[*byte]*readDefinition
+}
+
+type readDefinition struct {
+	hash  string
+	hints json.RawMessage
+}
+
+func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints json.RawMessage) {
+	if len(definition) == 0 {
+		return audit.HashOf(nil), nil
+	}
+	r.mu.RLock()
+	d := r.all[&definition[0]]
+	r.mu.RUnlock()
+	if d == nil {
+		d = &readDefinition{audit.HashOf(definition), audit.HintsOf(definition)}
+		r.mu.Lock()
+		if r.all == nil || len(r.all) >= maxRead {
+			r.all = map[*byte]*readDefinition{}
+		}
+		r.all[&definition[0]] = d
+		r.mu.Unlock()
+	}
+	return d.hash, d.hints
+}
+
+// hiddenOfAny returns what is hidden of the calls of any tool: of one that goes to no server it is not known what it would be.
+func (p *Plan) hiddenOfAny() (hidden redact.Places) {
+	for _, name := range slices.Sorted(maps.Keys(p.redacted)) {
+		o := p.redacted[name]
+		hidden = hidden.And(o.Any())
+	}
+	return hidden
+}
+
+// Logged returns what the audit log has of each call to a profile of g, "" for all of it.
+func (p *Plan) Logged(g *gateway.Gateway, profile string) audit.CallOptions {
+	var read readDefinitions
+	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
+		r.Profile = profile
+		if req.Method != "tools/call" {
+			return
+		}
+		r.Server, r.Tool = g.Destination(req.Name)
+		if t, listed := g.Tool(req.Name); listed {
+			r.Hash, r.Annotations = read.of(t.Definition)
+		}
+	}}
+	// What the server does not get is in no log; of results clients get no more than the log is shown.
+	hidden := func(req *mcp.Request) (places redact.Places) {
+		if req.Method != "tools/call" {
+			return places
+		}
+		server, tool := g.Destination(req.Name)
+		if server == "" {
+			return p.hiddenOfAny()
+		}
+		if o, some := p.redacted[server]; some {
+			places = o.Of(tool)
+		}
+		return places
+	}
+	o.Arguments = func(req *mcp.Request, data json.RawMessage) json.RawMessage {
+		return audit.Redacted(p.unlogged.Hide(hidden(req).Arguments.Hide(data)))
+	}
+	if p.audit != nil && p.audit.Arguments == "omit" {
+		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
+	}
+	if p.audit != nil && p.audit.Results == "keep" {
+		o.Result = func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
+			return audit.Redacted(p.unlogged.Hide(data))
+		}
+	}
+	return o
+}

@@ -1,0 +1,31 @@
+package layer
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// enterProfile notes in the context which profile a request came to, and gives what one server offers its own names.
+func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
+	switch {
+	case part.Server != "":
+		return func(next mcp.Handler) mcp.Handler { return part.Gateway.Own(part.Server, next) }
+	case part.Profile != "":
+		return func(next mcp.Handler) mcp.Handler {
+			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				return next.Handle(context.WithValue(ctx, inProfile{}, part.Profile), req)
+			})
+		}
+	}
+	return nil
+}
+
+// inProfile is the key of the profile in the context of a request.
+type inProfile struct{}
+
+// profileOf returns the profile that a request came to; "" is the whole gateway.
+func profileOf(ctx context.Context) string {
+	name, _ := ctx.Value(inProfile{}).(string)
+	return name
+}

@@ -1,0 +1,58 @@
+package layer
+
+import (
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/results"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// readSelections reads what each server offers.
+func readSelections(_ *Stack, p *Plan) error {
+	p.picks = map[string]*settings.Selection{}
+	for name := range p.Settings.Servers {
+		p.picks[name] = p.Settings.Select(name)
+	}
+	return nil
+}
+
+// selectPart restricts the gateway to what a profile or a server offers.
+func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
+	var s gateway.Selection
+	switch {
+	case part.Server != "":
+		s.Servers = []string{part.Server}
+	case part.Profile != "":
+		s = gateway.Selection{Servers: part.settings.Servers, Keep: p.keeps(part.Profile), Hide: p.hides(part.Gateway, part.Profile)}
+	default:
+		return nil
+	}
+	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
+}
+
+// keeps returns what a profile has of its servers.
+func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
+	of := p.Settings.Profiles[profile]
+	patterns := of.Patterns()
+	return func(e gateway.Entry) bool {
+		kind := settings.ResourceKind
+		switch e.Kind {
+		case "tool":
+			kind = settings.ToolKind
+		case "prompt":
+			kind = settings.PromptKind
+		}
+		var tags []string
+		if picks := p.picks[e.Server]; picks != nil {
+			tags = picks.Tags(kind, e.Name)
+		}
+		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // what its tools gave
+			return true
+		}
+		names := []string{e.Exposed}
+		if kind == settings.ResourceKind { // which patterns find by the server's own URI, too
+			names = append(names, e.Name)
+		}
+		return patterns.Pick(kind, tags, names...)
+	}
+}
