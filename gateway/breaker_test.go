@@ -85,12 +85,12 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 		s.mute.Store(true)
 		s.deaf.Store(true)
 		for n := range 5 {
-			if took, err := call(t.Context()); err == nil || took != 5*time.Second || !strings.Contains(err.Error(), "no message for 5s") {
+			if took, err := call(t.Context()); err == nil || took != 5*time.Second || !strings.Contains(err.Error(), "no response or progress for 5s") {
 				t.Fatalf("call %d took %v: %v", n, took, err)
 			}
 		}
 		took, err := call(t.Context())
-		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no message for 5s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
+		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no response or progress for 5s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
 		if err == nil || took != 0 || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `server "s"`) != 1 {
 			t.Errorf("one more took %v: %v\nwant %s", took, err, want)
 		}
@@ -131,7 +131,7 @@ func TestWhyTheRequestsOfOthersGotNoResponseIsForWhoRunsTheGateway(t *testing.T)
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if one := g.Status()[0]; one.Err == nil || !strings.Contains(one.Err.Error(), `(tools/call "t": no message for 15s`) {
+		if one := g.Status()[0]; one.Err == nil || !strings.Contains(one.Err.Error(), `(tools/call "t": no response or progress for 15s`) {
 			t.Errorf("the status is %v", one.Err)
 		}
 	})

@@ -20,7 +20,7 @@ func TestAProgramThatAnswersNothingIsReplacedWhenItWouldBeRestarted(t *testing.T
 		want             string
 	}{
 		{"while a client waits", -1, 0, 30 * time.Minute, `server "s" answered neither a ping nor a request for 30m0s: the response is lost, and the server may have executed the request`},
-		{"once its call timed out", 20 * time.Second, 0, 20 * time.Second, "no message for 20s"},
+		{"once its call timed out", 20 * time.Second, 0, 20 * time.Second, "no response or progress for 20s"},
 		{"once the client gave up", -1, 50 * time.Second, 50 * time.Second, "canceled"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

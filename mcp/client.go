@@ -92,9 +92,9 @@ type ClientOptions struct {
 	// Over Streamable HTTP set it only for a server that is known to ask in a session:
 	// one without sessions responds to a handshake, too, and cannot ask then.
 	LegacyFirst bool
-	// Timeout is how long a request may take while nothing is heard of it (progress,
-	// a request of the server); default 60 seconds, negative for none. With Bridge, it
-	// holds for what [Client.Handle] passes on, too, if it is given.
+	// Timeout is how long a request may take without progress; it stands while the server
+	// asks something. Log messages do not restart it. The default is 60 seconds, negative is
+	// none. With Bridge, it holds for what [Client.Handle] passes on, too, if it is given.
 	Timeout time.Duration
 	// MaxTimeout is how long a request may take in any case; default 30 minutes.
 	MaxTimeout time.Duration

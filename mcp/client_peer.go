@@ -35,9 +35,9 @@ type clientPeer struct {
 
 // Notify calls the callbacks.
 func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
-	p.idle.Restart()
 	switch method {
 	case notificationProgress:
+		p.idle.Restart()
 		p.notifyProgress(params)
 	case notificationMessage:
 		var m LogMessage

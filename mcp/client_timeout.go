@@ -9,9 +9,9 @@ import (
 	"github.com/junction-mcp/junction/internal/idle"
 )
 
-// A limitedPeer is the Peer of a request that is passed on for a limited time: what
-// goes to the client gives it its time again, and while the client is asked the
-// clock stands.
+// A limitedPeer is the Peer of a request that is passed on for a limited time. Progress
+// restarts the clock, and it is stopped while the client is asked. Other notifications, such
+// as log messages, do not show that the request is worked on.
 type limitedPeer struct {
 	Peer
 	idle *idle.Timer
@@ -19,7 +19,9 @@ type limitedPeer struct {
 
 // Notify notifies the client.
 func (p *limitedPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	p.idle.Restart()
+	if method == notificationProgress {
+		p.idle.Restart()
+	}
 	return p.Peer.Notify(ctx, method, params)
 }
 
@@ -32,7 +34,7 @@ func (p *limitedPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage
 // Unwrap is for [PeerAs].
 func (p *limitedPeer) Unwrap() Peer { return p.Peer }
 
-// limited returns a context that ends a request of which nothing is heard for too long, or that takes too long in all.
+// limited returns a context that ends a request that makes no progress for too long, or takes too long in all.
 func limited(ctx context.Context, o *ClientOptions) (context.Context, *idle.Timer, func()) {
 	limit, total := o.Timeout, o.MaxTimeout
 	if limit == 0 {
@@ -43,7 +45,7 @@ func limited(ctx context.Context, o *ClientOptions) (context.Context, *idle.Time
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	silent := idle.After(limit, func() {
-		cancel(fmt.Errorf("no message for %v: %w", limit, context.DeadlineExceeded))
+		cancel(fmt.Errorf("no response or progress for %v: %w", limit, context.DeadlineExceeded))
 	})
 	all := time.AfterFunc(total, func() {
 		cancel(fmt.Errorf("not done after %v: %w", total, context.DeadlineExceeded))

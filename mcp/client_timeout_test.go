@@ -38,6 +38,13 @@ func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
 		}
 		return "done", nil
 	})
+	mcp.AddTool(s, "logs", func(ctx context.Context, _ struct{}) (string, error) {
+		for ctx.Err() == nil {
+			_ = mcp.Log(ctx, mcp.LogError, "still here")
+			time.Sleep(time.Second)
+		}
+		return "", ctx.Err()
+	})
 	mcp.AddTool(s, "asks", func(ctx context.Context, _ struct{}) (string, error) {
 		type form struct {
 			OK bool `json:"ok"`
@@ -51,7 +58,8 @@ func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
 		took    time.Duration
 		want    string
 	}{
-		{"waits", 20 * time.Second, 20 * time.Second, `server "s": tools/call "waits": no message for 20s`},
+		{"waits", 20 * time.Second, 20 * time.Second, `server "s": tools/call "waits": no response or progress for 20s`},
+		{"logs", 20 * time.Second, 20 * time.Second, `tools/call "logs": no response or progress for 20s`},
 		{"waits", 0, 2 * time.Hour, "given up"},
 		{"steps", 20 * time.Second, 150 * time.Second, ""},
 		{"asks", 20 * time.Second, 5 * time.Minute, ""},

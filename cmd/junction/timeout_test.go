@@ -115,9 +115,9 @@ func TestTimeoutIsNamed(t *testing.T) {
 		says string
 	}{
 		{[]string{"call", stalled(""), "wait"}, cli.ExitTimeout, `tools/call "wait": no response within 2s; --timeout gives it longer`},
-		{[]string{"tools", lists}, cli.ExitTimeout, `tools/list: no message for 2s; --timeout gives it longer`},
+		{[]string{"tools", lists}, cli.ExitTimeout, `tools/list: no response or progress for 2s; --timeout gives it longer`},
 		{[]string{"tools", stalled("server/discover")}, cli.ExitTimeout, `--timeout gives it longer`},
-		{[]string{"lint", lists}, cli.ExitConnection, `tools/list: no message for 2s; --timeout gives it longer`},
+		{[]string{"lint", lists}, cli.ExitConnection, `tools/list: no response or progress for 2s; --timeout gives it longer`},
 		{[]string{"lint", stalled("")}, cli.ExitOK, `its result was not checked; --call wait waits as long as --timeout says`},
 		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, cli.ExitConnection, `its result was not checked; --timeout gives it longer`},
 	} {

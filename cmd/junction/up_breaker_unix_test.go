@@ -18,7 +18,7 @@ func TestAServerThatDoesNotRespondIsNotCalledForAWhile(t *testing.T) {
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
 	for range 5 {
 		got := runs(t, "", "call", r.url, "a__wait", "milliseconds=60000")
-		if text := got.stdout + got.stderr; got.code == cli.ExitOK || !strings.Contains(text, "no message for 200ms") {
+		if text := got.stdout + got.stderr; got.code == cli.ExitOK || !strings.Contains(text, "no response or progress for 200ms") {
 			t.Fatalf("exit code %d: %s", got.code, text)
 		}
 	}

@@ -52,7 +52,7 @@ func Longer(err error) error {
 	return err
 }
 
-// Around is middleware in which notifications restart the clock and requests to the user stop it. A
+// Around is middleware in which progress restarts the clock and requests to the user stop it. A
 // nil Bound returns next.
 func (b *Bound) Around(next mcp.Handler) mcp.Handler {
 	if b == nil {
@@ -79,9 +79,11 @@ func (p *boundPeer) Unwrap() mcp.Peer { return p.Peer }
 
 // Notify implements [mcp.Peer].
 func (p *boundPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	starting := method == "notifications/progress" && jsonrpc.Get(jsonrpc.Get(params, "_meta"), note.Starting) != nil
-	if p.bound.starting.Store(starting); !starting {
-		p.bound.Restart()
+	if method == "notifications/progress" {
+		starting := jsonrpc.Get(jsonrpc.Get(params, "_meta"), note.Starting) != nil
+		if p.bound.starting.Store(starting); !starting {
+			p.bound.Restart()
+		}
 	}
 	return p.Peer.Notify(ctx, method, params)
 }
