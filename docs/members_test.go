@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 )
@@ -48,35 +47,4 @@ func TestThePageAboutLoginsNamesTheMembersOfAnEntrysObjects(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Each member of the settings that gateway.md has no row for stands on the page about what it belongs to.
-func TestThePagesNameEveryMemberOfTheSettings(t *testing.T) {
-	seen := map[reflect.Type]bool{}
-	var check func(typ reflect.Type, page, text string)
-	check = func(typ reflect.Type, page, text string) {
-		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
-			typ = typ.Elem()
-		}
-		if typ.Kind() != reflect.Struct || seen[typ] {
-			return
-		}
-		seen[typ] = true
-		if place := settingsElsewhere[typ]; place != "" {
-			page, _, _ = strings.Cut(place, "#")
-			read, err := os.ReadFile(page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = string(read)
-		}
-		for f := range typ.Fields() {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			if page != "" && name != "" && !strings.Contains(text, "`"+name+"`") && !strings.Contains(text, `"`+name+`":`) {
-				t.Errorf("%s does not name %q of %s", page, name, typ.Name())
-			}
-			check(f.Type, page, text)
-		}
-	}
-	check(reflect.TypeFor[settings.Settings](), "", "")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -11,18 +12,20 @@ import (
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 )
 
-// settingsElsewhere are the parts of the settings that have a table on another page, and where that is.
+// settingsElsewhere are the parts of the settings that have a table of their own, and where that is.
 var settingsElsewhere = map[reflect.Type]string{
 	reflect.TypeFor[settings.Authorization](): "authorization.md#a-team-that-logs-in",
+	reflect.TypeFor[settings.Provider]():      "authorization.md#users-of-an-openid-provider",
 	reflect.TypeFor[settings.Sandbox]():       "sandbox.md",
 	reflect.TypeFor[settings.Registry]():      "registry.md",
 }
 
-// settingsMore are the places of the page that say more of a setting, by its path.
+// settingsMore are the places of its page that say more of a setting, by its path.
 var settingsMore = map[string]string{
 	"audit": "#the-audit-log", "drain": "#always-there", "limits": "#limits-of-calls", "maxResult": "#long-results", "servers.SERVER.maxResult": "#long-results",
 	"servers.SERVER.isolation": "#instances-for-each-user", "servers.SERVER.only": "#which-tools-prompts-and-resources",
 	"servers.SERVER.redact": "#what-redact-finds", "servers.SERVER.retries": "#what-goes-through", "profiles.PROFILE.only": "#which-tools-prompts-and-resources",
+	"by": "#containers", "watch": "#allow-and-take-away",
 }
 
 // settingsHold say when a change of a setting holds, by its tag restart.
@@ -33,16 +36,31 @@ var settingsHold = map[settings.Restart]string{
 	settings.RestartTokens:  "when `junction up` starts again",
 }
 
-func TestThePageHasEverySetting(t *testing.T) {
-	rows := &settingRows{seen: map[reflect.Type]string{}}
-	rows.add(reflect.TypeFor[settings.Settings](), "")
-	fieldstest.Page(t, "gateway.md", "| setting | is | value | flag | a change holds |", rows.String(), *update)
+func TestPagesHaveEverySetting(t *testing.T) {
+	for _, table := range []struct {
+		page, header string
+		of           reflect.Type
+	}{
+		{"gateway.md", "| setting | is | value | flag | a change holds |", reflect.TypeFor[settings.Settings]()},
+		{"authorization.md", "| member | is | value |", reflect.TypeFor[settings.Authorization]()},
+		{"authorization.md", "| member of `provider` | is | value |", reflect.TypeFor[settings.Provider]()},
+		{"sandbox.md", "| member | is | value |", reflect.TypeFor[settings.Sandbox]()},
+		{"registry.md", "| member | is | value |", reflect.TypeFor[settings.Registry]()},
+	} {
+		rows := &settingRows{seen: map[reflect.Type]string{}, columns: strings.Count(table.header, "|") - 1}
+		rows.add(table.of, "")
+		fieldstest.Page(t, table.page, table.header, rows.String(), *update)
+	}
 }
+
+// asWritten are the parts of a text that a user writes so: flags, references and patterns.
+var asWritten = regexp.MustCompile(`--[a-z][a-z-]*|\$\{[^}]+\}|[^\s,;()]*\*[^\s,;()]*`)
 
 // settingRows are the rows of a table of settings.
 type settingRows struct {
 	strings.Builder
-	seen map[reflect.Type]string // the paths of structs that have rows for their members
+	seen    map[reflect.Type]string // the paths of structs that have rows for their members
+	columns int
 }
 
 // add writes a row for each member of a struct, whose own path is at.
@@ -57,7 +75,7 @@ func (r *settingRows) add(of reflect.Type, at string) {
 		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice || typ.Kind() == reflect.Map {
 			typ = typ.Elem()
 		}
-		doc, flag, value, holds := field.Tag.Get("doc"), "", settingValue(field), settingsHold[settings.Restart(field.Tag.Get("restart"))]
+		doc, flag, value, holds := asWritten.ReplaceAllString(field.Tag.Get("doc"), "`$0`"), "", settingValue(field), settingsHold[settings.Restart(field.Tag.Get("restart"))]
 		if place := cmp.Or(settingsMore[path], settingsElsewhere[typ]); place != "" {
 			doc += "; [more](" + place + ")"
 		}
@@ -70,7 +88,7 @@ func (r *settingRows) add(of reflect.Type, at string) {
 		} else if typ.Kind() == reflect.Struct && field.Tag.Get("restart") == "" {
 			holds = "" // that of its members
 		}
-		fmt.Fprintf(r, "| `%s` | %s | %s | %s | %s |\n", path, doc, value, flag, holds)
+		fmt.Fprintf(r, "| %s |\n", strings.Join([]string{"`" + path + "`", doc, value, flag, holds}[:r.columns], " | "))
 		if typ.Kind() != reflect.Struct || before != "" || settingsElsewhere[typ] != "" {
 			continue
 		}

@@ -166,8 +166,8 @@ type changing struct {
 	admin   string // an address
 	token   string // of admin
 	clients []*changedClient
-	now     string // its configuration, with which clients see what is usual
-	failing sync.Mutex
+	now     string     // its configuration, with which clients see what is usual
+	failing sync.Mutex // held for a call that fails
 }
 
 // A changedClient has a call run over a transport, and looks at the same path over it, at an address as another user.

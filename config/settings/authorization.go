@@ -26,17 +26,17 @@ const (
 
 // Authorization says what tokens are for, which scopes they need, and who gives them.
 type Authorization struct {
-	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway; by default the address that it listens on"`
-	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes without which nothing can be done"`
+	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address that it listens on"`
+	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes without which nothing can be done. Keys, too, need these and those of tools: junction key create --scope"`
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" restart:"tokens" doc:"more scopes that there are, such as those that rules ask about"`
 	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" restart:"tokens" doc:"for how long an access token holds that --auth local gives; up to 24h"`
 	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"how old a login with --auth local gets, however often its tokens are renewed; up to 8760h. One at a provider that gives no refresh token ends after 12h at the latest"`
-	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded says where a client is: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
-	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), so that they are of no use to somebody else: where a client does so, always, or always and with proofs that nobody makes ahead"`
-	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients register with --auth local, and publish nothing about themselves: for a gateway that cannot reach what they publish"`
+	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded says where a client is, as --trusted-proxy: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
+	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), so that one that is read in a log or a proxy is of no use: where the client does so; always; or always, with proofs that have to hold what the gateway says, so that nobody makes them ahead. Junction's own client binds its tokens where that is needed; many clients cannot"`
+	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients have to register with --auth local: for a gateway that cannot reach, as without the internet, what a client such as Codex publishes about itself"`
 	Provider       *Provider           `json:"provider,omitempty" restart:"tokens" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
-	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" restart:"tokens" doc:"what holds for authorization servers that --auth names, by their URLs"`
+	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" restart:"tokens" doc:"what holds for authorization servers that --auth names, by their URLs: with clientId and a secret they are asked about each token (introspection)"`
 	Hosts          []string            `json:"hosts,omitempty" max:"100" restart:"tokens" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
 }
 
@@ -51,7 +51,7 @@ type Credential struct {
 type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
-	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in"`
+	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in; their names are these addresses"`
 	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"users who may log in, too, by what the provider calls them (sub)"`
 	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes that all of them have"`
 
