@@ -105,7 +105,7 @@ func (m *model) now() *view { return m.views[len(m.views)-1] }
 func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	name, v := msg.String(), m.now()
 	if name == "ctrl+z" {
-		return tea.Suspend
+		return stop()
 	}
 	if m.editing && name != "ctrl+c" {
 		switch {
