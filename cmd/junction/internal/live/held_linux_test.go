@@ -83,7 +83,7 @@ func TestKeysAreThoseOfTheScreenAfterAQuestionIsWithdrawn(t *testing.T) {
 	}
 	c.types("?")
 	c.sees("go up a page")
-	c.types("q")
+	c.types("qq") // back, and out
 	select {
 	case <-ended:
 	case <-time.After(10 * time.Second):

@@ -45,7 +45,6 @@ func keys() []key {
 		{names: []string{"enter"}, in: ofHosts, label: "connect", help: "connect the host; it is shown first what is written", do: (*model).connect},
 		{names: []string{"p"}, in: ofHosts, label: "print", help: "print what is to be pasted, so that it can be copied", do: (*model).print},
 		{names: []string{"y"}, in: ofReview, label: "approve this", help: "approve exactly what is shown", do: (*model).approve},
-		{names: []string{"esc", "backspace", "left"}, in: anywhere &^ ofServers, label: labelBack, help: "go back, or take the filter away", do: (*model).back},
 		{names: []string{"l"}, in: ofServers, help: "as Enter", do: (*model).openLog},
 		{names: []string{"r"}, in: ofServers | ofLog, label: "restart", help: "restart the server", do: (*model).restart},
 		{names: []string{"a"}, in: ofServers, label: "approve", help: "show what is withheld of the server; y approves it then", do: (*model).openReview},
@@ -54,7 +53,9 @@ func keys() []key {
 		{names: []string{"m"}, in: ofServers, label: "messages", help: "show what Junction said since it began", do: (*model).openMessages},
 		{names: []string{"/"}, in: anywhere, label: "filter", help: "show only lines with a text; Esc ends that", do: (*model).editFilter},
 		{names: []string{"?"}, in: anywhere &^ ofText, label: "help", help: "show the keys", do: (*model).openHelp},
-		{names: []string{"q", "ctrl+c"}, in: anywhere, label: labelQuit, help: "quit; once more where calls are running", do: (*model).quit},
+		{names: []string{"esc", "backspace", "left"}, in: anywhere &^ ofServers, label: labelBack, help: "go back, or take the filter away", do: (*model).back},
+		{names: []string{"q"}, in: anywhere, label: labelQuit, help: "go back; from the first view quit, once more if calls are running", do: (*model).leave},
+		{names: []string{"ctrl+c"}, shown: "Ctrl+C", in: anywhere, help: "quit; once more if calls are running", do: (*model).quit},
 		{names: []string{"up", "k"}, shown: "Up, k", in: anywhere, help: "go up a line", do: moves(-1)},
 		{names: []string{"down", "j"}, shown: "Down, j", in: anywhere, help: "go down a line", do: moves(1)},
 		{names: []string{"pgup", "ctrl+u"}, shown: "PgUp", in: anywhere, help: "go up a page", do: func(m *model) tea.Cmd { return moves(-m.room())(m) }},
@@ -74,11 +75,11 @@ func (k *key) name() string {
 	return k.names[0]
 }
 
-// footer names the keys of a view, as many as fit, and in any case the last two; from the first view nothing leads back.
+// footer names the keys of a view, as many as fit, and in any case the last two. The first view has quit in place of back.
 func footer(in kind, width int, root bool) string {
 	var parts []string
 	for _, k := range keys() {
-		if k.in&in != 0 && k.label != "" && !(root && k.label == labelBack) {
+		if k.in&in != 0 && k.label != "" && !(k.label == labelBack && root) && !(k.label == labelQuit && !root) {
 			parts = append(parts, bold.text(k.name())+" "+k.label)
 		}
 	}

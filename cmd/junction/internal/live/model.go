@@ -27,6 +27,7 @@ type view struct {
 	chosen string // the id of the row with the cursor, of a list
 	top    int    // the first line that is shown
 	follow bool   // the last line stays on the screen
+	drawn  int    // the rows that were drawn without a filter, counted from the first
 }
 
 // A row is one line. Rows of lists have ids.
@@ -127,7 +128,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.notice = ""
 	_, m.seen = m.ui.lastPrinted()
-	m.asked = m.asked && k != nil && k.label == labelQuit
+	m.asked = m.asked && k != nil && (k.label == labelQuit || name == "ctrl+c")
 	if k == nil {
 		return nil
 	}
@@ -162,6 +163,14 @@ func (m *model) back() tea.Cmd {
 		m.views = m.views[:len(m.views)-1]
 	}
 	return nil
+}
+
+// leave goes back, and quits from the first view.
+func (m *model) leave() tea.Cmd {
+	if len(m.views) > 1 {
+		return m.back()
+	}
+	return m.quit()
 }
 
 func (m *model) editFilter() tea.Cmd {
@@ -315,6 +324,10 @@ func (m *model) approve() tea.Cmd {
 		v.filter, m.notice = "", "this is all of it: y approves it"
 		return nil
 	}
+	if more := len(v.rows(m.width)) - v.drawn; more > 0 {
+		m.notice = fmt.Sprintf("%s more below: Space shows them, then y approves", plaintext.Count(more, "line"))
+		return nil
+	}
 	m.views = m.views[:len(m.views)-1]
 	return func() tea.Msg {
 		if err := m.gateway.Approve(m.ctx, v.subject, v.hash); err != nil {
@@ -395,6 +408,9 @@ func (m *model) View() tea.View {
 		v.top = last
 	default:
 		v.top = min(v.top, last)
+	}
+	if v.filter == "" {
+		v.drawn = max(v.drawn, min(v.top+room, len(rows)))
 	}
 	lines := top
 	for i := v.top; i < v.top+room; i++ {

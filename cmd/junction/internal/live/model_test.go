@@ -208,6 +208,27 @@ func TestWhatChangesIsShown(t *testing.T) {
 	u.sees("read again: time changed").press("esc").misses("read again").press("m").sees("read again:", "time changed")
 }
 
+func TestQGoesBackFromAnotherView(t *testing.T) {
+	u := sits(t, New(Options{Gateway: three()}), 80, 24)
+	for _, open := range []string{"t", "c", "m", "?"} {
+		u.press(open, "q").sees("q quit").misses("Esc back")
+	}
+}
+
+func TestNothingIsApprovedThatWasNotShown(t *testing.T) {
+	g := three()
+	g.withheld = strings.Repeat("a line\n", 40) + "the last line"
+	u := sits(t, New(Options{Gateway: g}), 80, 24)
+	u.press("a", "y").sees("more below: Space shows them")
+	if len(g.did) > 0 {
+		t.Errorf("it did %q", g.did)
+	}
+	u.press(" ", " ").sees("the last line").press("y")
+	if len(g.did) != 1 {
+		t.Errorf("it did %q", g.did)
+	}
+}
+
 func TestQuitting(t *testing.T) {
 	for _, tt := range []struct {
 		running int

@@ -99,7 +99,7 @@ func TestTheScreenOnATerminal(t *testing.T) {
 		name string
 		end  func(c *console, cancel context.CancelFunc)
 	}{
-		{"q", func(c *console, _ context.CancelFunc) { c.types("q") }},
+		{"q", func(c *console, _ context.CancelFunc) { c.types("qq") }}, // back from help, and out
 		{"Ctrl-C", func(c *console, _ context.CancelFunc) { c.types("\x03") }},
 		{"the end of ctx", func(_ *console, cancel context.CancelFunc) { cancel() }},
 	} {
