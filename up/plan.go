@@ -23,14 +23,6 @@ type Plan struct {
 	Admit func(ctx context.Context) []Server
 }
 
-// layers returns what the layers make of the settings.
-func (p *Plan) layers(s *layer.Stack) (*layer.Plan, error) {
-	if p.Layers != nil {
-		return p.Layers, nil
-	}
-	return s.Read(p.settings())
-}
-
 func (p *Plan) settings() *settings.Settings {
 	switch {
 	case p.Layers != nil:
