@@ -160,9 +160,13 @@ func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	if d.Waits = !g.started; g.started {
 		left = g.change(ctx, p.Servers, d)
 	}
-	if p.Order != nil {
-		g.members.SetOrder(p.Order)
+	order := p.Order
+	if order == nil {
+		for _, s := range p.Servers {
+			order = append(order, s.Name)
+		}
 	}
+	g.members.SetOrder(order)
 	g.serve(p)
 	return left
 }

@@ -17,7 +17,7 @@ type Plan struct {
 	Layers *layer.Plan
 	// Servers are served in this order: where two give the same name, the earlier one has it.
 	Servers []Server
-	// Order, if not nil, has the names of Servers and others in the order of the configuration.
+	// Order, if not nil, has names in another order, which counts in place of that of Servers.
 	Order []string
 	// Admit, if not nil, returns the servers, in place of Servers, once the settings hold: for asking a user which ones may start.
 	Admit func(ctx context.Context) []Server
