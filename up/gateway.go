@@ -12,8 +12,8 @@ import (
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/up/layer"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -33,9 +33,10 @@ type Gateway struct {
 	layers  *layer.Stack
 	now     atomic.Pointer[served]
 
-	mu      sync.Mutex
-	started bool
-	prints  map[string]print // of the servers that were added
+	applying sync.Mutex // held by Apply, also while Admit asks a user
+	mu       sync.Mutex
+	started  bool
+	prints   map[string]print // of the servers that were added
 }
 
 // served is what a plan became.
@@ -123,14 +124,17 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 }
 
 // Apply replaces the plan. Requests that run end as they began, and servers that did not change go on; it returns once removed servers
-// have ended what they run. An error says which settings cannot be used, and nothing has changed then. Of Apply, calls must not overlap.
+// have ended what they run. An error says which settings cannot be used, and nothing has changed then. Calls of Apply wait for each other.
 func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
-	layers, err := next.layers(g.layers)
-	if err != nil {
-		return d, err
+	g.applying.Lock()
+	defer g.applying.Unlock()
+	layers, before := next.Layers, g.layers.Plan()
+	if layers == nil {
+		if layers, err = g.layers.Read(next.settings()); err != nil {
+			return d, err
+		}
 	}
-	before := g.layers.Plan()
-	d.Rules = !maps.EqualFunc(files(layers), files(before), func(a, b []*policy.File) bool { return reflect.DeepEqual(a, b) })
+	d.Rules = !maps.EqualFunc(layers.Books, before.Books, func(a, b *rules.Book) bool { return reflect.DeepEqual(a.Files, b.Files) })
 	d.Settings = !reflect.DeepEqual(layers.Settings, before.Settings)
 	if layers != before {
 		g.layers.Use(layers)
@@ -156,9 +160,13 @@ func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	if d.Waits = !g.started; g.started {
 		left = g.change(ctx, p.Servers, d)
 	}
-	if p.Order != nil {
-		g.members.SetOrder(p.Order)
+	order := p.Order
+	if order == nil {
+		for _, s := range p.Servers {
+			order = append(order, s.Name)
+		}
 	}
+	g.members.SetOrder(order)
 	g.serve(p)
 	return left
 }
@@ -252,13 +260,4 @@ func (g *Gateway) printOf(s Server) (p print) {
 // naming returns what settings say of names, and of those that two servers give.
 func naming(s *settings.Settings) (noPrefix bool, c gateway.Conflicts) {
 	return s.Names == "none", map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[s.Conflicts] // else gateway.Suffix
-}
-
-// files returns the files of rules, by profile.
-func files(p *layer.Plan) map[string][]*policy.File {
-	all := map[string][]*policy.File{}
-	for profile, book := range p.Books {
-		all[profile] = book.Files
-	}
-	return all
 }

@@ -168,3 +168,26 @@ func TestOnEndIsCalledForServersThatAreNotServed(t *testing.T) {
 		t.Errorf("%d are held", held)
 	}
 }
+
+// The first of two servers that give the same name has it, also where another plan has them in another order.
+func TestServersHaveTheOrderOfThePlan(t *testing.T) {
+	a, b := InProcess("a", slow("a")), InProcess("b", slow("b"))
+	s := &settings.Settings{Tools: "all", Names: "none", Conflicts: "priority"}
+	g := newGateway(t, &Plan{Settings: s, Servers: []Server{a, b}})
+	g.Start(t.Context())
+	for _, test := range []struct {
+		plan *Plan
+		want string
+	}{
+		{&Plan{Settings: s, Servers: []Server{a, b}}, "a"},
+		{&Plan{Settings: s, Servers: []Server{b, a}}, "b"},
+		{&Plan{Settings: s, Servers: []Server{b, a}, Order: []string{"a", "b"}}, "a"},
+	} {
+		if _, err := g.Apply(t.Context(), test.plan); err != nil {
+			t.Fatal(err)
+		}
+		if server, _ := g.Members().Destination("work"); server != test.want {
+			t.Errorf("work is of %q, want %q", server, test.want)
+		}
+	}
+}

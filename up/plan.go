@@ -17,18 +17,10 @@ type Plan struct {
 	Layers *layer.Plan
 	// Servers are served in this order: where two give the same name, the earlier one has it.
 	Servers []Server
-	// Order, if not nil, has the names of Servers and others in the order of the configuration.
+	// Order, if not nil, has names in another order, which counts in place of that of Servers.
 	Order []string
 	// Admit, if not nil, returns the servers, in place of Servers, once the settings hold: for asking a user which ones may start.
 	Admit func(ctx context.Context) []Server
-}
-
-// layers returns what the layers make of the settings.
-func (p *Plan) layers(s *layer.Stack) (*layer.Plan, error) {
-	if p.Layers != nil {
-		return p.Layers, nil
-	}
-	return s.Read(p.settings())
 }
 
 func (p *Plan) settings() *settings.Settings {

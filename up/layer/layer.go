@@ -71,7 +71,7 @@ func All() []Layer {
 		{Name: "traces", open: openTraces, close: closeTraces, edge: clientSpans},
 		{Name: "recording", front: record},
 		{Name: "profile", front: enterProfile},
-		{Name: "tasks", open: openTasks, front: callsAsTasks}, // for the log and the limits a task is one call
+		{Name: "tasks", open: openTasks, close: closeTasks, front: callsAsTasks}, // for the log and the limits a task is one call
 		{Name: "search", front: searchTools},
 		{Name: "metrics", front: count},
 		{Name: "audit", read: readAudit, keep: keepAudit, open: openAudit, close: closeAudit, front: logCalls},
@@ -95,8 +95,9 @@ func All() []Layer {
 
 // Options are what the layers of a gateway need of their surroundings. The zero value of each field means its default.
 type Options struct {
-	// Place is the environment, and the folder, from which files are named; by default those of the process. The files of Junction's own
-	// are in the folder that its variable JUNCTION_STATE names: pins.json with approved definitions, tasks.db, audit.key.
+	// Place is the environment, and the folder, from which files are named; by default those of the process, which is all that programs
+	// outside this module can have. Junction's own files are in the folder that the variable JUNCTION_STATE names, or below the user's
+	// configuration: pins.json with approved definitions, tasks.db, audit.key. None is made before it is needed.
 	Place place.Place
 	// Logger gets what goes wrong; default slog.Default().
 	Logger *slog.Logger
@@ -179,7 +180,7 @@ func Open(s *settings.Settings, o Options) (*Stack, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	stack := &Stack{Options: o, Opened: s, resource: newTelemetry(o.Place.Getenv, o.Version), results: results.NewStore(0), withheld: newWithheld()}
+	stack := &Stack{Options: o, Opened: s, resource: newTelemetry(o.Place.Getenv, o.Version), results: results.NewStore(0), withheld: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})}
 	p, err := stack.Read(s)
 	if err != nil {
 		return nil, err

@@ -21,9 +21,16 @@ type limit struct {
 func readLimits(_ *Stack, p *Plan) error {
 	p.limits = map[limitOf]limit{}
 	add := func(of limitOf, l settings.Limits, o ratelimit.Options) {
-		if l != (settings.Limits{}) {
-			p.limits[of] = limit{l, newLimiter(l, o)}
+		if l == (settings.Limits{}) {
+			return
 		}
+		o.Calls, o.In = l.Per()
+		o.Bytes, o.BytesIn = l.Volume()
+		o.Concurrent = l.Concurrent
+		if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks asks about each once a second
+			o.Rest = max(restPerCall*o.Calls, MinRest)
+		}
+		p.limits[of] = limit{l, ratelimit.New(o)}
 	}
 	add(limitOf{}, p.Settings.Limits, ratelimit.Options{Key: ratelimit.Caller})
 	for name, s := range p.Settings.Servers {
@@ -70,17 +77,6 @@ func limitTools(_ *Stack, p *Plan, of Server) mcp.Middleware {
 		return nil
 	}
 	return func(next mcp.Handler) mcp.Handler { return mcp.Chain(next, all...) }
-}
-
-// newLimiter makes a limit.
-func newLimiter(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
-	o.Calls, o.In = l.Per()
-	o.Bytes, o.BytesIn = l.Volume()
-	o.Concurrent = l.Concurrent
-	if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks asks about each once a second
-		o.Rest = max(restPerCall*o.Calls, MinRest)
-	}
-	return ratelimit.New(o)
 }
 
 const (

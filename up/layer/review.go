@@ -7,16 +7,10 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // maxReason is how many characters of a name or a reason the audit log has of a withheld definition.
 const maxReason = 300
-
-// newWithheld makes the counter of withheld definitions.
-func newWithheld() *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
-}
 
 // Reviews reports whether definitions are withheld that are not approved.
 func (p *Plan) Reviews() bool { return p.Settings.Review != "" && p.Settings.Review != "none" }

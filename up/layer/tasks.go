@@ -30,6 +30,14 @@ func openTasks(s *Stack) (err error) {
 	return err
 }
 
+// closeTasks ends what runs. Whoever closes the servers calls [tasks.Tasks.Close] before, while they can still be reached.
+func closeTasks(s *Stack) error {
+	if s.Tasks == nil {
+		return nil
+	}
+	return s.Tasks.Close()
+}
+
 // callsAsTasks makes tasks of calls that last.
 func callsAsTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	calls, _ := s.Tasks.Split(part.Profile)

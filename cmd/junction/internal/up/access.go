@@ -23,6 +23,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Who may use an address.
@@ -367,4 +368,16 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	}
 	g.Metadata().ServeHTTP(w, r)
 	return true
+}
+
+// count adds how many there were to what is counted.
+func (x *Access) count(registry prometheus.Registerer) error {
+	if x == nil {
+		return nil
+	}
+	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "junction_refused_logins_total", Help: "Requests with a key or token that let nobody in."}, func() float64 {
+		x.Refused.Mu.Lock()
+		defer x.Refused.Mu.Unlock()
+		return float64(x.Refused.All)
+	}))
 }

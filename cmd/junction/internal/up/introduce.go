@@ -108,3 +108,6 @@ func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o UpOptions) []s
 	})
 	return append(args, names...)
 }
+
+// AnyURL is a flag without its URL: that of a junction up that runs.
+const AnyURL = "auto"

@@ -22,7 +22,6 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	uplib "github.com/junction-mcp/junction/up"
@@ -69,18 +68,6 @@ func (v *Served) Profile(name string) mcp.Handler { return v.Gateway.Profile(nam
 func (v *Served) Start(ctx context.Context, client string) {
 	v.client.Store(&client)
 	v.report(v.Gateway.Start(ctx))
-}
-
-// plan returns what is served with these entries.
-func (v *Served) plan(layers *layer.Plan, entries []cli.Entry) *uplib.Plan {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.Entries = entries
-	p := &uplib.Plan{Layers: layers}
-	for _, e := range entries {
-		p.Servers = append(p.Servers, v.ServerOf(e))
-	}
-	return p
 }
 
 // watchPause is the time between two looks whether a file changed. What changed is read when it stayed
@@ -242,7 +229,7 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	next.Admit = func(ctx context.Context) []uplib.Server {
 		wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
 		_ = v.untried() // notes whether all were, before more are added
-		return v.plan(r.next, wanted).Servers
+		return v.servers(wanted)
 	}
 	d, err := v.Gateway.Apply(ctx, next)
 	if err != nil { // never: the layers read the settings
@@ -252,31 +239,6 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	changed := v.report(d)
 	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "nothing changed that is served"))
 	v.reportUnmatched()
-}
-
-// report prints which servers could not be added, and returns lines about what changed.
-func (v *Served) report(d uplib.Diff) (changed []string) {
-	for _, err := range d.Failed {
-		v.App.Screen.Printf("junction: %v\n", err)
-	}
-	if d.Waits {
-		changed = append(changed, "servers start when the client asks for something")
-	}
-	for _, some := range []struct {
-		names []string
-		what  string
-	}{{d.Added, "added"}, {d.Changed, "changed"}, {d.Removed, "removed"}} {
-		if len(some.names) > 0 {
-			changed = append(changed, plaintext.Line(strings.Join(some.names, ", "), cli.MaxReason)+" "+some.what)
-		}
-	}
-	if d.Rules {
-		changed = append(changed, "the rules changed")
-	}
-	if d.Settings {
-		changed = append(changed, "the settings changed")
-	}
-	return changed
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.

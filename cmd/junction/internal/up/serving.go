@@ -22,6 +22,7 @@ import (
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/proxied"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/unreadbody"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -417,4 +418,39 @@ func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
 		in = io.NopCloser(a.Stdin)
 	}
 	return stdio.ServeStreams(ctx, h, in, a.Stdout, o)
+}
+
+// HintStdio tells a person what a silent terminal waits for.
+func HintStdio(a *cli.App, f Front) {
+	if f.Stdio && a.Person != nil {
+		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
+	}
+}
+
+// usedBy says which junction up has the address of a front, as far as one request tells.
+func usedBy(ctx context.Context, a *cli.App, f Front) string {
+	host, port, err := net.SplitHostPort(f.HTTP)
+	if err != nil {
+		return ""
+	}
+	if at := net.ParseIP(host); host == "" || at != nil && at.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	url := "http://" + net.JoinHostPort(host, port) + launch.EndpointPath
+	ups, _ := cli.Instances(ctx, a.Place) // a folder that cannot be read has none
+	for _, up := range ups {
+		if up.Endpoint == url {
+			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, a.Short(up.Folder), url)
+		}
+	}
+	o := mcp.ClientOptions{Name: url, Revision: revision.Latest().Name, ConnectTimeout: cli.StatusTime, Logger: a.Logger()}
+	c, err := mcp.DialWith(ctx, streamable.ClientWith(url, streamable.ClientOptions{Logger: a.Logger()}), o)
+	if err != nil {
+		return ", perhaps by another junction (junction status lists those that run)"
+	}
+	defer c.Close()
+	if s := c.Server(); s == nil || s.Name != "junction" {
+		return " by another server of the Model Context Protocol, at " + url
+	}
+	return " by another junction at " + url + ", which junction status does not list, as it was started with another home folder or as another user"
 }

@@ -2,6 +2,7 @@ package up
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -84,4 +86,24 @@ func ReadWhole(h http.Handler) http.Handler {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // the Handler may have taken it away
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
 	})
+}
+
+// tellProof answers with the proof for a server; 404 where there is none.
+func (v *Served) tellProof(w http.ResponseWriter, r *http.Request) {
+	d, ok := v.App.Digests.Of(r.PathValue("name"))
+	if !ok {
+		reply.Error(w, http.StatusNotFound, errors.New("no server of this name is defined here"))
+		return
+	}
+	folder, err := cli.StatusFolder(v.App.Place)
+	var key []byte
+	if err == nil {
+		key, err = cli.EntryKey(folder, true)
+	}
+	if err != nil {
+		v.App.Logger().Debug("commands use only servers whose entries are shown as a whole", "error", err)
+		reply.Error(w, http.StatusNotFound, err)
+		return
+	}
+	_, _ = io.WriteString(w, d.Proof(key, os.Getpid()))
 }

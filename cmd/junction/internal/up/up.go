@@ -167,7 +167,8 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	if !o.Stdio && a.Log == nil && a.ShowsLive() {
 		v.live = v.newLive()
 	}
-	if _, err = v.Gateway.Apply(ctx, v.plan(v.Gateway.Layers().Plan(), v.Admitted(ctx, entries, len(o.Names) > 0))); err != nil {
+	admitted := v.servers(v.Admitted(ctx, entries, len(o.Names) > 0))
+	if _, err = v.Gateway.Apply(ctx, &uplib.Plan{Layers: v.Gateway.Layers().Plan(), Servers: admitted}); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
