@@ -34,6 +34,7 @@ func noState(t *testing.T) {
 
 func TestChatAnswersOneQuestion(t *testing.T) {
 	noState(t)
+	setenv(t, asInFolder, "1")
 	if err := os.WriteFile(in(t, "note.txt"), []byte("buy milk\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -59,12 +59,12 @@ func TestThePageOfHostsSaysWhichCommandsReadTheFileOfEach(t *testing.T) {
 }
 
 func TestAFileThatOnlyImportsReadSaysHowItIsImported(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	for _, test := range []struct{ path, text, want string }{
 		{"config.toml", "[mcp_servers.calc]\ncommand = \"junction\"\n", "junction import codex --file config.toml"},
 		{"config.yaml", "extensions:\n  calc:\n    cmd: junction\n", "junction import goose --file config.yaml"},
 	} {
-		if err := os.WriteFile(test.path, []byte(test.text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, test.path), []byte(test.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		runs(t, "", "list", "--config", test.path).expect(t, cli.ExitConnection, "", test.want)

@@ -84,7 +84,8 @@ func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
 }
 
 func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
-	alone(t)
+	inFolder(t)
+	chdir(t, t.TempDir())
 	argv := self(t, "serve", "everything")
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	if err != nil {

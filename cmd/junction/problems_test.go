@@ -56,7 +56,7 @@ func TestMembersWithoutEffectAreReported(t *testing.T) {
 }
 
 func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	for data, want := range map[string]string{
 		`{}`:                `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
 		`{"mcpServers":{}}`: `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
@@ -121,7 +121,7 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 }
 
 func TestAListWithoutServersSaysSo(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	if err := os.WriteFile(in(t, "d.json"), []byte(`{"mcpServers":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}

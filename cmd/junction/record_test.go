@@ -78,14 +78,14 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 }
 
 func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	if err := os.WriteFile(in(t, "mine.txt"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(in(t, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	held, err := filelock.Try("held.jsonl")
+	held, err := filelock.Try(in(t, "held.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}

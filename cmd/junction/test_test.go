@@ -35,7 +35,7 @@ func writeCases(t *testing.T, files map[string]string) {
 const addCase = "server: everything\ncases:\n- {case: adds, tool: add, arguments: {a: 1, b: 2}, expect: {structured: {equals: {sum: 3}}}}\n"
 
 func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	writeCases(t, map[string]string{
 		"good/add.yaml":    addCase,
 		"bad/add.yaml":     strings.Replace(addCase, "sum: 3", "sum: 4", 1),
@@ -59,7 +59,7 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 }
 
 func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	writeCases(t, map[string]string{"good/add.yaml": addCase})
 	for _, test := range []struct {
 		want string
@@ -82,7 +82,7 @@ func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
 }
 
 func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	program := strings.Join(self(t, "serve", "filesystem", "--root", "{{dir}}"), "', '")
 	writeCases(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
 	got := runs(t, "", "test", "files.txtar", "--revisions", "all", "--transports", "all", "--tap", "--junit", "out.xml")
@@ -120,7 +120,7 @@ func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
 
 // A server is reached by its URL, by an entry with one of both transports, and in a recording of several.
 func TestTestOfServersThatAreNoPrograms(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	s := mcp.NewServer("sums", "1")
 	mcp.AddTool(s, "add", func(_ context.Context, in struct{ A, B int }) (struct {
 		Sum int `json:"sum"`
@@ -202,7 +202,7 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 }
 
 func TestADraftIsMadeOfARecording(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	exits(t, cli.ExitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
 	if err := os.Mkdir(in(t, "tests"), 0o700); err != nil {
 		t.Fatal(err)

@@ -91,7 +91,7 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 }
 
 func TestFaultsOfNamedFilesHaveTheirPlace(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	none := filepath.Join(t.TempDir(), "none.pem")
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"ca":   map[string]any{"url": "https://127.0.0.1:1", "tls": map[string]string{"ca": none}},

@@ -73,6 +73,7 @@ var changedNowhere = map[string]string{
 // The call ends as it began. What clients and the audit log see must be other than before, or the change restarts the server, or junction
 // up reports that it waits for a restart.
 func TestEachSettingIsChangedWhileACallRuns(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
 	w.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)

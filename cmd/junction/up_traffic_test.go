@@ -95,6 +95,7 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 
 // A request passed before anybody who watches now joined, or was missed by all: then nobody knows which tool a result is of.
 func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing.T) {
+	t.Parallel()
 	places, err := redact.Parse("/sum")
 	if err != nil {
 		t.Fatal(err)
