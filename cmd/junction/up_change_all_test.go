@@ -74,26 +74,25 @@ var changedNowhere = map[string]string{
 // up reports that it waits for a restart.
 func TestEachSettingIsChangedWhileACallRuns(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
-	w.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)
-	c := &changing{world: w, server: newChangedServer(t)}
-	c.write("mcp.json", c.configuration(t))
-	ada, bea := strings.TrimSpace(w.run("key", "create", "ada")), strings.TrimSpace(w.run("key", "create", "bea"))
-	c.up = w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--auth", "keys,local")
-	c.url, c.admin = c.up.find(`https?://127\.0\.0\.1:\d+/mcp`), strings.TrimSuffix(c.up.find(`http://127\.0\.0\.1:\d+/metrics`), "/metrics")
-	c.up.find(`the token for /api is in`)
-	token, err := os.ReadFile(filepath.Join(w.dir, "junction", "admin.token"))
-	if err != nil {
-		t.Fatal(err)
+	type member struct {
+		path  string
+		field reflect.StructField
 	}
-	c.token = strings.TrimSpace(string(token))
-	c.runs, c.sees = c.dials(ada), c.dials(bea)
+	var all []member
 	eachMember(reflect.TypeFor[settings.Settings](), "", func(path string, field reflect.StructField) {
 		if changedNowhere[path] == "" {
-			t.Run(path, func(t *testing.T) { c.change(t, path, field) })
+			all = append(all, member{path, field})
 		}
 	})
+	for some := range slices.Chunk(all, 20) { // each with a junction up of its own
+		t.Run(some[0].path+" and on", func(t *testing.T) {
+			t.Parallel()
+			c := newChanging(t)
+			for _, m := range some {
+				t.Run(m.path, func(t *testing.T) { c.change(t, m.path, m.field) })
+			}
+		})
+	}
 }
 
 // eachMember calls each with all members of settings. Of what has names there is one.
@@ -128,6 +127,25 @@ type changing struct {
 	url, admin string                        // addresses
 	token      string                        // of admin
 	runs, sees func(path string) *mcp.Client // of two users
+}
+
+func newChanging(t *testing.T) *changing {
+	w := newWorld(t)
+	w.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)
+	w.write("stricter.json", `{"default":"allow","rules":[{"effect":"deny","tool":"echo"}]}`)
+	c := &changing{world: w, server: newChangedServer(t)}
+	c.write("mcp.json", c.configuration(t))
+	ada, bea := strings.TrimSpace(w.run("key", "create", "ada")), strings.TrimSpace(w.run("key", "create", "bea"))
+	c.up = w.start("up", "--config", "mcp.json", "--http", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--auth", "keys,local")
+	c.url, c.admin = c.up.find(`https?://127\.0\.0\.1:\d+/mcp`), strings.TrimSuffix(c.up.find(`http://127\.0\.0\.1:\d+/metrics`), "/metrics")
+	c.up.find(`the token for /api is in`)
+	token, err := os.ReadFile(filepath.Join(w.dir, "junction", "admin.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.token = strings.TrimSpace(string(token))
+	c.runs, c.sees = c.dials(ada), c.dials(bea)
+	return c
 }
 
 // dials returns what connects a user to an endpoint, until the test is over.
