@@ -110,10 +110,11 @@ func alone(t *testing.T) {
 // asInFolder, in the environment of a place, has names of files in its folder be printed without the folder.
 const asInFolder = "JUNCTION_TEST_IN_FOLDER"
 
-// inFolder is [alone] for a test that expects names of files as a process prints them that is in the folder.
+// inFolder is [alone], in a folder that is not the home, for a test that expects names of files as a process prints them that is there.
 func inFolder(t *testing.T) {
 	t.Helper()
 	alone(t)
+	chdir(t, t.TempDir())
 	setenv(t, asInFolder, "1")
 }
 

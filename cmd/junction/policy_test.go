@@ -13,7 +13,7 @@ import (
 // withPolicy is alone with a policy of one's own and one of the project.
 func withPolicy(t *testing.T) {
 	t.Helper()
-	inProcess(t)
+	inFolder(t)
 	folder, err := placeOf(t).UserConfigDir()
 	if err != nil {
 		t.Fatal(err)

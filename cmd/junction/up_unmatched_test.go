@@ -11,7 +11,6 @@ import (
 
 func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	inFolder(t)
-	chdir(t, t.TempDir())
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
