@@ -336,18 +336,6 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestCommandsOfServersFollowDashes(t *testing.T) {
-	alone(t)
-	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
-		t.Run(revision, func(t *testing.T) {
-			args := append([]string{"call", "echo", "message=hi", "--revision", revision, "--"}, self(t, "serve", "everything")...)
-			if got := runs(t, "", args...); got.code != cli.ExitOK || got.stdout != "hi\n" {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
 func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 	alone(t)
 	cancelled := make(chan struct{}, 1)

@@ -17,6 +17,7 @@ import (
 //
 //	junction ARGUMENT… [< FILE]    runs a command line, which succeeds, or fails behind a !
 //	exits CODE ARGUMENT… [< FILE]  runs a command line, which ends with this exit code
+//	fails CODE ARGUMENT… [< FILE]  does the same, and nothing is on standard output
 //	prints TEXT…                   looks for texts in standard output, which is empty where none is given; behind a ! they are not there
 //	reports TEXT…                  does the same in standard error
 //
@@ -28,7 +29,7 @@ func TestScripts(t *testing.T) {
 		t.Skip(err)
 	}
 	type vars struct{}
-	runs := func(ts *testscript.TestScript, args []string) int {
+	runs := func(ts *testscript.TestScript, args []string) (code int, printed string) {
 		stdin := ""
 		if n := len(args) - 2; n >= 0 && args[n] == "<" {
 			args, stdin = args[:n], ts.ReadFile(args[n+1])
@@ -39,10 +40,19 @@ func TestScripts(t *testing.T) {
 			p.Vars = append(p.Vars, name+"="+ts.Getenv(name))
 		}
 		var stdout, stderr safeBuffer
-		code := run(t.Context(), p, args, strings.NewReader(stdin), &stdout, &stderr)
+		code = run(t.Context(), p, args, strings.NewReader(stdin), &stdout, &stderr)
 		_, _ = ts.Stdout().Write([]byte(stdout.String()))
 		_, _ = ts.Stderr().Write([]byte(stderr.String()))
-		return code
+		return code, stdout.String()
+	}
+	ends := func(prints bool) func(*testscript.TestScript, bool, []string) {
+		return func(ts *testscript.TestScript, _ bool, args []string) {
+			want, err := strconv.Atoi(args[0])
+			ts.Check(err)
+			if code, printed := runs(ts, args[1:]); code != want || printed != "" && !prints {
+				ts.Fatalf("it ends with exit code %d", code)
+			}
+		}
 	}
 	looks := func(output string) func(*testscript.TestScript, bool, []string) {
 		return func(ts *testscript.TestScript, neg bool, texts []string) {
@@ -69,17 +79,12 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"junction": func(ts *testscript.TestScript, neg bool, args []string) {
-				if code := runs(ts, args); (code != 0) != neg {
+				if code, _ := runs(ts, args); (code != 0) != neg {
 					ts.Fatalf("it ends with exit code %d", code)
 				}
 			},
-			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
-				want, err := strconv.Atoi(args[0])
-				ts.Check(err)
-				if code := runs(ts, args[1:]); code != want {
-					ts.Fatalf("it ends with exit code %d", code)
-				}
-			},
+			"exits":   ends(true),
+			"fails":   ends(false),
 			"prints":  looks("stdout"),
 			"reports": looks("stderr"),
 		},
