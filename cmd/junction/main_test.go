@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -470,7 +471,14 @@ func run(ctx context.Context, p place.Place, args []string, stdin io.Reader, std
 	if p.Getenv(asInFolder) != "" {
 		stdout, stderr = shortened{stdout, p.Dir}, shortened{stderr, p.Dir}
 	}
+	defer awaitStarts()
 	return runKillable(ctx, p, nil, nil, args, stdin, stdout, stderr)
+}
+
+// awaitStarts waits for programs that other tests are starting: until they run, they hold what this process closed, such as locks.
+func awaitStarts() {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 }
 
 // A shortened writes names of files in a folder as a process prints them that is there.
