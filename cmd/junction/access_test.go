@@ -38,12 +38,6 @@ func settingsFile(t *testing.T, servers, junction string) string {
 	return file
 }
 
-func TestKeysAreListedWithTheirScopes(t *testing.T) {
-	alone(t)
-	runs(t, "", "key", "create", "ann", "--scope", "read", "--scope", "write").expect(t, cli.ExitOK, "jk_", "")
-	runs(t, "", "key", "list").expect(t, cli.ExitOK, "  read write\n", "")
-}
-
 func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 	alone(t)
 	for args, want := range map[string]string{
@@ -63,23 +57,6 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 		got := runs(t, "", append([]string{"up", "everything"}, append(strings.Fields(args), map[bool][]string{true: nil, false: {"--http", "127.0.0.1:0"}}[strings.Contains(args, "--http") || strings.Contains(args, "--stdio")]...)...)...)
 		got.expect(t, cli.ExitUsage, "", want)
 	}
-}
-
-func TestUsersAreAddedListedChangedAndRemoved(t *testing.T) {
-	alone(t)
-	runs(t, "", "user", "list").expect(t, cli.ExitOK, "There are no users; junction user add NAME adds one.", "")
-	runs(t, "a password of ann\n", "user", "add", "ann", "--scope", "read", "--scope", "write").expect(t, cli.ExitOK, "Added: ann.", "")
-	runs(t, "a password of ann", "user", "add", "ann").expect(t, cli.ExitConnection, "", `there is a user "ann" already`)
-	runs(t, "short\n", "user", "add", "ben").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
-	runs(t, "", "user", "add", "ben").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
-	runs(t, "x\n", "user", "add").expect(t, cli.ExitUsage, "", "expected the name of one user")
-	runs(t, "", "user", "list").expect(t, cli.ExitOK, "read write", "")
-	runs(t, "short\n", "user", "passwd", "ann").expect(t, cli.ExitUsage, "", "a password has at least 8 letters")
-	runs(t, "another password\n", "user", "passwd", "ann").expect(t, cli.ExitOK, "Changed: ann.", "")
-	runs(t, "another password\n", "user", "passwd", "eve").expect(t, cli.ExitConnection, "", "junction user list lists them")
-	runs(t, "", "user", "remove", "ann").expect(t, cli.ExitOK, "Removed: ann.", "")
-	runs(t, "", "user", "remove", "ann").expect(t, cli.ExitConnection, "", `there is no such user: "ann"`)
-	runs(t, "", "user", "add", "ann", "--password", "secret").expect(t, cli.ExitUsage, "", "unknown flag: --password")
 }
 
 func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {

@@ -275,6 +275,7 @@ func upstream(t *testing.T) (url string, seen func() http.Header) {
 
 // Where tokens have to be bound, Junction's own client binds its own, and one that is read in a log is of no use.
 func TestTokensAreBoundWhereTheSettingsSaySo(t *testing.T) {
+	t.Parallel()
 	for _, proofs := range []string{"needed", "nonce"} {
 		t.Run(proofs, func(t *testing.T) {
 			alone(t)
@@ -322,7 +323,7 @@ func TestNoTokenIsPassedOn(t *testing.T) {
 }
 
 func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	people := t.TempDir()
 	users, err := authserver.OpenUsers(filepath.Join(people, "users.json"))
 	if err != nil {

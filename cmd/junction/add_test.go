@@ -127,7 +127,7 @@ func pair(t *testing.T) (configuration, lock string) {
 }
 
 func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
 	if configuration, lock := pair(t); configuration+lock != "" {

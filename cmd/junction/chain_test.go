@@ -189,6 +189,7 @@ func TestAGatewayNeverStartsItself(t *testing.T) {
 }
 
 func TestTwoGatewaysDoNotStartEachOther(t *testing.T) {
+	t.Parallel()
 	s := newSeparate(t)
 	one, two := filepath.Join(s.home, "one.json"), filepath.Join(s.home, "two.json")
 	entry := func(path string) map[string]any {
@@ -203,6 +204,7 @@ func TestTwoGatewaysDoNotStartEachOther(t *testing.T) {
 }
 
 func TestAGatewayStartedByItselfInAnotherFolderServesWithoutItsEntry(t *testing.T) {
+	t.Parallel()
 	s := newSeparate(t)
 	folder := t.TempDir()
 	argv := append(self(t, asWrapper), self(t, "up", "--stdio")...)
@@ -240,6 +242,7 @@ func TestAGatewayOmitsItsOwnAddress(t *testing.T) {
 }
 
 func TestAServerThatIsAProxyOfItselfIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newSeparate(t)
 	argv := self(t, "proxy", "every")
 	s.write(".claude.json", map[string]any{"mcpServers": map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}}})
@@ -249,6 +252,7 @@ func TestAServerThatIsAProxyOfItselfIsRefused(t *testing.T) {
 }
 
 func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
+	t.Parallel()
 	s := newSeparate(t)
 	at := freeAddress(t)
 	argv := self(t, "proxy", "http://"+at+"/mcp")

@@ -34,6 +34,7 @@ func TestEachDesktopHasItsCommandForTheClipboard(t *testing.T) {
 
 // The program that reads the clipboard is played by a script.
 func TestAPictureIsReadFromTheClipboard(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("the script plays wl-paste")
 	}

@@ -183,6 +183,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 }
 
 func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
+	t.Parallel()
 	var tail cli.StderrTail
 	c := tail.Of(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
 	for i := range 10_000 {

@@ -83,6 +83,7 @@ func asksForRoots(t *testing.T, listsLater bool) (url string) {
 }
 
 func TestAServerThatAsksAtItsStartGetsTheRoots(t *testing.T) {
+	t.Parallel()
 	for name, listsLater := range map[string]bool{"and lists its tools": false, "before it lists its tools": true} {
 		t.Run(name, func(t *testing.T) {
 			noState(t)

@@ -127,6 +127,7 @@ func lastTask(t *testing.T) (id string) {
 // junction chat is killed in the middle of a task, and the next one has its result, once: of a server in either form of
 // tasks, and behind junction up.
 func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		with []string

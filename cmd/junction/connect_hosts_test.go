@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 )
@@ -55,21 +54,5 @@ func TestThePageOfHostsSaysWhichCommandsReadTheFileOfEach(t *testing.T) {
 	}
 	if !strings.Contains(string(text), "|\n|---|---|---|---|\n"+want.String()+"\n") {
 		t.Errorf("docs/hosts.md has another table than:\n%s", want.String())
-	}
-}
-
-func TestAFileThatOnlyImportsReadSaysHowItIsImported(t *testing.T) {
-	alone(t)
-	for _, test := range []struct{ path, text, want string }{
-		{"config.toml", "[mcp_servers.calc]\ncommand = \"junction\"\n", "junction import codex --file config.toml"},
-		{"config.yaml", "extensions:\n  calc:\n    cmd: junction\n", "junction import goose --file config.yaml"},
-	} {
-		if err := os.WriteFile(test.path, []byte(test.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		runs(t, "", "list", "--config", test.path).expect(t, cli.ExitConnection, "", test.want)
-	}
-	if got := runs(t, "", "list", "--config", "missing.toml"); got.code != cli.ExitConnection || strings.Contains(got.stderr, "import") {
-		t.Errorf("of a file that is not there: %+v", got)
 	}
 }

@@ -22,7 +22,7 @@ import (
 )
 
 func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	closed := httptest.NewServer(http.NotFoundHandler())
 	away := closed.URL
 	closed.Close()

@@ -82,6 +82,7 @@ func TestProxyFindsTheEraInWhichAServerCanAsk(t *testing.T) {
 }
 
 func TestUpFindsTheEraInWhichAServerAtAURLCanAsk(t *testing.T) {
+	t.Parallel()
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
 			alone(t)

@@ -58,12 +58,6 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 	}
 }
 
-func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
-	noState(t)
-	runs(t, "", "conversations", "export", "last").expect(t, cli.ExitUsage, "", "junction: there is no conversation yet; junction chat begins one\n")
-	runs(t, "", "chat", "-p", "x", "--resume").expect(t, cli.ExitUsage, "", "junction: in this folder there is no conversation to go on with; junction conversations list shows those of others")
-}
-
 func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
 	noState(t)
 	stored, err := reach.OpenConversations(t.Context(), placeOf(t))

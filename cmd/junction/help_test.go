@@ -9,6 +9,7 @@ import (
 )
 
 func TestHelpFitsANarrowTerminal(t *testing.T) {
+	t.Parallel()
 	for _, command := range []string{"", "tools", "call", "chat", "up", "serve", "proxy"} {
 		text := runs(t, "", append(strings.Fields(command), "--help")...).stdout
 		if strings.Contains(text, "(default )") {

@@ -117,7 +117,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 		t.Errorf("it is\n%s", now)
 	}
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
-	a := &cli.App{Place: placeOf(t)}
+	a := cli.Ready(&cli.App{Place: placeOf(t)})
 	if value, err := a.Secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
@@ -209,7 +209,7 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
-	a := &cli.App{Place: placeOf(t)}
+	a := cli.Ready(&cli.App{Place: placeOf(t)})
 	if value, err := a.Secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}

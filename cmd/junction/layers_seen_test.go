@@ -52,6 +52,7 @@ var handled = []struct {
 // TestLayersAreSeenEverywhere has each layer do what it does once, and looks for it in the audit log, the traffic, the metrics and the
 // console.
 func TestLayersAreSeenEverywhere(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	server := newHandledServer(t)
 	w.write("rules.json", `{"default": "allow", "rules": [{"effect": "allow", "tool": "nosuch"}, {"effect": "deny", "tool": "forbidden"}, {"effect": "ask", "tool": "asked"}]}`)

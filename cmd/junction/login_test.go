@@ -256,6 +256,7 @@ func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
 }
 
 func TestALoginThatFailsSaysWhy(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name           string
 		change         func(s *tokenSite)
@@ -288,6 +289,7 @@ func TestALogoutSaysThatATokenLivesOn(t *testing.T) {
 
 // A person who logs in on another machine pastes the address that their browser ends up at.
 func TestAnAddressIsPasted(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name  string
 		paste func(back string) string

@@ -33,6 +33,7 @@ func counted(t *testing.T) (config string, starts func() int) {
 }
 
 func TestAllThatListsSharesOneMemory(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{"tools", "prompts --json", "tools every", "list", "chat -p hello"} {
 		t.Run(first, func(t *testing.T) {
 			noState(t)

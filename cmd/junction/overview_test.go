@@ -83,24 +83,6 @@ func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
 	}
 }
 
-func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
-	alone(t)
-	argv := self(t, "serve", "everything")
-	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(in(t, "mcp.json"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if got := runs(t, "", "tools", "everything"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "mcp.json is not started: nobody can be asked here; to use what it defines without being asked") {
-		t.Errorf("without consent: %+v", got)
-	}
-	if got := runs(t, "", "tools", "everything", "--config", "mcp.json"); got.code != cli.ExitOK || !strings.Contains(got.stderr, "everything: defined in mcp.json\n") {
-		t.Errorf("with consent: %+v", got)
-	}
-}
-
 func TestATerminalShowsALineForEachTool(t *testing.T) {
 	l := use.ToolList()
 	entries := []json.RawMessage{

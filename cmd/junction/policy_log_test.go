@@ -14,7 +14,7 @@ import (
 
 // Rules are tried on calls as they were, and where the log does not tell how, that is said.
 func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	key, err := audit.ReadKey(in(t, "key"))
 	if err != nil {
 		t.Fatal(err)

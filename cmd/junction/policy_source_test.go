@@ -11,6 +11,7 @@ import (
 
 // The commands that explain rules go by those that junction up has with the same configuration.
 func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
+	t.Parallel()
 	denies := func(name string) string {
 		return `{"rules": [{"name": "` + name + `", "effect": "deny", "server": "s"}]}`
 	}
@@ -33,7 +34,7 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 		{"and those of a profile", "list --config on/mcp.json --profile team", cli.ExitOK, "on/team.json:1", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			inProcess(t)
+			inFolder(t)
 			config, err := placeOf(t).UserConfigDir()
 			if err != nil {
 				t.Fatal(err)
@@ -51,7 +52,7 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 
 // Calls of an audit log are decided by the rules of the profile that they came to.
 func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
-	inProcess(t)
+	inFolder(t)
 	write(t, map[string]string{
 		"mcp.json":  `{"mcpServers": {"s": {"command": "s"}}, "junction": {"policy": "all.json", "profiles": {"team": {"policy": "team.json"}}}}`,
 		"all.json":  `{"default": "allow"}`,

@@ -13,7 +13,7 @@ import (
 // withPolicy is alone with a policy of one's own and one of the project.
 func withPolicy(t *testing.T) {
 	t.Helper()
-	inProcess(t)
+	inFolder(t)
 	folder, err := placeOf(t).UserConfigDir()
 	if err != nil {
 		t.Fatal(err)
@@ -110,54 +110,5 @@ func TestPolicyJSON(t *testing.T) {
 			got := runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...)
 			got.expectObject(t, test.code, test.members)
 		})
-	}
-}
-
-func TestWithoutFilesThereIsThePolicyThatIsBuiltIn(t *testing.T) {
-	alone(t)
-	if got := runs(t, "", "policy", "list", "--json"); got.code != cli.ExitOK || !strings.HasPrefix(got.stdout, `{"files":[],"rules":[{"name":"read-only"`) {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestAProjectTightensTheDefaultOnly(t *testing.T) {
-	for _, test := range []struct{ name, own, project, stdout string }{
-		{"a project that allows changes nothing", `{}`, `{"default": "allow"}`, "ASK: t of s\n  decided by \"default\" (built-in)"},
-		{"nor where the person's default denies", `{"default": "deny"}`, `{"default": "allow"}`, "DENY"},
-		{"a project that denies is heard", `{"default": "allow"}`, `{"default": "deny"}`, "DENY"},
-		{"even without a word of the person", `{}`, `{"default": "deny"}`, "DENY: t of s\n  decided by \"default\" (.junction/policy.json:1)"},
-		{"a person's default that allows holds without a project", `{"default": "allow"}`, `{}`, "ALLOW"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			withPolicy(t)
-			if err := os.WriteFile(in(t, "own.json"), []byte(test.own), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(in(t, rules.ProjectFile), []byte(test.project), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if got := runs(t, "", "policy", "explain", "s", "t", "--policy", "own.json", "--offline"); got.code != cli.ExitOK || !strings.HasPrefix(got.stdout, test.stdout) {
-				t.Errorf("got %+v", got)
-			}
-		})
-	}
-}
-
-// The rules of a team go by who calls, and to which profile.
-func TestRulesAreExplainedForAPerson(t *testing.T) {
-	alone(t)
-	rules := `{"rules": [{"effect": "deny", "tool": "*", "when": "!(principal.subject == 'ann' && principal.issuer == 'keys' && 'write' in principal.scopes && profile == 'team')"}], "default": "allow"}`
-	if err := os.WriteFile(in(t, "own.json"), []byte(rules), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	who := []string{"--principal", "ann", "--issuer", "keys", "--scope", "read,write", "--profile", "team"}
-	args := []string{"policy", "explain", "s", "t", "--policy", "own.json", "--offline"}
-	runs(t, "", append(args, who...)...).expect(t, cli.ExitOK, "ALLOW: t of s", "")
-	runs(t, "", append(append(args, who...), "--json")...).expect(t, cli.ExitOK, `"principal":{"subject":"ann","issuer":"keys","scopes":["read","write"]}`, "")
-	for i := 0; i < len(who); i += 2 {
-		less := append(append([]string{}, who[:i]...), who[i+2:]...)
-		if got := runs(t, "", append(args, less...)...); !strings.HasPrefix(got.stdout, "DENY: t of s") {
-			t.Errorf("without %s: %s", who[i], got.stdout)
-		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
 func TestSecretsReachServersAndNothingElse(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	const value = "very-private-value"
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "", "no secret is kept")
 	runs(t, value+"\n", "secret", "set", "api").expect(t, cli.ExitOK, "", "${secret:api} in a configuration is this secret now")
@@ -26,10 +26,10 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(filepath.Join(value, "private-too"), 0o700); err != nil {
+	if err := os.MkdirAll(in(t, filepath.Join(value, "private-too")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(value, "private-too", "found.txt"), nil, 0o600); err != nil {
+	if err := os.WriteFile(in(t, filepath.Join(value, "private-too", "found.txt")), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {

@@ -78,6 +78,7 @@ var budgets = []budget{
 
 // Whatever one caller takes, with credentials or without, another one is served within servedTime.
 func TestOneCallerKeepsNoOtherOut(t *testing.T) {
+	t.Parallel()
 	const servedTime = 2 * time.Second
 	for _, b := range budgets {
 		if b.worst == nil {

@@ -12,6 +12,7 @@ import (
 
 // TestStateKeysAreSharedAndTurned has two processes look at one folder for ten weeks, at different times.
 func TestStateKeysAreSharedAndTurned(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.keys")
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
 	one, other := &reach.StateKeys{Path: path}, &reach.StateKeys{Path: path}

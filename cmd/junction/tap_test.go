@@ -218,7 +218,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	if now := readTap(t, path); now != plain {
 		t.Errorf("the file is %q", now)
 	}
-	recordings, _ := filepath.Glob(filepath.Join("said", "calc-*.jsonl"))
+	recordings, _ := filepath.Glob(in(t, filepath.Join("said", "calc-*.jsonl")))
 	if len(recordings) != 1 || !strings.Contains(readTap(t, recordings[0]), `"server":"calc"`) || !strings.Contains(readTap(t, recordings[0]), `"name":"add"`) {
 		t.Errorf("recorded is %v", recordings)
 	}

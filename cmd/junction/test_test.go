@@ -19,72 +19,12 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
-// writeCases writes files into the current folder.
-func writeCases(t *testing.T, files map[string]string) {
-	t.Helper()
-	for name, text := range files {
-		if err := os.MkdirAll(in(t, filepath.Dir(name)), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 const addCase = "server: everything\ncases:\n- {case: adds, tool: add, arguments: {a: 1, b: 2}, expect: {structured: {equals: {sum: 3}}}}\n"
 
-func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
-	alone(t)
-	writeCases(t, map[string]string{
-		"good/add.yaml":    addCase,
-		"bad/add.yaml":     strings.Replace(addCase, "sum: 3", "sum: 4", 1),
-		"wrong/add.yaml":   strings.Replace(addCase, "arguments", "args", 1),
-		"wrong/b.yaml":     "server: x\n",
-		"broken/add.yaml":  strings.Replace(addCase, "everything", "{command: [./nothing-here]}", 1),
-		"nowhere/add.yaml": strings.Replace(addCase, "everything", "nobody", 1),
-	})
-	runs(t, "", "test", "good").expect(t, cli.ExitOK, "ok    good/add.yaml [2026-07-28, stdio]: 1 case passed\n1 case passed, 0 failed, 0 skipped; ", "")
-	runs(t, "", "test", "good", "--all").expect(t, cli.ExitOK, "  ok    adds (", "")
-	runs(t, "", "test", "bad").expect(t, cli.ExitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\n0 cases passed, 1 failed, 0 skipped; ", "")
-	got := runs(t, "", "test", "wrong")
-	got.expect(t, cli.ExitUsage, "", `wrong/add.yaml: line 3: the case has no member "args"`)
-	got.expect(t, cli.ExitUsage, "", "wrong/b.yaml: cases: expected a list")
-	runs(t, "", "test", "broken", "good").expect(t, cli.ExitConnection, "FAIL  broken/add.yaml\nok    good/add.yaml", "nothing-here")
-	runs(t, "", "test", "nowhere").expect(t, cli.ExitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
-	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, cli.ExitOK, "1 case passed", "")
-	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, cli.ExitOK, "1 case passed", "")
-	runs(t, "", "test", "good", "--run", "nothing").expect(t, cli.ExitUsage, "", `no case was run whose name matches "nothing"`)
-	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, cli.ExitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
-}
-
-func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
-	alone(t)
-	writeCases(t, map[string]string{"good/add.yaml": addCase})
-	for _, test := range []struct {
-		want string
-		args []string
-	}{
-		{"expected files of cases", nil},
-		{"no such file or folder: nothing\n", []string{"nothing"}},
-		{`there is no revision "2020"`, []string{"good", "--revisions", "2020"}},
-		{`there is no transport "tcp"`, []string{"good", "--transports", "stdio,tcp"}},
-		{"--run: ", []string{"good", "--run", "("}},
-		{"--parallel: ", []string{"good", "--parallel", "0"}},
-		{"give a server either", []string{"good", "--server", "x", "--", "y"}},
-		{"--env is for servers that are started", []string{"good", "--server", "http://127.0.0.1:1/mcp", "--env", "A=b"}},
-	} {
-		got := runs(t, "", append([]string{"test"}, test.args...)...)
-		if !strings.Contains(got.stderr, test.want) || got.code != cli.ExitUsage {
-			t.Errorf("%q: %+v, want %s", test.args, got, test.want)
-		}
-	}
-}
-
 func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	program := strings.Join(self(t, "serve", "filesystem", "--root", "{{dir}}"), "', '")
-	writeCases(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
+	write(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
 	got := runs(t, "", "test", "files.txtar", "--revisions", "all", "--transports", "all", "--tap", "--junit", "out.xml")
 	got.expect(t, cli.ExitOK, "TAP version 14\n1..15\nok 1 - files.txtar [2026-07-28, stdio] a note\n", "")
 	got.expect(t, cli.ExitOK, "ok 3 - files.txtar [2026-07-28, sse] # SKIP 2026-07-28 has no HTTP+SSE\n", "")
@@ -110,7 +50,7 @@ func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		files["tests/"+name+".yaml"] = strings.Replace(addCase, "everything", "sums\neach: case", 1) + "- {case: again, tool: echo, arguments: {message: hi}, expect: {text: hi}}\n"
 	}
-	writeCases(t, files)
+	write(t, files)
 	got := runs(t, "", "test", "tests", "--config", "junction.json", "--parallel", "4", "--transports", "all")
 	got.expect(t, cli.ExitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
 	if n := strings.Count(got.stderr, "unknownMember"); n > 1 {
@@ -120,7 +60,7 @@ func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
 
 // A server is reached by its URL, by an entry with one of both transports, and in a recording of several.
 func TestTestOfServersThatAreNoPrograms(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	s := mcp.NewServer("sums", "1")
 	mcp.AddTool(s, "add", func(_ context.Context, in struct{ A, B int }) (struct {
 		Sum int `json:"sum"`
@@ -133,7 +73,7 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	t.Cleanup(newer.Close)
 	t.Cleanup(older.Close)
 	text := strings.Replace(addCase, "{a: 1, b: 2}", "{A: 1, B: 2}", 1)
-	writeCases(t, map[string]string{
+	write(t, map[string]string{
 		"tests/add.yaml": text,
 		"junction.json":  `{"mcpServers": {"newer": {"url": "` + newer.URL + `"}, "older": {"type": "sse", "url": "` + older.URL + `"}}}`,
 	})
@@ -145,7 +85,7 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "newer", "--revisions", "2025-06-18").expect(t, cli.ExitOK, "[2025-06-18, http]: 1 case passed", "")
 	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "older").expect(t, cli.ExitOK, ", sse]: 1 case passed", "")
 	recorded := strings.Replace(text, "everything", "{recording: ../two.jsonl, recorded: b}", 1)
-	writeCases(t, map[string]string{
+	write(t, map[string]string{
 		"tests/add.yaml": recorded,
 		"none.yaml":      strings.Replace(recorded, "..", "nowhere", 1),
 		"two.jsonl": `{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}
@@ -191,7 +131,7 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 	if err := recorder.Close(); err != nil {
 		t.Fatal(err)
 	}
-	writeCases(t, map[string]string{"session.jsonl": b.String()})
+	write(t, map[string]string{"session.jsonl": b.String()})
 	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, cli.ExitOK, "", "")
 	runs(t, "", "test", "draft.yaml", "--update").expect(t, cli.ExitOK, "1 case passed", "")
 	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, cli.ExitOK, "1 case passed, 0 failed", "")
@@ -199,24 +139,4 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
 	}
-}
-
-func TestADraftIsMadeOfARecording(t *testing.T) {
-	alone(t)
-	exits(t, cli.ExitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
-	if err := os.Mkdir(in(t, "tests"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	out, _ := exits(t, cli.ExitOK, "test", "--from", "session.jsonl")
-	if !strings.Contains(out, "    expect:\n      structured:\n        equals:\n          sum: 42\n") {
-		t.Errorf("the draft is\n%s", out)
-	}
-	exits(t, cli.ExitOK, "test", "--from", "session.jsonl", "tests/add.yaml")
-	runs(t, "", "test", "tests").expect(t, cli.ExitToolFailed, "snapshot: there is no ", "")
-	runs(t, "", "test", "tests", "--update").expect(t, cli.ExitOK, "wrote "+filepath.Join("tests", "add.snapshots", "list-tools.yaml"), "")
-	runs(t, "", "test", "tests").expect(t, cli.ExitOK, "2 cases passed", "")
-	runs(t, "", "test", "tests", "--server", "everything").expect(t, cli.ExitOK, "2 cases passed", "")
-	runs(t, "", "test", "--from", "session.jsonl", "tests/add.yaml").expect(t, cli.ExitUsage, "", "is there already; a draft replaces nothing")
-	runs(t, "", "test", "--from", "nothing.jsonl").expect(t, cli.ExitConnection, "", "nothing.jsonl")
-	runs(t, "", "test", "--from", "session.jsonl", "--server", "other").expect(t, cli.ExitUsage, "", `no server "other"`)
 }

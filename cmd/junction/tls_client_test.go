@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/json"
-	"fmt"
 	"io"
 	"log"
 	"net"
@@ -86,39 +85,6 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 					t.Errorf("%s, TLS %s, %v: %+v", test.name, version, headers, got)
 				}
 			}
-		}
-	}
-}
-
-func TestFaultsOfNamedFilesHaveTheirPlace(t *testing.T) {
-	alone(t)
-	none := filepath.Join(t.TempDir(), "none.pem")
-	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
-		"ca":   map[string]any{"url": "https://127.0.0.1:1", "tls": map[string]string{"ca": none}},
-		"cert": map[string]any{"url": "https://127.0.0.1:1", "tls": map[string]string{"cert": none}},
-		"key":  map[string]any{"url": "https://127.0.0.1:1", "oauth": map[string]string{"clientId": "c", "privateKey": none}},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(in(t, "files.json"), text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for server, field := range map[string]string{"ca": "tls.ca", "cert": "tls.cert", "key": "oauth.privateKey"} {
-		for _, command := range []string{"tools", "ping", "login"} {
-			if command == "login" && server != "key" {
-				continue
-			}
-			got := runs(t, "", command, server, "--config", "files.json")
-			if want := fmt.Sprintf("junction: files.json: server %q: %s: file ", server, field); got.code != cli.ExitConnection || strings.Count(got.stderr, want) != 1 {
-				t.Errorf("%s %s: %+v", command, server, got)
-			}
-		}
-	}
-	all := runs(t, "", "tools", "--config", "files.json")
-	for server, field := range map[string]string{"ca": "tls.ca", "cert": "tls.cert", "key": "oauth.privateKey"} {
-		if want := fmt.Sprintf("junction: server %q: files.json: %s: file ", server, field); strings.Count(all.stderr, want) != 1 {
-			t.Errorf("%s is not named once: %+v", server, all)
 		}
 	}
 }

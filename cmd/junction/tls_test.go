@@ -77,7 +77,7 @@ func save(t *testing.T, dir, name string, c *x509.Certificate, key *ecdsa.Privat
 }
 
 func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	dir := t.TempDir()
 	ca := newAuthority(t)
 	caFile, _ := save(t, dir, "ca", ca.cert, ca.key)

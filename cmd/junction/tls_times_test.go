@@ -42,6 +42,7 @@ func holding(t *testing.T, dir string, from, to time.Time) up.Security {
 
 // TestTheEndOfACertificateIsSaid looks at what is logged when it is read, when it is read again, and each day.
 func TestTheEndOfACertificateIsSaid(t *testing.T) {
+	t.Parallel()
 	const day = 24 * time.Hour
 	for _, test := range []struct {
 		name     string

@@ -210,6 +210,7 @@ func TestTheFirstMessagesOfAProcessThatBeginsAreSeen(t *testing.T) {
 
 // A peer cannot end the view of who watches, nor hide behind a long message.
 func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
+	t.Parallel()
 	server, client := net.Pipe()
 	var log traffic.Log
 	ctx, cancel := context.WithCancel(t.Context())

@@ -169,27 +169,6 @@ func TestOnlyCommandsThatWordsReachAreMade(t *testing.T) {
 	}
 }
 
-func TestServerNamedLikeSubcommandComesFirst(t *testing.T) {
-	t.Parallel()
-	config := configuration(t, map[string]any{
-		"tools":   map[string]any{"command": "run-it", "disabled": true},
-		"history": map[string]any{"command": "run-it", "disabled": true},
-		"service": map[string]any{"command": "run-it", "disabled": true},
-	})
-	if got := runs(t, "", "list", "tools", "--config", config); !strings.Contains(got.stderr, `server "tools" is disabled in `) {
-		t.Errorf("list tools: %+v", got)
-	}
-	if got := runs(t, "", "chat", "--config="+config, "history"); !strings.Contains(got.stderr, `"history" is taken for the name of a server`) {
-		t.Errorf("chat history: %+v", got)
-	}
-	if got := runs(t, "", "up", "--http", "127.0.0.1:0", "service", "--config", config); !strings.Contains(got.stderr, `server "service" is disabled in `) {
-		t.Errorf("up service: %+v", got)
-	}
-	if got := runs(t, "", "list", "prompts", "--config", config); got.code != cli.ExitOK || got.stdout != "" {
-		t.Errorf("list prompts: %+v", got)
-	}
-}
-
 func TestUpgradeCheckChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"--check --vulnerable", "--all", "--json", "--vulnerable --all", "--check --yes", "--vulnerable --scripts"} {

@@ -273,7 +273,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"files":{"command":"run-me"}}}`})
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{"files":{"command":"run-me"}}}`})
-	f, err := config.Load("servers.json", config.Options{})
+	f, err := config.Load(in(t, "servers.json"), config.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -22,7 +21,8 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	}
 	alone(t)
 	const path = "up.sock" // below the limit of a socket's name
-	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	full := in(t, path)
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: full, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,17 +30,17 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	_ = left.Close() // what a process leaves that was killed
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stderr, code, up := new(safeBuffer), make(chan int, 1), make(chan struct{}, 100)
-	printed := &watchedBuffer{word: "junction serves at http+unix:" + filename.Absolute(path), seen: func() { up <- struct{}{} }}
+	printed := &watchedBuffer{word: "junction serves at http+unix:" + full, seen: func() { up <- struct{}{} }}
 	go func() {
 		code <- run(ctx, placeOf(t), []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
 	}()
 	<-up
-	info, err := os.Stat(in(t, path))
+	info, err := os.Stat(full)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
 	dial := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", path)
+		return new(net.Dialer).DialContext(ctx, "unix", full)
 	}}}
 	c, err := mcp.DialWith(t.Context(), streamable.ClientWith("http://localhost/mcp", streamable.ClientOptions{HTTP: dial}), mcp.ClientOptions{})
 	if err != nil {
@@ -51,11 +51,11 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	}
 	c.Close()
 	runs(t, "", "call", "http+unix:"+path, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
-	runs(t, "", "tools", "http+unix://"+filename.Absolute(path), "--header", "X-Some: thing").expect(t, cli.ExitOK, "everything__add", "")
+	runs(t, "", "tools", "http+unix://"+full, "--header", "X-Some: thing").expect(t, cli.ExitOK, "everything__add", "")
 	runs(t, "", "tools", "http+unix:no.sock").expect(t, cli.ExitConnection, "", "http+unix:no.sock")
 	runs(t, "", "tools", "http+unix:").expect(t, cli.ExitUsage, "", "expected a file")
 	runs(t, "", "tools", "http+unix:"+path, "--env", "A=b").expect(t, cli.ExitUsage, "", "--env is for servers that are started")
-	runs(t, "", "status").expect(t, cli.ExitOK, "http+unix:"+filename.Absolute(path)+" (process ", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "http+unix:"+full+" (process ", "")
 	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "echo message=hi").expect(t, cli.ExitOK, "hi\n", "")
 	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "is in use")
 	interrupt(cli.ErrInterrupted)

@@ -221,7 +221,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: servers.json") {
+	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: "+in(t, "servers.json")) {
 		t.Errorf("reloading what is broken: %d %s", code, body)
 	}
 	write("one", "two")
@@ -235,8 +235,8 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, new(settings.Settings))}
 	alone(t)
+	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, new(settings.Settings))}
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {

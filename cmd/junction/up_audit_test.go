@@ -47,7 +47,7 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 
 // Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
 func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	setenv(t, "JUNCTION_STATE", t.TempDir())
 	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
 	printed, admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`), ""

@@ -55,7 +55,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
-		"The configuration cannot be used as it is now, so the servers from before keep running: s.json",
+		"The configuration cannot be used as it is now, so the servers from before keep running: " + in(t, "s.json"),
 		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {
@@ -65,7 +65,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
-	runs(t, "", "status").expect(t, cli.ExitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "Not used: "+in(t, "s.json")+`: server "wrong": command: expected a string, got a number`+"\n", "")
 	r.stop()
 
 	if err := os.Rename(in(t, "s.json"), in(t, ".mcp.json")); err != nil {

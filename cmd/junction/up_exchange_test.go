@@ -196,10 +196,10 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"log", state} {
+	for _, folder := range []string{in(t, "log"), state} {
 		_ = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				text, _ := os.ReadFile(in(t, path))
+				text, _ := os.ReadFile(path)
 				seen[path] = string(text)
 			}
 			return nil

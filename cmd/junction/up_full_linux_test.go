@@ -21,9 +21,10 @@ import (
 // --audit-optional; when there is room again, both go on, and the log has every call that was answered. The room is that
 // of a file, which a limit of the process bounds.
 func TestUpOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for name, optional := range map[string]bool{"calls are refused": false, "calls go on where the log is optional": true} {
 		t.Run(name, func(t *testing.T) {
-			inProcess(t)
+			alone(t)
 			args := []string{"up", "--http", "127.0.0.1:0", "--tools", "all", "--audit=log", "everything"}
 			if optional {
 				args = append(args, "--audit-optional")

@@ -77,6 +77,7 @@ func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
 
 // A file that is named is agreed to, with all its servers.
 func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
+	t.Parallel()
 	const servers = `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"--tools=search":{"command":"run-c"}}}`
 	for name, test := range map[string]struct {
 		typed string

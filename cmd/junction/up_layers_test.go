@@ -68,7 +68,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, cli.ExitOK, "(rules.json:3)  reason too large", "")
+	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, cli.ExitOK, "("+in(t, "rules.json")+":3)  reason too large", "")
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
 	if n := strings.Count(calls.stdout, "\n"); n != 4 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
@@ -122,7 +122,7 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	write := func(text string) {
 		t.Helper()
 		if err := os.WriteFile(in(t, "rules.json"), []byte(text), 0o600); err != nil {

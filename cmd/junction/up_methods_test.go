@@ -81,6 +81,7 @@ func methodsOfEdge(t *testing.T) map[string]bool {
 
 // Every method that reaches the gateway passes scopes, limits and the audit log, and there is a reason for each that does not.
 func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
+	t.Parallel()
 	key, err := audit.ReadKey(filepath.Join(t.TempDir(), "key"))
 	if err != nil {
 		t.Fatal(err)

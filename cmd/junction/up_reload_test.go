@@ -90,6 +90,7 @@ func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
 
 // A question at the start may wait for its answer for long: what changes once the files were read, and before the first look, is no less read.
 func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
+	t.Parallel()
 	for _, said := range []string{"there is no server to serve", "junction serves at"} {
 		t.Run(said, func(t *testing.T) {
 			alone(t)

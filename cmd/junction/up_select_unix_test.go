@@ -66,6 +66,7 @@ func TestSettingsSayWhichPromptsAndResourcesThereAre(t *testing.T) {
 
 // Only flags can contradict each other: a setting that has nothing to go with is without effect.
 func TestASettingThatAFlagSetsAsideIsWithoutEffect(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct{ settings, args string }{
 		"pin, where a flag has all tools be listed":      {`"tools":"search","pin":["everything__*"]`, "--tools all"},
 		"pin, where a setting has all tools be listed":   {`"tools":"all","pin":["everything__*"]`, ""},

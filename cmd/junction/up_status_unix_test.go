@@ -90,6 +90,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		}
 		l.Close()
 	}
+	awaitStarts()
 	notMade := filepath.Join(dir, gone+"7"+cli.ControlEnd+".new")
 	if err := os.WriteFile(notMade, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -95,6 +95,7 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 
 // A request passed before anybody who watches now joined, or was missed by all: then nobody knows which tool a result is of.
 func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing.T) {
+	t.Parallel()
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	plan, err := new(layer.Stack).Read(&settings.Settings{Servers: map[string]settings.Server{"everything": {Tools: map[string]settings.Tool{"add": {Redact: settings.Redact{Results: []string{"/sum"}}}}}}})

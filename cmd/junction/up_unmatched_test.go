@@ -10,7 +10,7 @@ import (
 )
 
 func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
-	alone(t)
+	inFolder(t)
 	write := func(name, text string) {
 		t.Helper()
 		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
