@@ -15,7 +15,7 @@ func TestALineOfTheLogForReaders(t *testing.T) {
 		`{"time":"2026-11-26T00:02:03.004567Z","kind":"call","call":"A","method":"tools/call","name":"files__read","server":"files","principal":"ann","issuer":"i","client":"c/1","decision":"allow","rule":"r","reason":"why","refused":3,"outcome":"error","code":-1,"resent":1,"duration_us":1234,"sent":5,"arguments":{"a":1},"seq":1}`: when + `  call error allow  files__read  principal ann  client c/1  rule r  reason why  arguments {"a":1}  3 refused  sent again 1×  1.234ms`,
 		`{"time":"2026-11-26T00:02:03.004567Z","kind":"decision","name":"x","decision":"deny","rule":"r"}`: when + "  decision deny  x  rule r",
 	} {
-		if got := policies.ReadableLine(json.RawMessage(line)); got != want {
+		if got := policies.FormatLine(json.RawMessage(line)); got != want {
 			t.Errorf("got\n%q, want\n%q", got, want)
 		}
 	}

@@ -24,7 +24,7 @@ func TestLastLines(t *testing.T) {
 		{7, 3, false, "4 5 6"}, {5, 2, true, "broken"}, {5, -1, true, "0 1 2 3 4 broken"},
 	} {
 		var got []string
-		for line, err := range policies.Last(func(yield func(json.RawMessage, error) bool) {
+		for line, err := range policies.LastLines(func(yield func(json.RawMessage, error) bool) {
 			for i := range test.lines {
 				if !yield(json.RawMessage(strconv.Itoa(i)), nil) {
 					return
@@ -57,7 +57,7 @@ func TestReadableLineNamesItsRuleOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := policies.ReadableLine(line); !strings.HasSuffix(got, "  x  "+want) {
+		if got := policies.FormatLine(line); !strings.HasSuffix(got, "  x  "+want) {
 			t.Errorf("%q: %q, want %q at its end", reason, got, want)
 		}
 	}

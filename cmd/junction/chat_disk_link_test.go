@@ -26,7 +26,7 @@ func TestTheFileOnTheCardIsTheOneThatThePathLeadsTo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown, ok := chat.OnDisk(placeOf(t), []string{work})(path); ok && shown != string(written) {
+		if shown, ok := chat.FileReader(placeOf(t), []string{work})(path); ok && shown != string(written) {
 			t.Errorf("%s: the card shows a change of %q, and %q is what is overwritten", path, shown, written)
 		}
 	}

@@ -57,7 +57,7 @@ func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
 		{"what is large", write("work/large", strings.Repeat("x", chat.MaxOnDisk+1)), "-", []string{inside}},
 	} {
 		got, ok := "-", false
-		if read := chat.OnDisk(placeOf(t), test.folders); read != nil {
+		if read := chat.FileReader(placeOf(t), test.folders); read != nil {
 			got, ok = read(test.path)
 		}
 		if ok != (test.want != "-") || ok && got != test.want {
@@ -73,10 +73,10 @@ func TestACardComparesWithFilesOfTheFoldersAtWork(t *testing.T) {
 		filepath.Join(here, "a.txt"): "here", filepath.Join(notes, "a.txt"): "notes", filepath.Join(base, "root", "a.txt"): "root", filepath.Join(base, "else", "a.txt"): "else",
 	})
 	chdir(t, here)
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}}
 	setup.App.Desk.Roots = []string{filepath.Join(base, "root")}
 	setup.Options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
-	read := chat.OnDisk(placeOf(t), setup.Folders())
+	read := chat.FileReader(placeOf(t), setup.Folders())
 	for folder, want := range map[string]bool{"here": true, "notes": true, "root": true, "else": false} {
 		if text, ok := read(filepath.Join(base, folder, "a.txt")); ok != want || ok && text != folder {
 			t.Errorf("%s: %v, %q", folder, ok, text)

@@ -17,7 +17,7 @@ func TestAPipeIsNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if text, ok := chat.OnDisk(placeOf(t), []string{folder})(pipe); ok {
+	if text, ok := chat.FileReader(placeOf(t), []string{folder})(pipe); ok {
 		t.Errorf("read %q", text)
 	}
 }

@@ -21,7 +21,7 @@ import (
 func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	t.Parallel()
 	a := &cli.App{Place: placeOf(t)}
-	cmd := chat.ChatCommand(a)
+	cmd := chat.Command(a)
 	cmd.InitDefaultHelpFlag()
 	var out strings.Builder
 	cmd.SetOut(&out)
@@ -67,7 +67,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]mcp.LogLevel{"junction: warning: y\n": mcp.LogWarning, "junction: error: z a=b": mcp.LogError, "junction: x: warning: y": mcp.LogInfo, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
-		if e := chat.Logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
+		if e := chat.LogEvent(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
 			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
 		}
 	}
@@ -76,14 +76,14 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Flags: &chat.ChatFlags{Trace: true, OnScreen: true}}
-	if err := setup.Traced(); err != nil {
+	setup := &chat.Setup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Flags: &chat.Flags{Trace: true, OnScreen: true}}
+	if err := setup.SetUpTrace(); err != nil {
 		t.Fatal(err)
 	}
 	body := `{"model":"mock-1","messages":[{"role":"user","content":"` + strings.Repeat("a long  question ", 20) + `"}]}`
 	setup.Trace.Event(host.Event{Decided: &host.Decided{Message: &model.Message{}, Exchanges: []model.Exchange{{Method: "POST", URL: "http://m", Status: 200, RequestBody: []byte(body)}}}})
 	var data string
-	if err := json.Unmarshal(chat.Logged(out.String()).Log.Data, &data); err != nil || !strings.Contains(data, body) {
+	if err := json.Unmarshal(chat.LogEvent(out.String()).Log.Data, &data); err != nil || !strings.Contains(data, body) {
 		t.Errorf("the log has %s, %v", data, err)
 	}
 }
@@ -101,7 +101,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{Model: chat.ModelFlags{Model: "scripted"}}, Options: o}).Greeting()
+		greeting := (&chat.Setup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.Flags{Model: chat.ModelFlags{Model: "scripted"}}, Options: o}).Greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}
@@ -125,7 +125,7 @@ func TestExampleIsOfAToolThatOnlyReads(t *testing.T) {
 		{"a tool that is denied", []host.ToolInfo{tool("calc", "add", host.ToolDenied, true)}, ""},
 		{"a tool of the program itself", []host.ToolInfo{tool(host.OwnServer, "add", host.ToolSent, true)}, ""},
 	} {
-		setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Options: host.Options{Model: offline.New()}}
+		setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}, Options: host.Options{Model: offline.New()}}
 		if got := setup.Example(test.tools); got != test.want {
 			t.Errorf("%s: %q", test.name, got)
 		}

@@ -25,7 +25,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}
-	system, err := (&chat.ChatSetup{App: a, Flags: &chat.ChatFlags{Instructions: files}}).Instructions(t.Context())
+	system, err := (&chat.Setup{App: a, Flags: &chat.Flags{Instructions: files}}).Instructions(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

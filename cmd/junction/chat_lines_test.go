@@ -18,10 +18,10 @@ import (
 )
 
 // typed is what a conversation with --plain prints when these lines are typed.
-func typed(t *testing.T, setup *chat.ChatSetup, session tui.Session, lines ...string) string {
+func typed(t *testing.T, setup *chat.Setup, session tui.Session, lines ...string) string {
 	t.Helper()
 	options := tui.Options{Greeting: "Welcome.", Notes: setup.Notes()}
-	setup.Plain(&options)
+	setup.SetPlain(&options)
 	var out bytes.Buffer
 	options.In, options.Out = strings.NewReader(strings.Join(lines, "\n")), &out
 	ui, err := tui.New(options)
@@ -48,7 +48,7 @@ func typed(t *testing.T, setup *chat.ChatSetup, session tui.Session, lines ...st
 func TestAConversationLineByLine(t *testing.T) {
 	noState(t)
 	var answers bytes.Buffer
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&answers)}}, Flags: &chat.ChatFlags{Plain: true}, Search: toolsearch.New(toolsearch.Options{}), Options: host.Options{Model: offline.New()}}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&answers)}}, Flags: &chat.Flags{Plain: true}, Search: toolsearch.New(toolsearch.Options{}), Options: host.Options{Model: offline.New()}}
 	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,9 +79,9 @@ func TestAConversationLineByLine(t *testing.T) {
 // Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
 func TestAnswersGoToStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&out)}}}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&out)}}}
 	var o tui.Options
-	setup.Plain(&o)
+	setup.SetPlain(&o)
 	heard := 0
 	tell := setup.AnswersTo(setup.App.Out, func(host.Event) { heard++ })
 	for _, e := range []host.Event{{Notice: &host.Notice{Text: "careful"}}, {Answered: &host.Answered{Text: "**42**\n"}}, {Answered: &host.Answered{Stop: "error"}}} {
@@ -97,7 +97,7 @@ func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 		screen := terminal.NewScreen(&bytes.Buffer{})
 		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)}})
 		a.Desk.Screen = screen
-		cmd := chat.ChatCommand(a)
+		cmd := chat.Command(a)
 		cmd.SetArgs([]string{"--plain", flag})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(context.Background()); err == nil || !strings.Contains(err.Error(), want) {

@@ -26,7 +26,7 @@ import (
 // A plainChat is junction chat --plain as somebody types into it.
 type plainChat struct {
 	t     *testing.T
-	setup *chat.ChatSetup
+	setup *chat.Setup
 	talk  tui.Session
 	keys  *io.PipeWriter
 	out   *safeBuffer
@@ -35,7 +35,7 @@ type plainChat struct {
 }
 
 // startPlain starts it with a configuration.
-func startPlain(t *testing.T, configuration string, f *chat.ChatFlags, args ...string) *plainChat {
+func startPlain(t *testing.T, configuration string, f *chat.Flags, args ...string) *plainChat {
 	t.Helper()
 	setup, _ := setUp(t, configuration, f, args...)
 	r, w := io.Pipe()
@@ -156,7 +156,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 	}))
 	defer refusing.Close()
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"ev":` + saying(t, "listening") + `,"web":{"url":"` + refusing.URL + `"}}}`})
-	p := startPlain(t, "servers.json", &chat.ChatFlags{})
+	p := startPlain(t, "servers.json", &chat.Flags{})
 	p.server("ev", func(s host.ServerTools) bool { return s.State == host.StateUnapproved })
 	p.say("/mcp", "2 ? ev unapproved, 25 tools, about ")
 	p.await("3 ✗ web failed")
@@ -185,7 +185,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
 	t.Parallel()
 	var tail cli.StderrTail
-	c := tail.Of(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
+	c := tail.Attach(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
 	for i := range 10_000 {
 		c.Stderr(fmt.Sprintf("line %d %s", i, strings.Repeat("x", 3_000)))
 	}
@@ -197,7 +197,7 @@ func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
 	if size > cli.MaxStderrKept || size < cli.MaxStderrKept/2 || !strings.HasPrefix(kept[len(kept)-1], "line 9999 ") {
 		t.Errorf("%d lines of %d bytes are kept", len(kept), size)
 	}
-	if same := mcp.Transport(fakeTransport{}); tail.Of(same, false) != same {
+	if same := mcp.Transport(fakeTransport{}); tail.Attach(same, false) != same {
 		t.Error("a transport without a program is another one")
 	}
 }
@@ -226,7 +226,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	if err := reach.ChangeConsents((&cli.App{Place: placeOf(t)}), func(said map[string]bool) { said[chat.InstructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
-	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Allow: []string{"two/*"}})
+	p := startPlain(t, own, &chat.Flags{Policy: "policy.json", Allow: []string{"two/*"}})
 	p.say("add 2 and 40", "New server “two”")
 	p.say("n", "42")
 	list := p.list()
@@ -257,7 +257,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := reach.SaidBefore((&cli.App{Place: placeOf(t)})); len(said) != 0 {
+	if said := reach.StoredConsents((&cli.App{Place: placeOf(t)})); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 
@@ -299,7 +299,7 @@ func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 	noState(t)
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"}}}`, "policy.json": `{"rules":[{"effect":"deny"},{"effect":"deny"}]}`})
-	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Trust: []string{"ev"}}, "ev", "everything")
+	p := startPlain(t, own, &chat.Flags{Policy: "policy.json", Trust: []string{"ev"}}, "ev", "everything")
 	p.undo("trust everything", "ships with junction and is trusted; /mcp off everything switches it off")
 	p.undo("trust ev ", "--trust stands on the command line: start without it")
 	p.undo("deny everything", "and one of them is left; it holds until that is removed, too")
@@ -315,10 +315,10 @@ func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 	noState(t)
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"},"two":{"command":"no-such-program"}}}`})
-	setup, _ := setUp(t, own, &chat.ChatFlags{})
+	setup, _ := setUp(t, own, &chat.Flags{})
 	bound := policy.NameOf("ev", policy.OriginOf(setup.Options.Servers[0].Origin))
 	write(t, map[string]string{"policy.json": `{"trusted":["ev","` + bound + `","ev","two"]}`})
-	p := startPlain(t, own, &chat.ChatFlags{Policy: "policy.json", Trust: []string{"two"}}, "ev", "two")
+	p := startPlain(t, own, &chat.Flags{Policy: "policy.json", Trust: []string{"two"}}, "ev", "two")
 	trusted := func(s host.ServerTools) bool { return s.Trusted }
 	p.undo("trust ev  policy.json", "removed from policy.json: trust ev; but ev is trusted still, by \"trust ev, as it was started when you trusted it\" in policy.json")
 	p.server("ev", trusted)

@@ -82,7 +82,7 @@ func TestAKeyThatWasWithheldIsNamed(t *testing.T) {
 		f := chat.ModelFlags{BaseURL: "http://127.0.0.1:1/v1"}
 		getenv := func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-0123"}[name] }
 		p, _ := providers.ByName(test.provider)
-		if got := f.NotSent(p, getenv); got != test.want {
+		if got := f.KeyHint(p, getenv); got != test.want {
 			t.Errorf("%q: %q", test.provider, got)
 		}
 	}

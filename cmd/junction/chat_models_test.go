@@ -40,7 +40,7 @@ func provider(t *testing.T, sent *[]string) *httptest.Server {
 }
 
 // opened is a switch with the model of these flags.
-func opened(t *testing.T, f *chat.ChatFlags) *chat.ModelSwitch {
+func opened(t *testing.T, f *chat.Flags) *chat.ModelSwitch {
 	t.Helper()
 	m, err := f.Model.Open(placeOf(t))
 	if err != nil {
@@ -70,7 +70,7 @@ func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
 	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Window: 9_000}})
+	s := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Window: 9_000}})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "ollama:a" || !list[0].Current || list[0].About != "The A" || list[1].Name != "ollama:b" || list[2].Name != "ollama:qwen3:8b" || list[2].About != "128k-token context" {
 		t.Fatalf("listed %+v, %v", list, err)
@@ -105,7 +105,7 @@ func TestOnlyTheEndpointOfBaseURLIsAskedForItsModels(t *testing.T) {
 	for name, want := range map[string][]string{"ollama:a": {"ollama:a", "ollama:b", "ollama:qwen3:8b"}, "a": {"127.0.0.1:a", "127.0.0.1:b", "127.0.0.1:qwen3:8b"}} {
 		var sent []string
 		server := provider(t, &sent)
-		s := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: name, BaseURL: server.URL + "/v1"}})
+		s := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: name, BaseURL: server.URL + "/v1"}})
 		if from, err := s.Sources(); err != nil || len(from) != 1 || from[0].URL != server.URL+"/v1/models" || from[0].Key != "" {
 			t.Fatalf("%s: asks %+v, %v", name, from, err)
 		}
@@ -125,7 +125,7 @@ func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: "anthropic:claude-sonnet-4-5", BaseURL: server.URL, KeyEnv: "MINE", Effort: "low"}})
+	s := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: "anthropic:claude-sonnet-4-5", BaseURL: server.URL, KeyEnv: "MINE", Effort: "low"}})
 	if list, err := s.List(t.Context()); err != nil || len(list) != 3 || !strings.Contains(sent[0], "key-of-mine") {
 		t.Fatalf("listed %+v, %v", list, err)
 	}
@@ -140,7 +140,7 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: "responses:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Effort: "low"}})
+	s := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: "responses:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Effort: "low"}})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "responses:a" || !list[0].Current || !strings.Contains(sent[0], "/v1/models Bearer key-of-mine") {
 		t.Fatalf("listed %+v, %v, asked %q", list, err, sent)
@@ -158,7 +158,7 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 		}
 	}
 	setenv(t, "OPENAI_API_KEY", "key-of-openai")
-	other := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
+	other := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
 	if err := other.Choose("responses:b"); err != nil || other.Info().Provider != "responses" || other.Info().Name != "b" {
 		t.Errorf("chosen %+v, %v", other.Info(), err)
 	}
@@ -171,12 +171,12 @@ func TestAnotherProviderGetsNothingOfTheFirst(t *testing.T) {
 	setenv(t, "GROQ_API_KEY", "key-of-groq")
 	var sent []string
 	server := provider(t, &sent)
-	f := &chat.ChatFlags{Model: chat.ModelFlags{Model: "m", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Price: []float64{1, 2}, Effort: "low"}}
+	f := &chat.Flags{Model: chat.ModelFlags{Model: "m", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Price: []float64{1, 2}, Effort: "low"}}
 	s := opened(t, f)
 	if err := s.Choose("groq:llama"); err != nil {
 		t.Fatal(err)
 	}
-	if _, now := s.Now(); now.BaseURL != "" || now.KeyEnv != "" || now.Price != nil || now.KeyFrom != "" && now.KeyFrom != "GROQ_API_KEY" || now.Effort != "low" {
+	if _, now := s.Current(); now.BaseURL != "" || now.KeyEnv != "" || now.Price != nil || now.KeyFrom != "" && now.KeyFrom != "GROQ_API_KEY" || now.Effort != "low" {
 		t.Errorf("%+v", now)
 	}
 	if err := s.Choose("mistral:x"); err == nil || !strings.Contains(err.Error(), "set MISTRAL_API_KEY") || s.Info().Name != "llama" {
@@ -213,7 +213,7 @@ func TestAModelThatTheProviderDoesNotListIsNotAskedForAtItsAddress(t *testing.T)
 	withoutKeys(t)
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chat.ChatFlags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
+	s := opened(t, &chat.Flags{Model: chat.ModelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
 	if err := s.Choose("new:one"); err != nil {
 		t.Errorf("before the list was read: %v", err)
 	}

@@ -24,7 +24,7 @@ func (withoutServers) Servers() []host.ServerTools { return nil }
 
 func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}}
 	setup.Options.Servers = []host.Server{{Name: "odd@" + hash}}
 	for _, test := range []struct{ about, name, want string }{
 		{"a name alone", "files", "files"},
@@ -48,7 +48,7 @@ func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	rule := policy.Rule{Effect: policy.Allow, Server: "odd@" + hash, Tool: "send", When: "args.to == 'ada@" + hash + "'", After: "@scope/files@" + hash + ", files@" + hash + ", odd@" + hash}
 	want := rule
 	want.After = "@scope/files, files, odd@" + hash
-	if got := setup.Permitted(rule); got != want.String() {
+	if got := setup.RuleText(rule); got != want.String() {
 		t.Errorf("the rule is shown as %s, want %s", got, want)
 	}
 }

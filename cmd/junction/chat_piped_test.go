@@ -46,7 +46,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		defer writer.Close()
 		var stderr strings.Builder
 		a, began := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(&stderr)}}), time.Now()
-		got, err := chat.Piped(t.Context(), a, &chat.ChatFlags{Prompt: "x"})
+		got, err := chat.PipedInput(t.Context(), a, &chat.Flags{Prompt: "x"})
 		if took := time.Since(began); err != nil || got != nil || took != chat.PipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
 		}
@@ -63,7 +63,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			writer.Close()
 		}()
 		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
-		got, err := chat.Piped(t.Context(), a, &chat.ChatFlags{Prompt: "x"})
+		got, err := chat.PipedInput(t.Context(), a, &chat.Flags{Prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -77,7 +77,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
-		if _, err := chat.Piped(ctx, a, &chat.ChatFlags{Prompt: "x"}); err == nil || err.Error() != "interrupted" {
+		if _, err := chat.PipedInput(ctx, a, &chat.Flags{Prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -16,7 +16,7 @@ func TestAChatAsksWhereAGatewayWouldHide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err = chat.AsksWhereHidden(p); err != nil {
+	if p, err = chat.AskInsteadOfRedact(p); err != nil {
 		t.Fatal(err)
 	}
 	for arguments, want := range map[string]policy.Effect{`{"all":true}`: policy.Ask, `{"all":false}`: policy.Allow} {

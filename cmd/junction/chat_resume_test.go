@@ -42,7 +42,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chat.ChatSetup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(os.Stderr)}}), Flags: &chat.ChatFlags{}}
+	setup := &chat.Setup{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(os.Stderr)}}), Flags: &chat.Flags{}}
 	if setup.Search, err = setup.Flags.Search.Open(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +79,8 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		{[]string{"files", "https://user:secret@example.com/mcp"}, nil, " https://user:secret@example.com/mcp", ""},
 		{[]string{"files"}, []string{"npx", "-y", "a server"}, ` files -- npx -y "a server"`, ""},
 	} {
-		setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{}, Names: test.names, Line: test.line}
-		if got := setup.Unkept(); got != test.want {
+		setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.Flags{}, Names: test.names, Line: test.line}
+		if got := setup.ResumeWords(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
 		if got := setup.Start(chat.ModelFlags{BaseURL: "https://key@example.com", KeyFrom: "FOUND"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") || strings.Contains(got, "FOUND") {

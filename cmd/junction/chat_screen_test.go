@@ -12,7 +12,7 @@ import (
 
 func TestWhatIsTypedIsRememberedWithinBounds(t *testing.T) {
 	noState(t)
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.ChatFlags{}, Search: toolsearch.New(toolsearch.Options{})}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}, Flags: &chat.Flags{}, Search: toolsearch.New(toolsearch.Options{})}
 	if err := setup.OpenArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}

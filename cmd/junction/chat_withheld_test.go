@@ -38,7 +38,7 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 		if d.Kind == guard.Tool {
 			d.Description += " It was another one."
 			pins.Forget("kept")
-			if err := policies.ApproveIn(pins, "kept", []guard.Definition{d}); err != nil {
+			if err := policies.ApproveDefinitions(pins, "kept", []guard.Definition{d}); err != nil {
 				t.Fatal(err)
 			}
 			break

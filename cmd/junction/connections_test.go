@@ -71,7 +71,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 	ada, member := accept("192.0.2.9:1")
 	request, _ := http.NewRequestWithContext(admission.ConnContext(t.Context(), member), http.MethodGet, "/", nil)
-	reach.LetIn(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
+	reach.Admit(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	var eves []*testConn
 	for i := range 10 * most {
 		conn, _ := accept(fmt.Sprint("192.0.2.1:", i+1))
@@ -110,7 +110,7 @@ func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
 	guests, members := share.New(16), share.New(16)
 	c := admission.Limit(tcp, guests, members)
 	server := &http.Server{ReadHeaderTimeout: time.Second, ConnContext: admission.ConnContext, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		reach.LetIn(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
+		reach.Admit(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	})}
 	up.WatchHeads(server)
 	go func() { _ = server.Serve(up.HeadListener{Listener: c}) }()
@@ -160,13 +160,13 @@ func TestBodiesThatDoNotComeKeepNoConnection(t *testing.T) {
 func TestServerLinesAreFolded(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1_000, 0)
-	s := &reach.ServerLines{Log: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Kinds: map[string]*reach.SaidLines{}}
+	s := &reach.LineCounter{Log: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Kinds: map[string]*reach.LineCount{}}
 	say := func(text string) { fmt.Fprintf(s, "%s\n", text) }
 	for i := range 1_000 {
 		say(fmt.Sprintf("http: TLS handshake error from 192.0.2.1:%d: EOF", i))
 	}
 	say("http: Accept error: too many open files")
-	now = now.Add(reach.RefusedPause)
+	now = now.Add(reach.RefusalInterval)
 	say("http: TLS handshake error from 192.0.2.1:1: EOF")
 	for i := range 1_000 {
 		say(fmt.Sprint("something else ", i))

@@ -254,7 +254,7 @@ func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
 		{"a", three, []int{1, 2, 5}, true}, {"all", three, []int{1, 2, 5}, true}, {"none", three, nil, true}, {"n", three, nil, true}, {"", three, nil, false},
 		{"1 3", three, []int{1, 5}, true}, {"2,3", three, []int{2, 5}, true}, {"1 4", three, nil, false}, {"y", three, nil, false}, {"0", three, nil, false},
 	} {
-		got, decided := reach.ChosenConsents(test.typed, test.open)
+		got, decided := reach.ParseConsents(test.typed, test.open)
 		if chosen := slices.Sorted(maps.Keys(got)); !slices.Equal(chosen, test.want) || decided != test.decided {
 			t.Errorf("%q of %d: %v, %v", test.typed, len(test.open), chosen, decided)
 		}

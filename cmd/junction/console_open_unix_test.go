@@ -34,7 +34,7 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 	defer served.Close()
 	link, over := c.OpenedLink(served.URL, "inspector/weather")
 	var opening sync.WaitGroup
-	watch.OpenOnce(t.Context(), (&cli.App{Place: placeOf(t)}), link, over, &opening)
+	watch.OpenLink(t.Context(), (&cli.App{Place: placeOf(t)}), link, over, &opening)
 	words, err := os.ReadFile(said)
 	if err != nil {
 		t.Fatal(err)

@@ -76,7 +76,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	var all struct {
-		Servers []doctor.Patient `json:"servers"`
+		Servers []doctor.Report `json:"servers"`
 	}
 	if err := json.Unmarshal([]byte(got.stdout), &all); err != nil {
 		t.Fatal(err)

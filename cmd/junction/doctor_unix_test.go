@@ -74,11 +74,11 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 
 func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
 	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction sandbox allow s --host a.example"} {
-		p := &doctor.Patient{}
-		p.Ok("start", "")
-		p.MayLack(refused)
-		p.Broken("tools", "fetch failed", "report it")
-		p.MayLack(refused)
+		p := &doctor.Report{}
+		p.Pass("start", "")
+		p.AddRefusals(refused)
+		p.Fail("tools", "fetch failed", "report it")
+		p.AddRefusals(refused)
 		want := "report it"
 		if refused != "" {
 			want = "this may be why: " + refused + "; else report it"
@@ -102,9 +102,9 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
 		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
 		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
-		{"of a slow one", true, reach.TooLong(time.Second, ""), `a longer "startTimeout"`},
+		{"of a slow one", true, reach.StartTimeoutError(time.Second, ""), `a longer "startTimeout"`},
 		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
-		{"of a server of HTTP that is slow", true, reach.TooLong(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
+		{"of a server of HTTP that is slow", true, reach.StartTimeoutError(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
 		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
 		{"of an entry's file", false, &config.Problem{Field: "tls.ca", Err: fs.ErrNotExist}, `change "tls.ca" of the entry`},
 		{"of an entry's file of variables", true, &config.Problem{Server: "s", Field: "envFile", Err: fs.ErrNotExist}, `change "envFile" of the entry`},
@@ -137,7 +137,7 @@ func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	url := strings.Replace(web.URL, "http:", "https:", 1)
-	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, cli.ExitToolFailed, "fix: "+reach.PlainHTTP, "")
+	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, cli.ExitToolFailed, "fix: "+reach.RemedyPlainHTTP, "")
 }
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
@@ -148,8 +148,8 @@ func TestStatusSaysWhatMendsAServer(t *testing.T) {
 	configure(t, file, fmt.Sprintf(`"none":{"command":"no-such-program-anywhere"},"noisy":{"command":"/bin/sh","args":["-c",%q],"start":"eager"}`, noisy), "")
 	ask := consoleServed(t)
 	serving(t, "up", "--config", file)
-	want := map[string]cli.ServerStatus{"none": {State: "failed", Remedy: reach.InstallProgram("it")},
-		"noisy": {State: "connected", Remedy: reach.OnlyMessages, Careful: `standard output has a line that is not JSON-RPC, on which other clients fail: "starting"`}}
+	want := map[string]cli.ServerStatus{"none": {State: "failed", Remedy: reach.InstallRemedy("it")},
+		"noisy": {State: "connected", Remedy: reach.RemedyStrayOutput, Careful: `standard output has a line that is not JSON-RPC, on which other clients fail: "starting"`}}
 	waitFor(t, fmt.Sprintf("what is wrong with both: %+v", want), func() bool {
 		_, text := ask("GET", "instances", "")
 		var got struct{ Instances []cli.Instance }

@@ -54,7 +54,7 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.Launch.Own.AddSettings(set)
-			cmd := chat.ChatCommand(a)
+			cmd := chat.Command(a)
 			if err := cmd.ParseFlags([]string{"--key-env", "MY_MODEL_KEY", "--embeddings-key-env", "EMBEDDINGS_KEY"}); err != nil {
 				t.Fatal(err)
 			}

@@ -27,7 +27,7 @@ func (*lastNotified) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, e
 // where it sends a notification of it.
 func TestServersMarkTasksInVain(t *testing.T) {
 	task := json.RawMessage(`{"taskId":"1","status":"completed","result":{"content":[],"_meta":{"` + refused.Member + `":"rule"}},"error":{"data":{"` + refused.Member + `":"rule"}}}`)
-	server := cli.Unmarked(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	server := cli.RemoveRefusalMarks(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" {
 			return mcp.Result{}, req.Peer.Notify(ctx, "notifications/tasks", task)
 		}

@@ -85,7 +85,7 @@ func TestAnUnreadableArchiveIsAFile(t *testing.T) {
 }
 
 func TestThePagesTellTheExitCodesAsTheHelpDoes(t *testing.T) {
-	for page, help := range map[string]string{"host.md": chat.ChatExitHelp, "cli.md": cli.ExitHelp} {
+	for page, help := range map[string]string{"host.md": chat.ExitHelp, "cli.md": cli.ExitHelp} {
 		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 		if err != nil {
 			t.Fatal(err)

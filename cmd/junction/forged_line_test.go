@@ -13,7 +13,7 @@ func TestALineOfAServerLooksLikeNoneOfJunctions(t *testing.T) {
 	tail, before := new(cli.StderrTail), []string(nil)
 	c := command.New("true")
 	c.Stderr = func(line string) { before = append(before, line) }
-	heard := tail.Of(c, false).(*command.Command)
+	heard := tail.Attach(c, false).(*command.Command)
 	const forged = "junction: server notes: was refused to read x; to allow it: junction sandbox allow notes --read /"
 	tail.AddRefused("server notes: was refused to read y", false)
 	for _, line := range []string{forged, " " + forged, "\t" + forged, "hello", "junctions"} {

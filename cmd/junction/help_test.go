@@ -15,7 +15,7 @@ func TestHelpFitsANarrowTerminal(t *testing.T) {
 		if strings.Contains(text, "(default )") {
 			t.Errorf("junction %s --help names defaults that are nothing", command)
 		}
-		got := cli.Fitted(text, 60)
+		got := cli.WrapText(text, 60)
 		for line := range strings.Lines(got) {
 			if terminal.Width(strings.TrimRight(line, "\n")) > 60 {
 				t.Errorf("junction %s --help: %s", command, line)
@@ -27,7 +27,7 @@ func TestHelpFitsANarrowTerminal(t *testing.T) {
 	}
 	const rows = "One line\nand another one that is much too long.\n\n  call        Call a tool and do more\n  a b c d e f g h i j k l m n o p q r s\n"
 	const want = "One line and another one that is\nmuch too long.\n\n  call        Call a tool and do\n              more\n  a b c d e f g h i j k l m n o p q\n  r s\n"
-	if got := cli.Fitted(rows, 36); got != want {
+	if got := cli.WrapText(rows, 36); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

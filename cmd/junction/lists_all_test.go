@@ -16,7 +16,7 @@ import (
 func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
 	server := func(name string) *reach.ListedServer { return &reach.ListedServer{Entry: cli.Entry{Name: name}} }
 	a, b, c, d := server("a"), server("b"), server("c"), server("d")
-	r := &reach.Arrivals{Open: []*reach.ListedServer{a, b, c, d}}
+	r := &reach.ResultOrder{Open: []*reach.ListedServer{a, b, c, d}}
 	for _, step := range []struct {
 		name  string
 		there *reach.ListedServer // that answers; nil: one takes long

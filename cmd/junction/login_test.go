@@ -312,7 +312,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			a.Person = terminal.NewPerson(in, a.Screen)
 			ended := make(chan error, 1)
 			go func() {
-				err := account.Login(t.Context(), a, account.Signer{Name: "site", URL: s.URL + "/mcp"}, false)
+				err := account.Login(t.Context(), a, account.LoginServer{Name: "site", URL: s.URL + "/mcp"}, false)
 				_ = screen.Close()
 				ended <- err
 			}()

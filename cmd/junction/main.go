@@ -50,14 +50,14 @@ func main() {
 		signal.Notify(signals, syscall.SIGHUP)
 	}
 	kill := make(chan struct{})
-	stops := new(cli.Stops)
+	stops := new(cli.InterruptHandler)
 	go func() {
 		cause := cli.ErrInterrupted
 		for first := range signals {
 			if first == syscall.SIGTERM {
 				cause = cli.ErrTerminated
 			}
-			if first != os.Interrupt || !stops.Take() {
+			if first != os.Interrupt || !stops.Handle() {
 				break
 			}
 		}

@@ -105,7 +105,7 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 func TestOneThatIsConnectedAnswers(t *testing.T) {
 	a := &cli.App{Place: placeOf(t)}
 	s := reach.ListedServer{Entry: cli.Entry{Name: "slow"}, Listing: reach.Listing{Err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
-	if got := use.Failure(a, s); got != `server "slow": tools/list: no response in time` {
+	if got := use.FailureLine(a, s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
 	if s.IsSilent() {
@@ -133,18 +133,18 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waits, "e": reach.Waits}, Said: map[string]bool{}}
+	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waiting, "e": reach.Waiting}, Said: map[string]bool{}}
 	s.Note("a", "", false)
-	s.Tell()
-	s.Tell()
+	s.Print()
+	s.Print()
 	s.Note("b", "npx installs x", true)
-	s.Tell()
+	s.Print()
 	s.Note("b", "", false)
 	s.Note("c", "", false)
 	s.Note("d", "", true)
-	s.Tell()
+	s.Print()
 	s.Note("d", "", false)
-	s.Tell()
+	s.Print()
 	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
 		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
 		t.Errorf("got %q, want %q", seen, want)

@@ -51,7 +51,7 @@ func TestJSONMeansTheSameForAllCommands(t *testing.T) {
 func TestFieldsAreThoseThatAreWritten(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": use.AllListed{},
+		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": use.ListsShown{},
 		"servers\nservers[]  server, package, locked": cli.ServersShown[*struct {
 			Server  string `json:"server"`
 			Hidden  string `json:"-"`

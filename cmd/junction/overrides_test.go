@@ -50,7 +50,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	}
 	parsed := func(args ...string) (*settings.Settings, reach.Drain) {
 		t.Helper()
-		o := &up.UpOptions{Admin: "127.0.0.1:0"}
+		o := &up.Options{Admin: "127.0.0.1:0"}
 		set := pflag.NewFlagSet("up", pflag.ContinueOnError)
 		o.Front.Flags(set, "")
 		o.Flags = reach.NewSettingFlags(set)
@@ -88,7 +88,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
 	}
-	up.UpCommand((&cli.App{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
+	up.Command((&cli.App{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {
 			t.Errorf("--%s: give it a row here if settings can say the same, or name it among those that they cannot", f.Name)
 		}
@@ -100,7 +100,7 @@ func TestDrainDelayIsLongerWhereSomebodyCanAsk(t *testing.T) {
 		admin string
 		want  time.Duration
 	}{{"", 0}, {"127.0.0.1:0", reach.DefaultDrainDelay}} {
-		o := &up.UpOptions{Admin: test.admin, Flags: reach.NewSettingFlags(new(pflag.FlagSet))}
+		o := &up.Options{Admin: test.admin, Flags: reach.NewSettingFlags(new(pflag.FlagSet))}
 		if got := o.Drains(nil).Delay; got != test.want {
 			t.Errorf("with --admin %q: %v, want %v", test.admin, got, test.want)
 		}

@@ -59,7 +59,7 @@ func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	if got := explain(); !strings.HasPrefix(got, "ALLOW:") {
 		t.Errorf("after: %s", got)
 	}
-	setup := &chat.ChatSetup{App: &cli.App{Place: placeOf(t)}}
+	setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}}
 	setup.Options.Pins = pins
 	if all := setup.ApprovedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
 		t.Errorf("listed are %+v", all)

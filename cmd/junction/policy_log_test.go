@@ -82,7 +82,7 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 		{"a URI without its query", `{"rules": [{"effect": "deny", "when": "resource.contains('b')"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"file:///a?***"`, ""},
 	} {
 		got := verdicts(test.rules)
-		if !strings.Contains(got, test.want) || test.not == decidable && strings.Contains(got, string(policies.CannotTell)) {
+		if !strings.Contains(got, test.want) || test.not == decidable && strings.Contains(got, string(policies.Undecided)) {
 			t.Errorf("%s: got %s", test.name, got)
 		}
 	}
@@ -119,4 +119,4 @@ func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
 }
 
 // decidable marks tests in which the log tells enough of every call.
-const decidable = string(policies.CannotTell)
+const decidable = string(policies.Undecided)

@@ -102,7 +102,7 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 		}
 	}
 	for field, want := range map[string]string{"comand": "command", "cmd": "command", "evn": "env", "agrs": "args", "environment": "env", "Environment": "env", "arguments": "args", "workingDirectory": "cwd", "endpoint": "url", "oauth.environment": "", "start_timeout": "startTimeout", "uri": "url", "oauth.ClientID": "clientId", "oauth.client_id": "clientId", "tls.CA": "ca", "oauth.command": "", "autoApprove": "", "description": "", "name": "", "args": ""} {
-		if got := reach.MeantMember(&config.Problem{Field: field}); got != want {
+		if got := reach.SuggestMember(&config.Problem{Field: field}); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
 		}
 	}

@@ -113,8 +113,8 @@ func TestTheNameOfAServerIsThatOfItsModule(t *testing.T) {
 		"":                                   "",
 	} {
 		root := strings.TrimSuffix(module, "/cmd/weather")
-		got := server.NameOf(module)
-		if r := server.RepositoryOf(root, module); r != nil {
+		got := server.ModuleServerName(module)
+		if r := server.ModuleRepository(root, module); r != nil {
 			got += " " + r.URL + " " + r.Subfolder
 		}
 		if got != want {

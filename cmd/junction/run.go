@@ -17,8 +17,8 @@ import (
 
 // runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
 // started are killed without grace when they are to end.
-func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *cli.Stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := cli.Ready(&cli.App{Place: p, Ends: cli.Ends{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
+func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *cli.InterruptHandler, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := cli.Ready(&cli.App{Place: p, Signals: cli.Signals{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
 	if terminal.Present(stdin, a.Screen) {
 		a.Person = terminal.NewPerson(stdin, a.Screen)
 	}
@@ -28,22 +28,22 @@ func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops
 // runLine runs a command line.
 func runLine(ctx context.Context, a *cli.App, args []string) int {
 	a.Desk.Place, a.Desk.Screen, a.Desk.Person = a.Place, a.Screen, a.Person
-	a.UpFlags = func(child *cli.App) *pflag.FlagSet { return up.UpCommand(child).Flags() }
+	a.UpFlags = func(child *cli.App) *pflag.FlagSet { return up.Command(child).Flags() }
 	root := root(a, args)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	cli.FitCompletion(root)
+	cli.SetUpCompletion(root)
 	suggestValues(a, root)
 	uncover(a, root, args)
-	stopped := reach.TellStopping(ctx, a)
+	stopped := reach.ReportStopping(ctx, a)
 	ran, err := root.ExecuteContextC(ctx)
-	err = cli.Closed(cli.Refusal(err), a.Launch.Close())
+	err = cli.JoinClose(cli.WrapRefusal(err), a.Launch.Close())
 	stopped()
 	code := cli.ExitCode(ctx, err)
 	if code == cli.ExitTimeout && ran.Flags().Lookup("timeout") != nil {
-		err = cli.Longer(err)
+		err = cli.AddTimeoutHint(err)
 	}
 	reach.Fail(a, err, code, a.Flags.JSON || reach.WantsJSON(args))
 	return code
@@ -88,7 +88,7 @@ you, for a language model, and for hosts such as Claude and Cursor.
 	})
 	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(a, cmd) })
-	a.FitHelp(root)
+	a.WrapHelp(root)
 	root.SetHelpCommand(cli.HelpCommand())
 	grow(a, root, words)
 	return root

@@ -153,7 +153,7 @@ func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 	made := func(change func(*config.Server)) cli.Digest {
 		s := config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}
 		change(&s)
-		return cli.DigestOf(placeOf(t), e, &s)
+		return cli.EntryDigest(placeOf(t), e, &s)
 	}
 	seen := map[cli.Digest]string{made(func(*config.Server) {}): "nothing"}
 	add := func(name string, d cli.Digest) {
@@ -196,8 +196,8 @@ func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 		add(fmt.Sprint("variable ", i), made(func(s *config.Server) { s.Env = map[string]string{"A": value} }))
 	}
 	add("arguments", made(func(s *config.Server) { s.Args = []string{"a", "b"} }))
-	add("name", cli.DigestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
-	add("revision", cli.DigestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("name", cli.EntryDigest(placeOf(t), definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("revision", cli.EntryDigest(placeOf(t), definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
 	d := made(func(*config.Server) {})
 	proof := d.Proof([]byte("key"), 1)
 	if proof == d.Proof([]byte("key"), 2) || proof == d.Proof([]byte("other"), 1) || proof != d.Proof([]byte("key"), 1) {
@@ -267,7 +267,7 @@ func TestDigestHasTheFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := func(kind config.Kind, dir string) cli.Digest {
-		return cli.DigestOf(placeOf(t), e, &config.Server{Kind: kind, Dir: dir})
+		return cli.EntryDigest(placeOf(t), e, &config.Server{Kind: kind, Dir: dir})
 	}
 	if in(config.Stdio, "") != in(config.Stdio, here) || in(config.Stdio, "") == in(config.Stdio, t.TempDir()) {
 		t.Error("the digest of a program without cwd is not that of one in this folder")

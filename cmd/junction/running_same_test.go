@@ -25,8 +25,8 @@ func definedEntry(t *testing.T, text string) cli.Entry {
 func TestServerWithVariablesIsNotSharedUnproved(t *testing.T) {
 	for args, want := range map[string]bool{`"--token","${TOKEN}"`: false, `"${TOKEN:-x}"`: false, `"${input:token}"`: false, `"plain"`: true} {
 		e := definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","args":[`+args+`]}}}`)
-		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: e.Source(), Origin: e.Run(), State: "connected"}}}
-		if r := set.Of(e); r == nil || r.IsShared(e) != want {
+		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: e.Source(), Origin: e.CommandText(), State: "connected"}}}
+		if r := set.Find(e); r == nil || r.IsShared(e) != want {
 			t.Errorf("%s: it is there: %t, and shared: %t", args, r != nil, !want)
 		}
 	}
@@ -40,12 +40,12 @@ func TestServerDefinedInAnotherWayIsNotShared(t *testing.T) {
 		{`{"mcpServers":{"db":{"command":"dbserver","args":["--token","production"]}}}`, `{"mcpServers":{"db":{"command":"dbserver","args":["--token","test"]}}}`},
 	} {
 		runs, now := definedEntry(t, pair[0]), definedEntry(t, pair[1])
-		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: runs.Source(), Origin: runs.Run(), State: "connected"}}}
+		set := cli.RunningSet{{In: &cli.Instance{Shares: true}, Status: cli.ServerStatus{Name: "db", Source: runs.Source(), Origin: runs.CommandText(), State: "connected"}}}
 		if runs.Definition.Hash() == now.Definition.Hash() {
 			t.Fatal("the hashes are the same")
 		}
-		if r := set.Of(now); r != nil && r.IsShared(now) {
-			t.Errorf("defined as %s; the one that runs as %s is used (both are shown as %q)", pair[1], pair[0], now.Run())
+		if r := set.Find(now); r != nil && r.IsShared(now) {
+			t.Errorf("defined as %s; the one that runs as %s is used (both are shown as %q)", pair[1], pair[0], now.CommandText())
 		}
 	}
 }

@@ -63,9 +63,9 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
 	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
 	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
-	sick := &doctor.Patient{}
-	sick.Broken("start", "the port is taken", "look at its log")
-	sick.RunsIn(reach.RunningServers(t.Context(), placeOf(t)).Of(shownEntry(t, config)))
+	sick := &doctor.Report{}
+	sick.Fail("start", "the port is taken", "look at its log")
+	sick.AddRunning(reach.RunningServers(t.Context(), placeOf(t)).Find(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
@@ -94,7 +94,7 @@ func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, fmt.Sprint(os.Getpid(), cli.ControlEnd))); err != nil { // as that of another home folder is not there
+	if err := os.Remove(filepath.Join(dir, fmt.Sprint(os.Getpid(), cli.ControlSuffix))); err != nil { // as that of another home folder is not there
 		t.Fatal(err)
 	}
 	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", "this address is in use by another junction at "+r.url+", which junction status does not list")

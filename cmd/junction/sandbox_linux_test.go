@@ -112,7 +112,7 @@ func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))}})
 	a.Flags.Config = []string{"mcp.json"}
-	shown, err := server.OneKept(a, []string{"notes"})
+	shown, err := server.ReadProfile(a, []string{"notes"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,15 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 	locked := &install.LockedServer{}
 	for _, test := range []struct {
 		why, want, without string
-		k                  server.KeptProfile
+		k                  server.StoredProfile
 		state              sandbox.State
 	}{
-		{"a lock", "Missing here:\n  other processes: can be read\n", "processor time", server.KeptProfile{Locked: locked}, bare},
-		{"a lock with hosts", "  network by host names: no namespaces\n", "processor time", server.KeptProfile{Locked: locked, Profile: &sandbox.Profile{Hosts: []string{"a.org"}}}, bare},
-		{"settings that allow it", "Missing here:\n", "processor time", server.KeptProfile{Weaker: true}, bare},
-		{"a system without a sandbox", "echo is not confined on this system, although ", "is confined, by", server.KeptProfile{Locked: locked}, none},
-		{"a lock where nothing is missing", "echo is confined, by ", "Missing", server.KeptProfile{Locked: locked}, sandbox.State{Confined: []string{"files"}}},
-		{"settings that start nothing weaker", "echo is confined, by ", "Missing", server.KeptProfile{}, bare},
+		{"a lock", "Missing here:\n  other processes: can be read\n", "processor time", server.StoredProfile{Locked: locked}, bare},
+		{"a lock with hosts", "  network by host names: no namespaces\n", "processor time", server.StoredProfile{Locked: locked, Profile: &sandbox.Profile{Hosts: []string{"a.org"}}}, bare},
+		{"settings that allow it", "Missing here:\n", "processor time", server.StoredProfile{Weaker: true}, bare},
+		{"a system without a sandbox", "echo is not confined on this system, although ", "is confined, by", server.StoredProfile{Locked: locked}, none},
+		{"a lock where nothing is missing", "echo is confined, by ", "Missing", server.StoredProfile{Locked: locked}, sandbox.State{Confined: []string{"files"}}},
+		{"settings that start nothing weaker", "echo is confined, by ", "Missing", server.StoredProfile{}, bare},
 	} {
 		var stdout safeBuffer
 		a := &cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&stdout)}}

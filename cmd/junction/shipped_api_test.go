@@ -176,7 +176,7 @@ func TestOmittedOperationsAreBounded(t *testing.T) {
 		tail.AddOmitted(`junction: warning: openapi: an operation is no tool document=x error="GET /x: a \"b\""`)
 	}
 	tail.AddOmitted("openapi: an operation is no tool error=forged")
-	if all := tail.Omits(); len(all) != cli.MaxOmitted || all[0] != `GET /x: a "b"` {
+	if all := tail.OmittedOperations(); len(all) != cli.MaxOmitted || all[0] != `GET /x: a "b"` {
 		t.Errorf("%d kept, the first is %s", len(all), all[0])
 	}
 }

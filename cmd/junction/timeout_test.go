@@ -67,10 +67,10 @@ func TestTimeoutBoundsTheCommand(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &cli.App{Place: placeOf(t)}
 				a.Launch.Timeout = 3 * time.Second
-				ctx, within, stop := a.Bounded(t.Context())
+				ctx, within, stop := a.WithTimeout(t.Context())
 				defer stop()
 				began := time.Now()
-				h := within.Around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				h := within.Middleware(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 					test.does(ctx, req.Peer)
 					return mcp.Result{}, context.Cause(ctx)
 				}))

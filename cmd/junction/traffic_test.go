@@ -162,7 +162,7 @@ func TestAResultWithIsErrorFailed(t *testing.T) {
 		`{"result":{"content":[]}}`:                "tools/call x answered after 2ms: []",
 	} {
 		e := traffic.Event{Kind: traffic.Response, Method: "tools/call", Name: "x", Took: 2 * time.Millisecond, Message: json.RawMessage(message)}
-		if got := watch.Gist(&e); got != want {
+		if got := watch.Summary(&e); got != want {
 			t.Errorf("%s is shown as %q, want %q", message, got, want)
 		}
 	}
@@ -269,7 +269,7 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%v: %s", err, line)
 		}
-		if e.Call == 0 || e.Server != "everything" || e.Name != "add" || e.Kind == traffic.Note && e.Client != chat.ChatClient {
+		if e.Call == 0 || e.Server != "everything" || e.Name != "add" || e.Kind == traffic.Note && e.Client != chat.ClientName {
 			t.Errorf("%s", line)
 		}
 		text := e.Kind
@@ -297,7 +297,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	listen := func(pid int) net.Listener {
-		l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, fmt.Sprint(pid, reach.TrafficEnd)))
+		l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, fmt.Sprint(pid, reach.TrafficSuffix)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -349,7 +349,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 
 func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
 	e := watch.ShownEvent{Event: traffic.Event{Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Legacy: true, Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)}}
-	if got, want := watch.Gist(&e.Event), "server/discover refused: a legacy server"; got != want {
+	if got, want := watch.Summary(&e.Event), "server/discover refused: a legacy server"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	if f := (watch.TrafficFilter{Errors: true}); f.Shows(&e) {

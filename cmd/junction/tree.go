@@ -53,7 +53,7 @@ func tree() []branch {
 		{path: "get resource", old: "read", make: use.ReadCommand},
 		{path: "get prompt", old: "prompt", make: use.PromptCommand},
 		{path: "get completion", old: "complete", make: use.CompleteCommand},
-		{path: "chat", group: groupUse, make: chat.ChatCommand},
+		{path: "chat", group: groupUse, make: chat.Command},
 		{path: "chat history", old: "conversations", make: chat.ConversationsCommand},
 
 		{path: "server", group: groupServers, short: "Add, remove, upgrade, search, approve and confine servers"},
@@ -77,7 +77,7 @@ func tree() []branch {
 		{path: "host import", old: "import", make: host.ImportCommand},
 		{path: "host tap", old: "tap", make: host.TapCommand},
 
-		{path: "up", group: groupGateway, make: up.UpCommand},
+		{path: "up", group: groupGateway, make: up.Command},
 		{path: "up service", old: "service", make: up.ServiceCommand},
 		{path: "status", group: groupGateway, make: (*cli.App).StatusCommand},
 		{path: "policy", group: groupGateway, make: policies.PolicyCommand},
@@ -93,7 +93,7 @@ func tree() []branch {
 		{path: "traffic", group: groupWatch, make: watch.TrafficCommand},
 		{path: "console", group: groupWatch, make: watch.ConsoleCommand},
 		{path: "inspect", group: groupWatch, make: watch.InspectCommand},
-		{path: "doctor", group: groupWatch, make: doctor.DoctorCommand},
+		{path: "doctor", group: groupWatch, make: doctor.Command},
 
 		{path: "test", group: groupDevelop, make: develop.TestCommand},
 		{path: "lint", group: groupDevelop, make: develop.LintCommand},
@@ -131,7 +131,7 @@ func grow(a *cli.App, root *cobra.Command, words []string) {
 			c = b.make(a)
 		}
 		c.Use = word + strings.TrimPrefix(c.Use, c.Name())
-		cli.SetPlace(c, place)
+		cli.SetOrder(c, place)
 		c.GroupID, c.Hidden = b.group, above == "" && b.group == ""
 		if b.group != "" && !root.ContainsGroup(b.group) {
 			root.AddGroup(&cobra.Group{ID: b.group, Title: b.group})

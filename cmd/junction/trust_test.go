@@ -51,7 +51,7 @@ func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
 }
 
 // setUp is a chat as these flags and arguments make it, and what was said meanwhile.
-func setUp(t *testing.T, configuration string, f *chat.ChatFlags, args ...string) (*chat.ChatSetup, string) {
+func setUp(t *testing.T, configuration string, f *chat.Flags, args ...string) (*chat.Setup, string) {
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
@@ -76,7 +76,7 @@ func TestAProjectsServerInheritsNoTrust(t *testing.T) {
 		write(t, map[string]string{path: servers})
 	}
 	write(t, map[string]string{"policy.json": `{"trusted":["files"],"public":["search"]}`})
-	shown := func(path string, f chat.ChatFlags) string {
+	shown := func(path string, f chat.Flags) string {
 		f.Policy = "policy.json"
 		setup, _ := setUp(t, path, &f)
 		var words []string
@@ -90,26 +90,26 @@ func TestAProjectsServerInheritsNoTrust(t *testing.T) {
 		}
 		return strings.Join(words, ", ")
 	}
-	if got := shown(own, chat.ChatFlags{}); got != "files is trusted, search is public" {
+	if got := shown(own, chat.Flags{}); got != "files is trusted, search is public" {
 		t.Errorf("in the person's own file: %s", got)
 	}
-	if got := shown("one/.mcp.json", chat.ChatFlags{}); got != "" {
+	if got := shown("one/.mcp.json", chat.Flags{}); got != "" {
 		t.Errorf("in the file of a project: %s", got)
 	}
-	if got := shown("one/.mcp.json", chat.ChatFlags{Trust: []string{"files"}}); got != "files is trusted" {
+	if got := shown("one/.mcp.json", chat.Flags{Trust: []string{"files"}}); got != "files is trusted" {
 		t.Errorf("in the file of a project, with --trust: %s", got)
 	}
 
 	// What the person said of the server of this project is kept, and holds for no other one.
-	setup, _ := setUp(t, "one/.mcp.json", &chat.ChatFlags{Policy: "policy.json"})
+	setup, _ := setUp(t, "one/.mcp.json", &chat.Flags{Policy: "policy.json"})
 	s := setup.Options.Servers[0]
 	if err := setup.Options.RememberTrust(policy.NameOf(s.Name, policy.OriginOf(s.Origin))); err != nil {
 		t.Fatal(err)
 	}
-	if got := shown("one/.mcp.json", chat.ChatFlags{}); got != "files is trusted" {
+	if got := shown("one/.mcp.json", chat.Flags{}); got != "files is trusted" {
 		t.Errorf("once it was trusted: %s", got)
 	}
-	if got := shown("two/.mcp.json", chat.ChatFlags{}); got != "" {
+	if got := shown("two/.mcp.json", chat.Flags{}); got != "" {
 		t.Errorf("in the file of another project: %s", got)
 	}
 }
@@ -124,7 +124,7 @@ func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
 		t.Errorf("the command is %q", got)
 	}
 	of := func(url string) host.Server {
-		setup, _ := setUp(t, "", &chat.ChatFlags{}, url)
+		setup, _ := setUp(t, "", &chat.Flags{}, url)
 		return setup.Options.Servers[0]
 	}
 	a, b := of("http://127.0.0.1:1/a"), of("http://127.0.0.1:1/b")
@@ -241,7 +241,7 @@ func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
 func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"files":{"command":"no-such-program","envFile":"one.env"}}}`, "one.env": "A=1\n"})
-	p := startPlain(t, "servers.json", &chat.ChatFlags{}, "files")
+	p := startPlain(t, "servers.json", &chat.Flags{}, "files")
 	write(t, map[string]string{"one.env": "A=2\n"})
 	if err := p.setup.Host.Restart("files"); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
 
 func TestNamesOfNoServerAreReported(t *testing.T) {
 	noState(t)
-	_, said := setUp(t, "", &chat.ChatFlags{Approve: []string{"everything@0123456789abcdef", "everthing@0123456789abcdef"}, Trust: []string{"filesystem@built-in"}})
+	_, said := setUp(t, "", &chat.Flags{Approve: []string{"everything@0123456789abcdef", "everthing@0123456789abcdef"}, Trust: []string{"filesystem@built-in"}})
 	const want = "junction: --approve everthing: there is no such server here (there are: everything, filesystem); did you mean \"everything\"?\n"
 	if said != want {
 		t.Errorf("it says:\n%swant:\n%s", said, want)
@@ -372,9 +372,9 @@ func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"shipped": cli.Entry{Name: "everything"}.Run()}
+	got := map[string]string{"shipped": cli.Entry{Name: "everything"}.CommandText()}
 	for _, d := range f.Servers {
-		got[d.Name] = cli.Entry{Name: d.Name, Definition: d}.Run()
+		got[d.Name] = cli.Entry{Name: d.Name, Definition: d}.CommandText()
 	}
 	want := map[string]string{"shipped": "", "files": `npx -y "a b" --token *** API_KEY=*** (cwd /srv)`, "far": "https://***@example.com/mcp?key=***"}
 	if !maps.Equal(got, want) {

@@ -44,7 +44,7 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 		{":9464", "", true, up.BareNetwork, ""},
 		{"nonsense", "", false, 0, "--admin: "},
 	} {
-		o := up.UpOptions{Admin: test.admin, BareAdmin: test.insecure}
+		o := up.Options{Admin: test.admin, BareAdmin: test.insecure}
 		o.Cert = test.cert
 		got, err := o.AdminReach()
 		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {

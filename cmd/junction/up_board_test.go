@@ -90,11 +90,11 @@ func TestAgeOfWhatIsRemembered(t *testing.T) {
 		0: ", as of less than a minute ago", 59 * time.Second: ", as of less than a minute ago", time.Minute: ", as of 1 minute ago",
 		150 * time.Minute: ", as of 2 hours ago", 50 * time.Hour: ", as of 2 days ago", -time.Hour: ", as of less than a minute ago",
 	} {
-		if got := cli.AsOf(time.Now().Add(-age)); got != want {
+		if got := cli.AgeText(time.Now().Add(-age)); got != want {
 			t.Errorf("%v: %q, want %q", age, got, want)
 		}
 	}
-	if got := cli.AsOf(time.Time{}); got != "" {
+	if got := cli.AgeText(time.Time{}); got != "" {
 		t.Errorf("not known: %q", got)
 	}
 	table := up.StatusTable([]gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Tools: 3, Read: time.Now().Add(-3 * time.Hour)}}, false, 100)

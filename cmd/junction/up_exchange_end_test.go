@@ -32,7 +32,7 @@ import (
 // exchangeDesk has one token that holds, and what was got in exchange for it.
 func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *up.Access, sends func() error) {
 	t.Helper()
-	x = &up.Access{Refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
+	x = &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
 	x.Verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
 	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {

@@ -220,7 +220,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 // What is got for a user ends when their token is known to be revoked.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
-	x := &up.Access{Refused: reach.Refusals{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
+	x := &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
 	x.Verifier = verifierFunc(func(string) (*auth.Token, error) {
 		if revoked {
 			return nil, auth.ErrInactive

@@ -220,7 +220,7 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", filepath.Join(folder, "7"+cli.ControlEnd))
+	l, err := net.Listen("unix", filepath.Join(folder, "7"+cli.ControlSuffix))
 	if err != nil {
 		t.Skip(err)
 	}
@@ -244,7 +244,7 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	go process.Serve(l)
 	defer process.Close()
 	c := console.New()
-	c.Handle("/instances/{pid}/{rest...}", watch.PassOrders(placeOf(t)))
+	c.Handle("/instances/{pid}/{rest...}", watch.ForwardHandler(placeOf(t)))
 	served := httptest.NewServer(c)
 	defer served.Close()
 	link := c.Link(served.URL, "")

@@ -99,8 +99,8 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := up.UpOptions{Names: test.named, Flags: &reach.SettingFlags{Set: up.UpCommand(a).Flags()}}
-			if entries, err = reach.Chosen(entries, set, o.Names); err != nil {
+			o := up.Options{Names: test.named, Flags: &reach.SettingFlags{Set: up.Command(a).Flags()}}
+			if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 				t.Fatal(err)
 			}
 			got := up.StdioArgs(a, set, (&up.Served{App: a}).Admitted(t.Context(), entries, len(o.Names) > 0), o)

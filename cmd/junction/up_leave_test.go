@@ -24,7 +24,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 		a.Flags.Config = []string{"s.json"}
-		v := &up.Served{App: a, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.UpOptions{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
+		v := &up.Served{App: a, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.Options{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
 		g, plan := v.Gateway.Members(), &uplib.Plan{Layers: v.Gateway.Layers().Plan()}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")

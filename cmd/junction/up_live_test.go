@@ -32,7 +32,7 @@ func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
 		t.Errorf("it served: %v, %v", served, err)
 	}
 	a := &cli.App{IO: cli.IO{Out: terminal.NewScreen(io.Discard), Screen: terminal.NewScreen(io.Discard)}}
-	if a.Person = terminal.NewPerson(strings.NewReader(""), a.Screen); a.ShowsLive() {
+	if a.Person = terminal.NewPerson(strings.NewReader(""), a.Screen); a.IsInteractive() {
 		t.Error("a screen is shown where there is no terminal")
 	}
 }

@@ -18,7 +18,7 @@ import (
 )
 
 func TestOthersDoNotHearWhatASlowStartWrote(t *testing.T) {
-	err := fmt.Errorf("server %q: %w", "x", reach.TooLong(time.Minute, "its standard error ends with: fetching"))
+	err := fmt.Errorf("server %q: %w", "x", reach.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
 	want := `server "x": no handshake within 1m0s; the log of whoever runs it says more; "startTimeout" in its entry gives it longer`
 	if got := mcp.PublicError(err).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -146,15 +146,15 @@ func (quietStart) Yield()      {}
 
 func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
 	w := &reach.StartWatch{}
-	if _, _, said := w.Seen(); said != "" {
+	if _, _, said := w.Progress(); said != "" {
 		t.Errorf("nothing was written, and it says %q", said)
 	}
-	w.Listen(nil)("Error: no key")
-	if _, lines, said := w.Seen(); lines != 1 || said != "its standard error ends with: Error: no key" {
+	w.OnStderr(nil)("Error: no key")
+	if _, lines, said := w.Progress(); lines != 1 || said != "its standard error ends with: Error: no key" {
 		t.Errorf("after %d lines it says %q", lines, said)
 	}
-	w.Skip(nil)("{]")
-	if _, _, said := w.Seen(); said != "its standard output has what is no message: {]" {
+	w.OnSkipped(nil)("{]")
+	if _, _, said := w.Progress(); said != "its standard output has what is no message: {]" {
 		t.Errorf("it says %q", said)
 	}
 }

@@ -19,7 +19,7 @@ func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
 		{cli.ServerStatus{Most: 1}, "; 0 of 1 instance"},
 		{cli.ServerStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running on it as it was configured before"},
 	} {
-		if got := test.status.Busy(); got != test.want {
+		if got := test.status.LoadText(); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.status, got, test.want)
 		}
 	}
@@ -27,10 +27,10 @@ func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
 	for i := range 20 {
 		renamed = append(renamed, fmt.Sprint("name", i))
 	}
-	if got, want := cli.SomeRenamed(renamed), "; name0; name1; and 18 more names (--json shows all)"; got != want {
+	if got, want := cli.FirstRenamed(renamed), "; name0; name1; and 18 more names (--json shows all)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := cli.SomeRenamed(renamed[:2]); strings.Contains(got, "more") {
+	if got := cli.FirstRenamed(renamed[:2]); strings.Contains(got, "more") {
 		t.Errorf("of two: %q", got)
 	}
 }

@@ -51,7 +51,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	busy, ended := filepath.Join(dir, "1"+cli.ControlEnd), filepath.Join(dir, "2"+cli.ControlEnd)
+	busy, ended := filepath.Join(dir, "1"+cli.ControlSuffix), filepath.Join(dir, "2"+cli.ControlSuffix)
 	listenFull(t, busy)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ended, Net: "unix"})
 	if err != nil {
@@ -60,7 +60,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	for path, keep := range map[string]bool{busy: true, ended: false} {
-		if _, err := cli.AskInstance(t.Context(), path); err == nil {
+		if _, err := cli.FetchInstance(t.Context(), path); err == nil {
 			t.Error("asked")
 		}
 		if _, err := os.Stat(in(t, path)); (err == nil) != keep {
@@ -72,26 +72,26 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 // A process that is killed removes no socket, and nobody may ever ask at it again.
 func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	const gone = "214748364" // no system has so many processes
-	reused := fmt.Sprint(os.Getppid(), cli.ControlEnd)
+	reused := fmt.Sprint(os.Getppid(), cli.ControlSuffix)
 	alone(t)
 	dir, err := cli.StatusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + cli.ControlEnd, gone + "4" + reach.TrafficEnd, gone + "5" + reach.WatchingEnd, gone + "6" + cli.ControlEnd, reused} {
+	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + cli.ControlSuffix, gone + "4" + reach.TrafficSuffix, gone + "5" + reach.WatcherSuffix, gone + "6" + cli.ControlSuffix, reused} {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.SetUnlinkOnClose(false)
-		if name == gone+"6"+cli.ControlEnd { // which lives
+		if name == gone+"6"+cli.ControlSuffix { // which lives
 			defer l.Close()
 			continue
 		}
 		l.Close()
 	}
 	awaitStarts()
-	notMade := filepath.Join(dir, gone+"7"+cli.ControlEnd+".new")
+	notMade := filepath.Join(dir, gone+"7"+cli.ControlSuffix+".new")
 	if err := os.WriteFile(notMade, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
-	want := []string{fmt.Sprint(os.Getpid(), reach.TrafficEnd), gone + "6" + cli.ControlEnd, filepath.Base(notMade), reused}
+	want := []string{fmt.Sprint(os.Getpid(), reach.TrafficSuffix), gone + "6" + cli.ControlSuffix, filepath.Base(notMade), reused}
 	slices.Sort(want)
 	if err != nil || !slices.Equal(left, want) {
 		t.Errorf("%v: left are %q, want %q", err, left, want)
@@ -137,13 +137,13 @@ func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, fmt.Sprint(os.Getppid(), reach.TrafficEnd))
+	path := filepath.Join(dir, fmt.Sprint(os.Getppid(), reach.TrafficSuffix))
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	cli.RemoveLeft(t.Context(), dir)
+	cli.RemoveStaleSockets(t.Context(), dir)
 	asks, err := net.Dial("unix", path)
 	if err != nil {
 		t.Fatal(err)

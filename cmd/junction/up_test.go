@@ -214,7 +214,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unreachable := filepath.Join(dir, "999999"+cli.ControlEnd)
+	unreachable := filepath.Join(dir, "999999"+cli.ControlSuffix)
 	l, err := net.Listen("unix", unreachable)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and which revisions of the protocol it speaks",
-		Args:  cli.NoMore,
+		Args:  cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 			return err

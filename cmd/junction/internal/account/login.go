@@ -28,8 +28,8 @@ expires; only one of them at a time does. Logins are kept in state.db in junctio
 folder, sealed with a key in the keyring of your system, or, where there is none, in
 logins.key, which only you can read.`
 
-// A Signer is a server at which the user can log in.
-type Signer struct {
+// A LoginServer is a server at which the user can log in.
+type LoginServer struct {
 	Name string // as on the command line
 	URL  string
 	auth config.OAuth
@@ -37,21 +37,21 @@ type Signer struct {
 }
 
 // findSigner returns the server that a command line names.
-func findSigner(a *cli.App, cmd *cobra.Command, args []string) (Signer, error) {
+func findSigner(a *cli.App, cmd *cobra.Command, args []string) (LoginServer, error) {
 	if len(args) != 1 {
-		return Signer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
+		return LoginServer{}, cli.Usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
 	}
 	if launch.At(args[0]) != nil {
-		return Signer{Name: args[0], URL: args[0]}, nil
+		return LoginServer{Name: args[0], URL: args[0]}, nil
 	}
-	t, err := reach.Configured(cmd.Context(), a, args[0])
+	t, err := reach.ConfiguredTarget(cmd.Context(), a, args[0])
 	if err != nil {
-		return Signer{}, err
+		return LoginServer{}, err
 	}
 	if t.Server == nil || !t.IsWeb() {
-		return Signer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
+		return LoginServer{}, cli.Usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
 	}
-	return Signer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
+	return LoginServer{Name: args[0], URL: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
 // LoginCommand returns the command login.
@@ -96,7 +96,7 @@ error; you are logged in with the others.
 
 // Login logs the user in at a server and prints the login. Without a browser, the user pastes the
 // address that the login ends at.
-func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
+func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
 		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
@@ -133,12 +133,12 @@ func Login(ctx context.Context, a *cli.App, s Signer, browser bool) error {
 		return err
 	}
 	a.Out.Printf("%s: %s\n", said, DescribeLogin(l, time.Now()))
-	return Lacking(l, s.asks)
+	return MissingScopes(l, s.asks)
 }
 
-// Lacking returns an error if scopes that were asked for were not granted. Logging in again would
+// MissingScopes returns an error if scopes that were asked for were not granted. Logging in again would
 // not grant them.
-func Lacking(l *oauth.Login, asked []string) error {
+func MissingScopes(l *oauth.Login, asked []string) error {
 	missing := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
 		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // some servers never list it
 	})
@@ -278,7 +278,7 @@ func LogoutCommand(a *cli.App) *cobra.Command {
 }
 
 // logoutAtProvider removes the token for a server and the login at the identity provider.
-func logoutAtProvider(ctx context.Context, a *cli.App, s Signer) error {
+func logoutAtProvider(ctx context.Context, a *cli.App, s LoginServer) error {
 	o, err := a.Launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return err

@@ -33,8 +33,8 @@ func SecretCommand(a *cli.App) *cobra.Command {
 		secretSetCommand(a), secretListCommand(a), secretRemoveCommand(a))
 }
 
-// IsKept reports whether a secret with this name is stored.
-func IsKept(ctx context.Context, a *cli.App, name string) (bool, error) {
+// HasSecret reports whether a secret with this name is stored.
+func HasSecret(ctx context.Context, a *cli.App, name string) (bool, error) {
 	store, _, err := a.OpenSecrets(ctx, false)
 	if err == nil {
 		_, err = store.Get(ctx, cli.SecretKeys+name)
@@ -116,7 +116,7 @@ type SecretsShown struct {
 
 func secretListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the names of the secrets that are kept", Args: cli.NoMore,
+		Use: "list", Short: "List the names of the secrets that are kept", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			names := []string{}
 			store, _, err := a.OpenSecrets(cmd.Context(), false)

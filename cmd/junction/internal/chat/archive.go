@@ -20,7 +20,7 @@ import (
 )
 
 // OpenArchive opens the stored conversations, and restores the memory of earlier tool searches.
-func (t *ChatSetup) OpenArchive(ctx context.Context) error {
+func (t *Setup) OpenArchive(ctx context.Context) error {
 	var err error
 	if t.Archive, err = reach.OpenConversations(ctx, t.App.Place); err != nil {
 		return fmt.Errorf("%w (--no-save goes on without)", err)
@@ -39,7 +39,7 @@ func (t *ChatSetup) OpenArchive(ctx context.Context) error {
 
 // keepSearches stores the memory of tool searches, merged with that of other processes. It logs
 // errors, because the answer is not affected by them.
-func (t *ChatSetup) keepSearches() {
+func (t *Setup) keepSearches() {
 	fresh := t.Search.Memory()
 	if len(fresh) == 0 {
 		return
@@ -61,7 +61,7 @@ func (t *ChatSetup) keepSearches() {
 
 // resumes reports whether a word after --resume is the ID of a conversation. The flag has an
 // optional value, so an ID must follow an equals sign.
-func (t *ChatSetup) resumes(ctx context.Context, word string) bool {
+func (t *Setup) resumes(ctx context.Context, word string) bool {
 	if t.Flags.resume != archive.Last || t.Archive == nil || len(word) != idLength {
 		return false
 	}
@@ -74,7 +74,7 @@ const idLength = 8
 
 // chosen returns the ID of the conversation that the command line continues: a stored one, or a new
 // copy of it. It is empty for a new conversation.
-func (t *ChatSetup) chosen(ctx context.Context) (id string, err error) {
+func (t *Setup) chosen(ctx context.Context) (id string, err error) {
 	if t.Flags.fork == "" {
 		return t.Flags.resume, nil
 	}
@@ -108,7 +108,7 @@ func namesID(id string, err error) error {
 }
 
 // begin begins or continues the conversation that the command line selects.
-func (t *ChatSetup) begin(ctx context.Context) (*host.Conversation, error) {
+func (t *Setup) begin(ctx context.Context) (*host.Conversation, error) {
 	id, err := t.chosen(ctx)
 	switch {
 	case err != nil:
@@ -127,7 +127,7 @@ func (t *ChatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 }
 
 // Store returns the store of conversations, or nil if nothing is stored.
-func (t *ChatSetup) Store() tui.Store {
+func (t *Setup) Store() tui.Store {
 	if t.Archive == nil {
 		return nil
 	}

@@ -26,8 +26,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ChatExitHelp describes the exit codes of chat.
-const ChatExitHelp = `Exit codes:
+// ExitHelp describes the exit codes of chat.
+const ExitHelp = `Exit codes:
   0    there is an answer
   1    none: a limit, refusal, loop or cut answer, a call or server not allowed
   2    the command line is wrong, or no conversation or several have the ID
@@ -40,8 +40,8 @@ const ChatExitHelp = `Exit codes:
 // first.
 const startTime = time.Minute
 
-// ChatFlags holds the flags of chat.
-type ChatFlags struct {
+// Flags holds the flags of chat.
+type Flags struct {
 	Prompt       string
 	Instructions []string
 	attach       []string
@@ -66,9 +66,9 @@ type ChatFlags struct {
 	OnScreen bool // not a flag: whether there is a conversation, on the screen or line by line
 }
 
-// ChatCommand returns the command chat.
-func ChatCommand(a *cli.App) *cobra.Command {
-	var f ChatFlags
+// Command returns the command chat.
+func Command(a *cli.App) *cobra.Command {
+	var f Flags
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
 		Short: "Talk to a language model that uses your servers; read past conversations",
@@ -90,7 +90,7 @@ of the question.
   junction chat --model anthropic:claude-sonnet-4-5 files weather
   junction chat --model ollama:qwen3 --up -p 'what is new?'
 
-` + ChatExitHelp,
+` + ExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error { return runChat(a, cmd, args, &f) },
 	}
 	f.define(cmd.Flags())
@@ -105,7 +105,7 @@ of the question.
 }
 
 // define defines the flags in a set.
-func (f *ChatFlags) define(flags *pflag.FlagSet) {
+func (f *Flags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.Prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
 	flags.StringArrayVar(&f.Instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
@@ -136,7 +136,7 @@ func (f *ChatFlags) define(flags *pflag.FlagSet) {
 }
 
 // runChat runs the command.
-func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err error) {
+func runChat(a *cli.App, cmd *cobra.Command, args []string, f *Flags) (err error) {
 	ctx := cmd.Context()
 	if l := f.Limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
 		return cli.Usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
@@ -166,11 +166,11 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err e
 	if err != nil {
 		return err
 	}
-	defer func() { err = cli.Closed(err, t.Close()) }()
+	defer func() { err = cli.JoinClose(err, t.Close()) }()
 	if f.OnScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.Person, Screen: a.Screen, Desk: &a.Desk, OnDisk: OnDisk(a.Place, t.Folders())}
+	plain := &person.Plain{Person: a.Person, Screen: a.Screen, Desk: &a.Desk, OnDisk: FileReader(a.Place, t.Folders())}
 	if err := t.Open(plain, reporter(a, plain)); err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func runChat(a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (err e
 
 // complete prints the servers that were left out because they were not approved, and returns
 // [cli.ErrToolFailed] if there are any.
-func (t *ChatSetup) complete() error {
+func (t *Setup) complete() error {
 	servers, without := t.person.Withheld()
 	if len(servers) == 0 {
 		return nil
@@ -208,7 +208,7 @@ func (t *ChatSetup) complete() error {
 
 // question returns the question on the command line or on standard input. single is false without
 // one: a conversation begins.
-func question(ctx context.Context, a *cli.App, f *ChatFlags, servers []string) (q host.Question, single bool, err error) {
+func question(ctx context.Context, a *cli.App, f *Flags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.Prompt, f.Prompt != ""
 	if f.Prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, cli.Usagef("-p - and --attach - would both read standard input: write the question behind -p")
@@ -243,7 +243,7 @@ func question(ctx context.Context, a *cli.App, f *ChatFlags, servers []string) (
 		}
 		q.Attach = append(q.Attach, attached)
 	}
-	piped, err := Piped(ctx, a, f)
+	piped, err := PipedInput(ctx, a, f)
 	q.Attach = append(q.Attach, piped...)
 	return q, given, err
 }
@@ -260,7 +260,7 @@ func warnMentions(a *cli.App, text string) {
 }
 
 // attachment returns the attachment that --attach names.
-func attachment(a *cli.App, name string, f *ChatFlags) (host.Attachment, error) {
+func attachment(a *cli.App, name string, f *Flags) (host.Attachment, error) {
 	if name == "-" {
 		return attachedInput(a, f)
 	}
@@ -275,7 +275,7 @@ func attachment(a *cli.App, name string, f *ChatFlags) (host.Attachment, error) 
 }
 
 // attachedInput returns standard input as an attachment.
-func attachedInput(a *cli.App, f *ChatFlags) (host.Attachment, error) {
+func attachedInput(a *cli.App, f *Flags) (host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" {
 		return host.Attachment{}, cli.Usagef("--attach - goes with a question of its own: give one with -p")
 	}

@@ -16,7 +16,7 @@ const MaxOnDisk = 1 << 20
 
 // Folders returns the folders from which a card may show files: those of --root, the current one,
 // and those in the command lines of servers.
-func (t *ChatSetup) Folders() []string {
+func (t *Setup) Folders() []string {
 	folders := slices.Clone(t.App.Desk.Roots)
 	if here, err := t.App.Getwd(); err == nil {
 		folders = append(folders, here)
@@ -34,9 +34,9 @@ func (t *ChatSetup) Folders() []string {
 	})
 }
 
-// OnDisk returns a function that reads text files below these folders, and no others. It does not
+// FileReader returns a function that reads text files below these folders, and no others. It does not
 // follow links out of them. It returns nil if there are no folders.
-func OnDisk(p place.Place, folders []string) func(path string) (text string, ok bool) {
+func FileReader(p place.Place, folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {
 		return nil
 	}

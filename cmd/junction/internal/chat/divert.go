@@ -17,12 +17,12 @@ const maxDiverted = 256
 
 // divert shows text for standard error in the screen's log, because the terminal shows the screen.
 // It drops text that arrives faster than it can be shown. back ends this.
-func (t *ChatSetup) divert(ui *tui.UI) (back func()) {
+func (t *Setup) divert(ui *tui.UI) (back func()) {
 	texts, ended := make(chan string, maxDiverted), make(chan struct{})
 	go func() {
 		defer close(ended)
 		for text := range texts {
-			ui.Event(Logged(text))
+			ui.Event(LogEvent(text))
 		}
 	}()
 	restore := t.App.Screen.Divert(func(text string) {
@@ -38,8 +38,8 @@ func (t *ChatSetup) divert(ui *tui.UI) (back func()) {
 	}
 }
 
-// Logged returns a text of this program as an event of its log.
-func Logged(text string) host.Event {
+// LogEvent returns a text of this program as an event of its log.
+func LogEvent(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
 	case strings.HasPrefix(text, cli.LevelPrefix(slog.LevelError)):

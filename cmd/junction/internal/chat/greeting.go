@@ -13,7 +13,7 @@ import (
 
 // Greeting returns advice in Markdown for users without a model or servers of their own. It is
 // empty for other users.
-func (t *ChatSetup) Greeting() string {
+func (t *Setup) Greeting() string {
 	var parts []string
 	if !t.Options.Model.Info().Language && t.Flags.Model.Model == "" && t.App.Getenv(ModelEnv) == "" {
 		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+ModelHint(t.App.Getenv)+"\n\nThe variable "+ModelEnv+" keeps the choice.")
@@ -33,7 +33,7 @@ func (t *ChatSetup) Greeting() string {
 
 // Example returns a question that the offline model answers with a call of one of these tools that
 // only reads. It is empty with a language model.
-func (t *ChatSetup) Example(tools []host.ToolInfo) string {
+func (t *Setup) Example(tools []host.ToolInfo) string {
 	if t.Options.Model.Info().Language {
 		return ""
 	}

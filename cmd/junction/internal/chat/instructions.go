@@ -30,7 +30,7 @@ const (
 
 // Instructions returns the model's instructions in addition to Junction's own: those of the user,
 // and those of the project if the user agreed to them.
-func (t *ChatSetup) Instructions(ctx context.Context) (string, error) {
+func (t *Setup) Instructions(ctx context.Context) (string, error) {
 	var parts []string
 	own := map[string]bool{}
 	for _, name := range t.Flags.Instructions {
@@ -129,9 +129,9 @@ func readInstructions(r io.Reader) (string, error) {
 
 // agreed reports whether the user wants the model to follow a project's instructions. It asks once
 // for each text, in any folder.
-func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
+func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	key := InstructionsKey(text)
-	if agreed, known := reach.SaidBefore(t.App)[key]; known {
+	if agreed, known := reach.StoredConsents(t.App)[key]; known {
 		return agreed, nil
 	}
 	if t.App.Person == nil {
@@ -152,7 +152,7 @@ func (t *ChatSetup) agreed(ctx context.Context, text string) (bool, error) {
 }
 
 // askAgreement shows the text of a project and asks whether the model should follow it.
-func (t *ChatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
+func (t *Setup) askAgreement(ctx context.Context, text string) (bool, error) {
 	p := t.App.Person
 	end, err := p.Begin(ctx)
 	if err != nil {

@@ -153,13 +153,13 @@ func ProviderNames() (names []string) {
 
 // reach returns the address of a provider and the key for it.
 func (f *ModelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
-	f.withheld = f.NotSent(p, at.Getenv)
+	f.withheld = f.KeyHint(p, at.Getenv)
 	key, err = f.key(at, p.KeyEnv, f.BaseURL == "" && !p.Local)
 	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
-// NotSent describes how to send a key to an address that is not its service's.
-func (*ModelFlags) NotSent(p providers.Provider, getenv func(string) string) string {
+// KeyHint describes how to send a key to an address that is not its service's.
+func (*ModelFlags) KeyHint(p providers.Provider, getenv func(string) string) string {
 	home, err := url.Parse(p.BaseURL)
 	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
 		return "name its variable with --key-env"

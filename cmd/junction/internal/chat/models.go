@@ -33,12 +33,12 @@ type ModelSwitch struct {
 }
 
 // NewModelSwitch returns a switch that begins with m, which the flags selected.
-func NewModelSwitch(p place.Place, f *ChatFlags, m model.Model) *ModelSwitch {
+func NewModelSwitch(p place.Place, f *Flags, m model.Model) *ModelSwitch {
 	return &ModelSwitch{place: p, limited: f.Limits.Money > 0, flags: f.Model, model: m, windows: map[string]int{}}
 }
 
-// Now returns the current model and its flags.
-func (s *ModelSwitch) Now() (model.Model, ModelFlags) {
+// Current returns the current model and its flags.
+func (s *ModelSwitch) Current() (model.Model, ModelFlags) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.model, s.flags
@@ -46,19 +46,19 @@ func (s *ModelSwitch) Now() (model.Model, ModelFlags) {
 
 // Info implements [model.Model].
 func (s *ModelSwitch) Info() model.Info {
-	m, _ := s.Now()
+	m, _ := s.Current()
 	return m.Info()
 }
 
 // Generate implements [model.Model].
 func (s *ModelSwitch) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
-	m, _ := s.Now()
+	m, _ := s.Current()
 	return m.Generate(ctx, req, emit)
 }
 
 // Choose switches to another model. A name without a provider belongs to the current provider.
 func (s *ModelSwitch) Choose(name string) error {
-	_, f := s.Now()
+	_, f := s.Current()
 	if err := s.rename(&f, name); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (s *ModelSwitch) provider() string {
 
 // Efforts returns the levels that the provider accepts, and the current one.
 func (s *ModelSwitch) Efforts() (levels []string, current string) {
-	_, f := s.Now()
+	_, f := s.Current()
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
 		return nil, ""
 	}
@@ -157,7 +157,7 @@ func (s *ModelSwitch) Efforts() (levels []string, current string) {
 
 // SetEffort opens the same model with another effort.
 func (s *ModelSwitch) SetEffort(level string) error {
-	_, f := s.Now()
+	_, f := s.Current()
 	f.Effort = level
 	return s.use(f)
 }
@@ -198,7 +198,7 @@ type modelSource struct {
 // returns only the current one, so that no other service learns of the chat. The error explains why
 // the current one is missing.
 func (s *ModelSwitch) Sources() (all []modelSource, err error) {
-	_, f := s.Now()
+	_, f := s.Current()
 	current := s.provider()
 	if current != "" {
 		var from modelSource

@@ -22,7 +22,7 @@ import (
 
 // Permissions returns everything that permits or forbids calls: rules, trust, approvals of
 // definitions, answers about the project, and remembered answers of the conversation.
-func (t *ChatSetup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
+func (t *Setup) Permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
 	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	if err != nil {
 		return nil, err
@@ -49,10 +49,10 @@ func bareRule(r policy.Rule) policy.Rule {
 }
 
 // rulePermissions returns the rules in force, the strictest first.
-func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
+func (t *Setup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	rules := t.Host.Rules()
 	for i, r := range rules {
-		p := tui.Permission{What: t.Permitted(r), Where: r.Source}
+		p := tui.Permission{What: t.RuleText(r), Where: r.Source}
 		switch {
 		case i == len(rules)-1: // the default
 			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.App.Short(file.Path))
@@ -60,7 +60,7 @@ func (t *ChatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
 			r.Name = "" // the flag, which Where shows
-			p.What = t.Permitted(r)
+			p.What = t.RuleText(r)
 			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
 		case r.Source == "session":
 			p.Where = "until junction chat ends"
@@ -92,7 +92,7 @@ var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 // meant returns the server that a name in a policy names, and whether the name is bound to the
 // server's origin, as [policy.NameOf] writes it. Names may have an @ of their own, such as packages
 // of npm.
-func (t *ChatSetup) meant(name string) (server string, bound bool) {
+func (t *Setup) meant(name string) (server string, bound bool) {
 	at := strings.LastIndexByte(name, '@')
 	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.Options.Servers, func(s host.Server) bool { return s.Name == name }) {
 		return name, false
@@ -100,8 +100,8 @@ func (t *ChatSetup) meant(name string) (server string, bound bool) {
 	return name[:at], true
 }
 
-// Permitted returns a rule as text, with the servers of After but without their origins.
-func (t *ChatSetup) Permitted(r policy.Rule) string {
+// RuleText returns a rule as text, with the servers of After but without their origins.
+func (t *Setup) RuleText(r policy.Rule) string {
 	if r.After != "" {
 		var after []string
 		for name := range strings.SplitSeq(r.After, ",") {
@@ -110,7 +110,7 @@ func (t *ChatSetup) Permitted(r policy.Rule) string {
 		}
 		r.After = strings.Join(after, ", ")
 	}
-	return string(r.Effect) + " " + policies.AboutRule(r)
+	return string(r.Effect) + " " + policies.DescribeRule(r)
 }
 
 // ofFile reports whether a rule came from the user's policy file, or was added to it since.
@@ -119,7 +119,7 @@ func ofFile(r policy.Rule, path string) bool {
 }
 
 // removeRule removes a rule from the user's policy file and from the host.
-func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
+func (t *Setup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
 	if err := policy.Remove(ctx, path, rule); err != nil && !errors.Is(err, policy.ErrNotThere) {
 		return err
 	}
@@ -137,17 +137,17 @@ func (t *ChatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 }
 
 // inFile reports whether names of a file vouch for a server.
-func (t *ChatSetup) inFile(s *host.Server, names ...string) bool {
+func (t *Setup) inFile(s *host.Server, names ...string) bool {
 	return policy.Vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
 }
 
 // byFlag reports whether --trust vouches for a server.
-func (t *ChatSetup) byFlag(s *host.Server) bool {
+func (t *Setup) byFlag(s *host.Server) bool {
 	return policy.Vouches(t.Flags.Trust, s.Name, s.Origin, true)
 }
 
 // vouched returns a name in a list of trusted servers as text.
-func (t *ChatSetup) vouched(name string) string {
+func (t *Setup) vouched(name string) string {
 	server, bound := t.meant(name)
 	if bound {
 		server += ", as it was started when you trusted it"
@@ -156,7 +156,7 @@ func (t *ChatSetup) vouched(name string) string {
 }
 
 // TrustPermissions returns the trusted servers, and those declared to have nothing private.
-func (t *ChatSetup) TrustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
+func (t *Setup) TrustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
 	trusted := func(server string) bool {
 		return slices.ContainsFunc(session.Talk().Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
@@ -197,7 +197,7 @@ func (t *ChatSetup) TrustPermissions(file *policy.File, session tui.Session) (al
 
 // removeTrust removes a name from the trusted ones in the user's policy file, and ends the trust in
 // its servers. done lists other reasons why they are still trusted.
-func (t *ChatSetup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
+func (t *Setup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
 	}
@@ -231,7 +231,7 @@ func (t *ChatSetup) removeTrust(ctx context.Context, path, name string, session 
 }
 
 // ApprovedPermissions returns the servers with approved definitions.
-func (t *ChatSetup) ApprovedPermissions() (all []tui.Permission) {
+func (t *Setup) ApprovedPermissions() (all []tui.Permission) {
 	for _, name := range t.Options.Pins.Servers() {
 		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.Options.Pins.Approved(name)), name)
 		if reading := t.Options.Pins.Reading(name); len(reading) > 0 {
@@ -249,7 +249,7 @@ func (t *ChatSetup) ApprovedPermissions() (all []tui.Permission) {
 
 // ProjectPermissions returns the answers about the project's servers and instructions.
 func ProjectPermissions(a *cli.App) (all []tui.Permission) {
-	said := reach.SaidBefore(a)
+	said := reach.StoredConsents(a)
 	for _, e := range a.OfProject {
 		agreed, known := said[reach.ConsentKey(a, e)]
 		if !known {

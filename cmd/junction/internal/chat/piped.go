@@ -19,9 +19,9 @@ import (
 // program may never end.
 const PipeTime = 5 * time.Second
 
-// Piped returns the input piped to chat -p as an attachment. It returns nothing if standard input
+// PipedInput returns the input piped to chat -p as an attachment. It returns nothing if standard input
 // is a terminal, empty, or used for something else.
-func Piped(ctx context.Context, a *cli.App, f *ChatFlags) ([]host.Attachment, error) {
+func PipedInput(ctx context.Context, a *cli.App, f *Flags) ([]host.Attachment, error) {
 	if f.Prompt == "" || f.Prompt == "-" || slices.Contains(f.attach, "-") || !IsPiped(a.Stdin) {
 		return nil, nil
 	}

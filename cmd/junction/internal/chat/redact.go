@@ -2,9 +2,9 @@ package chat
 
 import "github.com/junction-mcp/junction/policy"
 
-// AsksWhereHidden returns the policy with rules that redact calls changed to ask. Only a gateway
+// AskInsteadOfRedact returns the policy with rules that redact calls changed to ask. Only a gateway
 // redacts: chat would show the model or the server what must stay hidden.
-func AsksWhereHidden(p *policy.Policy) (*policy.Policy, error) {
+func AskInsteadOfRedact(p *policy.Policy) (*policy.Policy, error) {
 	for _, rule := range p.Rules() {
 		if rule.Redact == nil || rule.Effect != policy.Allow {
 			continue

@@ -23,7 +23,7 @@ type chatStart struct {
 }
 
 // Start returns the present [chatStart] of the conversation, with the given model.
-func (t *ChatSetup) Start(m ModelFlags) string {
+func (t *Setup) Start(m ModelFlags) string {
 	s := chatStart{ModelFlags: m, Single: !t.Flags.OnScreen}
 	if s.Model == "" && s.BaseURL == "" {
 		s.Model = t.App.Getenv(ModelEnv)
@@ -34,7 +34,7 @@ func (t *ChatSetup) Start(m ModelFlags) string {
 	if isPlainURL(t.Flags.up) {
 		s.Up = t.Flags.up
 	}
-	if t.Unkept() == "" {
+	if t.ResumeWords() == "" {
 		s.Servers = t.Names
 	}
 	text, _ := json.Marshal(s) // strings and numbers always encode
@@ -47,9 +47,9 @@ func isPlainURL(text string) bool {
 	return err == nil && u.User == nil && u.RawQuery == ""
 }
 
-// Unkept returns the words that resuming the conversation needs again: the command of a server, and
+// ResumeWords returns the words that resuming the conversation needs again: the command of a server, and
 // addresses that may hold a secret.
-func (t *ChatSetup) Unkept() string {
+func (t *Setup) ResumeWords() string {
 	words := ""
 	for _, name := range t.Names {
 		if strings.Contains(name, ":") && !isPlainURL(name) || t.Line != nil {
@@ -67,7 +67,7 @@ func (t *ChatSetup) Unkept() string {
 
 // goOn finds the conversation that the command line resumes or copies, and takes missing flags from
 // it.
-func (t *ChatSetup) goOn(ctx context.Context) error {
+func (t *Setup) goOn(ctx context.Context) error {
 	f := t.Flags
 	if len(t.Names) > 0 && t.resumes(ctx, t.Names[0]) {
 		f.resume, t.Names = t.Names[0], t.Names[1:]
@@ -113,7 +113,7 @@ func (t *ChatSetup) goOn(ctx context.Context) error {
 
 // Last returns the conversation of this folder that changed last. A conversation of single
 // questions is returned only for another single question.
-func (t *ChatSetup) Last(ctx context.Context) (archive.Meta, error) {
+func (t *Setup) Last(ctx context.Context) (archive.Meta, error) {
 	folder, err := t.App.Getwd()
 	if err != nil {
 		return archive.Meta{}, err

@@ -24,7 +24,7 @@ const (
 )
 
 // talk runs a conversation on the screen.
-func (t *ChatSetup) talk(ctx context.Context) error {
+func (t *Setup) talk(ctx context.Context) error {
 	models := NewModelSwitch(t.App.Place, t.Flags, t.Options.Model)
 	t.Options.Model = models
 	files, closeFiles := Files(t.App.Place)
@@ -35,10 +35,10 @@ func (t *ChatSetup) talk(ctx context.Context) error {
 			return SaveMedia(t.App, server, tool, m)
 		},
 		Greeting: t.Greeting(), Example: t.Example, Models: models, Files: files, Clipboard: func(ctx context.Context) ([]byte, error) { return ClipboardPicture(ctx, t.App.Place) }, NoAlerts: t.Flags.noAlerts,
-		Notes: t.Notes(), Permissions: t.Permissions, OnDisk: OnDisk(t.App.Place, t.Folders()), Console: t.console,
+		Notes: t.Notes(), Permissions: t.Permissions, OnDisk: FileReader(t.App.Place, t.Folders()), Console: t.console,
 	}
 	if t.Flags.Plain {
-		t.Plain(&options)
+		t.SetPlain(&options)
 	}
 	ui, err := tui.New(options)
 	if err != nil {
@@ -74,23 +74,23 @@ func (t *ChatSetup) talk(ctx context.Context) error {
 	}
 	leave(nil)
 	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
-		_, now := models.Now()
+		_, now := models.Current()
 		if e := t.Archive.SetSetup(ctx, saved.ID, t.Start(now)); e != nil {
 			t.App.Logger().Debug("the conversation goes on with the model that it began with", "error", e)
 		}
-		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.Unkept() + "\n"
+		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.ResumeWords() + "\n"
 	}
-	return cli.Orderly(ctx, err)
+	return cli.IgnoreInterrupt(ctx, err)
 }
 
 // console opens the console in the user's browser, if there is one, and returns a link to it.
-func (t *ChatSetup) console(ctx context.Context) (string, error) {
+func (t *Setup) console(ctx context.Context) (string, error) {
 	return watch.ConsoleLink(ctx, t.App, true)
 }
 
-// Plain sets the options for a conversation line by line. If standard output is not a terminal, it
+// SetPlain sets the options for a conversation line by line. If standard output is not a terminal, it
 // gets only the answers, and standard error the rest.
-func (t *ChatSetup) Plain(o *tui.Options) {
+func (t *Setup) SetPlain(o *tui.Options) {
 	o.Plain = true
 	o.Greeting = strings.TrimSpace(o.Greeting + "\n\nAsk something; /help lists commands, Ctrl+D leaves.")
 	if !t.App.Out.Terminal() {
@@ -99,7 +99,7 @@ func (t *ChatSetup) Plain(o *tui.Options) {
 }
 
 // AnswersTo returns a function that calls tell, and writes each answer of the model to out.
-func (t *ChatSetup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
+func (t *Setup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
 	return func(e host.Event) {
 		tell(e)
 		if e.Answered != nil && e.Answered.Text != "" {
@@ -109,7 +109,7 @@ func (t *ChatSetup) AnswersTo(out io.Writer, tell func(host.Event)) func(host.Ev
 }
 
 // History returns the lines typed in earlier conversations.
-func (t *ChatSetup) History(ctx context.Context) []string {
+func (t *Setup) History(ctx context.Context) []string {
 	if t.Archive == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (t *ChatSetup) History(ctx context.Context) []string {
 }
 
 // RememberLine stores a typed line. It drops the oldest lines beyond [MaxHistory].
-func (t *ChatSetup) RememberLine(line string) {
+func (t *Setup) RememberLine(line string) {
 	if t.Archive == nil || len(line) > MaxHistoryLine {
 		return
 	}

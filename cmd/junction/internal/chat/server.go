@@ -20,7 +20,7 @@ import (
 
 // addServer adds a server to the gateway, which connects to it, again after a lost connection.
 // command identifies it to the host; own reports whether the user gave it its name.
-func (t *ChatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
+func (t *Setup) addServer(name string, command []string, own bool, resolve func(context.Context) (launch.Target, error)) error {
 	kept := new(cli.StderrTail)
 	var connected atomic.Pointer[config.Server]
 	dial := func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
@@ -34,11 +34,11 @@ func (t *ChatSetup) addServer(name string, command []string, own bool, resolve f
 			o.Middleware = append(o.Middleware, t.Options.Middleware(name))
 		}
 		connected.Store(target.Server)
-		client, err := mcp.DialWith(ctx, kept.Of(target.Transport, false), o)
-		return client, reach.Remedied(t.App, target, err)
+		client, err := mcp.DialWith(ctx, kept.Attach(target.Transport, false), o)
+		return client, reach.AddRemedy(t.App, target, err)
 	}
 	err := t.gateway.Add(name, gateway.Upstream{Dial: dial, OnRead: func(d *definitions.Definitions) {
-		t.App.Keep(connected.Load(), cli.Declared(host.Capabilities()), d)
+		t.App.Remember(connected.Load(), cli.CapabilitiesKey(host.Capabilities()), d)
 	}})
 	if err != nil {
 		return err

@@ -27,10 +27,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A ChatSetup holds the parts of a chat: the model, the servers, the rules and the stores.
-type ChatSetup struct {
+// A Setup holds the parts of a chat: the model, the servers, the rules and the stores.
+type Setup struct {
 	App        *cli.App
-	Flags      *ChatFlags
+	Flags      *Flags
 	Options    host.Options
 	Search     *toolsearch.Index
 	Host       *host.Host
@@ -51,8 +51,8 @@ type ChatSetup struct {
 
 // SetUpChat sets up the model, the rules, the stored approvals and answers, and the servers. The
 // caller must call Close.
-func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *ChatFlags) (*ChatSetup, error) {
-	t := &ChatSetup{App: a, Flags: f, ownNames: map[string]bool{}, Names: args}
+func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string, f *Flags) (*Setup, error) {
+	t := &Setup{App: a, Flags: f, ownNames: map[string]bool{}, Names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
 			return nil, cli.Usagef(`after "--" stands the command of a server`)
@@ -66,7 +66,7 @@ func SetUpChat(ctx context.Context, a *cli.App, cmd *cobra.Command, args []strin
 }
 
 // setUp does the work of [SetUpChat].
-func (t *ChatSetup) setUp(ctx context.Context) (err error) {
+func (t *Setup) setUp(ctx context.Context) (err error) {
 	a, f := t.App, t.Flags
 	if t.Search, err = f.Search.Open(t.App.Place); err != nil {
 		return err
@@ -89,13 +89,13 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 	if t.rules, err = policies.ReadRules(a, f.Policy); err != nil {
 		return err
 	}
-	if t.rules.Policy, err = AsksWhereHidden(t.rules.Policy); err != nil {
+	if t.rules.Policy, err = AskInsteadOfRedact(t.rules.Policy); err != nil {
 		return err
 	}
 	t.Options = host.Options{Model: m, Limits: f.Limits, Budget: f.budget, Search: t.Search, Logger: a.Logger()}
 	if a.Traffic != nil {
 		t.Options.Noter = func(server, method, name string) mcp.Noter {
-			return a.Traffic.Calling(ChatClient, server, method, name)
+			return a.Traffic.Calling(ClientName, server, method, name)
 		}
 	}
 	if err := t.writesRules(ctx); err != nil {
@@ -114,7 +114,7 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 	if t.Options.Roots, err = a.Desk.Folders(); err != nil {
 		return err
 	}
-	if err := t.Traced(); err != nil {
+	if err := t.SetUpTrace(); err != nil {
 		return err
 	}
 	t.Options.Tools = t.ownTools()
@@ -131,18 +131,18 @@ func (t *ChatSetup) setUp(ctx context.Context) (err error) {
 }
 
 // writesRules sets the functions that write lasting decisions of the user to the policy file.
-func (t *ChatSetup) writesRules(ctx context.Context) error {
+func (t *Setup) writesRules(ctx context.Context) error {
 	path, err := rules.UserFile(t.App.Place, t.Flags.Policy)
 	t.Options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
 	t.Options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
 	return err
 }
 
-// ChatClient is the name of the client in the traffic of a conversation.
-const ChatClient = "junction chat"
+// ClientName is the name of the client in the traffic of a conversation.
+const ClientName = "junction chat"
 
 // warnUnknown prints a warning for each name of a flag that no server here has.
-func (t *ChatSetup) warnUnknown(flag string, names []string) {
+func (t *Setup) warnUnknown(flag string, names []string) {
 	var here []string
 	for _, s := range t.Options.Servers {
 		here = append(here, s.Name)
@@ -154,7 +154,7 @@ func (t *ChatSetup) warnUnknown(flag string, names []string) {
 		if slices.Contains(here, name) {
 			continue
 		}
-		t.App.Screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), cli.OrMeant(nearest.Name(name, here)))
+		t.App.Screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), cli.Suggestion(nearest.Name(name, here)))
 	}
 }
 
@@ -176,7 +176,7 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 }
 
 // Open creates the host. who answers its questions, and tell receives its events.
-func (t *ChatSetup) Open(who host.Person, tell func(host.Event)) (err error) {
+func (t *Setup) Open(who host.Person, tell func(host.Event)) (err error) {
 	t.person = &person.Approving{Person: who, Servers: t.Flags.Approve}
 	t.Options.Person = t.person
 	t.Options.OnEvent = func(e host.Event) {
@@ -192,7 +192,7 @@ func (t *ChatSetup) Open(who host.Person, tell func(host.Event)) (err error) {
 }
 
 // addServers adds the servers that the command line names, or else all configured ones.
-func (t *ChatSetup) addServers(ctx context.Context) error {
+func (t *Setup) addServers(ctx context.Context) error {
 	if err := reach.CheckFlags(t.App); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func (t *ChatSetup) addServers(ctx context.Context) error {
 			faults[i] = t.addConsented(ctx, e)
 		}
 	}
-	for _, line := range reach.NotStarted(faults) {
+	for _, line := range reach.ConsentLines(faults) {
 		t.App.Screen.Printf("junction: %s\n", line)
 	}
 	return nil
@@ -239,7 +239,7 @@ func (t *ChatSetup) addServers(ctx context.Context) error {
 
 // reached returns an error if the command line names servers and none of them is connected. Notices
 // have shown why.
-func (t *ChatSetup) reached() error {
+func (t *Setup) reached() error {
 	servers := t.Host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
 		return s.Server != host.OwnServer && (s.State == host.StateConnected || s.State == host.StateUnapproved)
@@ -259,9 +259,9 @@ func (t *ChatSetup) reached() error {
 }
 
 // addNamed adds a server that the command line names: a configured one, or a URL.
-func (t *ChatSetup) addNamed(ctx context.Context, name string) error {
+func (t *Setup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
-		target, err := reach.NamedServer(ctx, t.App, name)
+		target, err := reach.ServerTarget(ctx, t.App, name)
 		if err != nil {
 			return err
 		}
@@ -271,7 +271,7 @@ func (t *ChatSetup) addNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	e, err := reach.Enabled(name, set, entries)
+	e, err := reach.FindEnabled(name, set, entries)
 	if err != nil {
 		return err
 	}
@@ -282,13 +282,13 @@ func (t *ChatSetup) addNamed(ctx context.Context, name string) error {
 }
 
 // addConsented adds a server that may be started.
-func (t *ChatSetup) addConsented(ctx context.Context, e cli.Entry) error {
+func (t *Setup) addConsented(ctx context.Context, e cli.Entry) error {
 	if e.Definition == nil {
 		var o reach.Shipping
 		if e.Name == "filesystem" {
 			o.Roots = t.App.Desk.Roots
 		}
-		h, err := reach.Within(ctx, t.App, e.Name, o)
+		h, err := reach.SharedHandler(ctx, t.App, e.Name, o)
 		if err != nil {
 			return err
 		}
@@ -319,7 +319,7 @@ func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
 }
 
 // Close closes all parts, and writes the trace and the memory of searches.
-func (t *ChatSetup) Close() error {
+func (t *Setup) Close() error {
 	if t.back != nil {
 		defer func() {
 			t.back()

@@ -16,7 +16,7 @@ import (
 const agentSteps = 20
 
 // ownTools returns the tools of chat itself: sub-agents, and notes if conversations are stored.
-func (t *ChatSetup) ownTools() *mcp.Server {
+func (t *Setup) ownTools() *mcp.Server {
 	own := mcp.NewServer("junction", cli.Version)
 	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
 	if t.Archive != nil {
@@ -26,7 +26,7 @@ func (t *ChatSetup) ownTools() *mcp.Server {
 }
 
 // Notes returns the stored notes, or nil if nothing is stored.
-func (t *ChatSetup) Notes() tui.Notes {
+func (t *Setup) Notes() tui.Notes {
 	if t.Archive == nil {
 		return nil
 	}

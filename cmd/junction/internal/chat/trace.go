@@ -16,8 +16,8 @@ import (
 // unbroken is a width that no line of a trace reaches.
 const unbroken = 1 << 30
 
-// Traced sets up the trace if flags ask for one.
-func (t *ChatSetup) Traced() error {
+// SetUpTrace sets up the trace if flags ask for one.
+func (t *Setup) SetUpTrace() error {
 	f := t.Flags
 	if f.traceFile != "" {
 		if _, err := drawing(f.traceFile); err != nil { // before the model costs anything
@@ -61,7 +61,7 @@ func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 }
 
 // draw writes the trace to a file.
-func (t *ChatSetup) draw(path string) error {
+func (t *Setup) draw(path string) error {
 	write, err := drawing(path)
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error
 }
 
 // addGateway adds a running junction up as a server.
-func (t *ChatSetup) addGateway(ctx context.Context, url string) error {
+func (t *Setup) addGateway(ctx context.Context, url string) error {
 	at, err := gatewayToUse(ctx, t.App.Place, url)
 	if err != nil {
 		return err
@@ -45,7 +45,7 @@ func (t *ChatSetup) addGateway(ctx context.Context, url string) error {
 	if launch.At(at) == nil {
 		return cli.Usagef("--up: expected a URL such as http://%s%s, got %q", up.DefaultAddress, launch.EndpointPath, at)
 	}
-	target, err := reach.NamedServer(ctx, t.App, at)
+	target, err := reach.ServerTarget(ctx, t.App, at)
 	if err != nil {
 		return err
 	}

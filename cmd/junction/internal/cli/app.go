@@ -27,13 +27,13 @@ import (
 type App struct {
 	place.Place // environment and folder
 	IO
-	Ends
+	Signals
 	Flags   flags
 	Launch  launch.Launcher
 	UpFlags func(*App) *pflag.FlagSet // defines the flags of junction up on an App; nil if gateways are not looked for
 	Desk    answer.Desk
 	Calls   *mcp.Client // sends the requests of a command that calls one server
-	Found
+	ConfigState
 	Observers
 	ServerStates
 	stores
@@ -50,14 +50,14 @@ type IO struct {
 	Person *terminal.Person // the user at the terminal; nil without one
 }
 
-// Ends holds the ways in which a command ends early. Both may be nil.
-type Ends struct {
-	Kill  <-chan struct{} // closed when programs no longer get time to end
-	Stops *Stops          // receives Ctrl-C before it ends the command
+// Signals holds the ways in which a command ends early. Both may be nil.
+type Signals struct {
+	Kill  <-chan struct{}   // closed when programs no longer get time to end
+	Stops *InterruptHandler // receives Ctrl-C before it ends the command
 }
 
-// A Found holds the findings of reading the configuration.
-type Found struct {
+// A ConfigState holds the findings of reading the configuration.
+type ConfigState struct {
 	Faulty    bool                   // a part of it cannot be used
 	Unread    error                  // names the files that cannot be read at all; nil without any
 	Unheld    []string               // members under "junction" in projects' files that are not used
@@ -122,41 +122,41 @@ func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	for place, c := range commands {
-		SetPlace(c, place)
+		SetOrder(c, place)
 		cmd.AddCommand(c)
 	}
 	return cmd
 }
 
-// NoMore returns a usage error if words are left on the command line.
-func NoMore(cmd *cobra.Command, words []string) error {
+// NoArguments returns a usage error if words are left on the command line.
+func NoArguments(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
 		return Usagef("%s: unexpected %q", cmd.CommandPath(), words[0])
 	}
 	return nil
 }
 
-// Stops lets a command handle Ctrl-C before it ends the command. It is safe for concurrent use.
-type Stops struct {
+// InterruptHandler lets a command handle Ctrl-C before it ends the command. It is safe for concurrent use.
+type InterruptHandler struct {
 	first atomic.Pointer[func() bool]
 }
 
 // Set sets the function that is called first at Ctrl-C; it reports whether it stopped anything. Set
 // does nothing on a nil Stops.
-func (s *Stops) Set(stop func() bool) {
+func (s *InterruptHandler) Set(stop func() bool) {
 	if s != nil {
 		s.first.Store(&stop)
 	}
 }
 
-// Take calls the function of [Stops.Set], and reports whether it stopped anything.
-func (s *Stops) Take() bool {
+// Handle calls the function of [InterruptHandler.Set], and reports whether it stopped anything.
+func (s *InterruptHandler) Handle() bool {
 	stop := s.first.Load()
 	return stop != nil && (*stop)()
 }
 
-// Asks reports whether a user can be asked.
-func (a *App) Asks() bool { return a.Person != nil && !a.Person.Away() }
+// CanAsk reports whether a user can be asked.
+func (a *App) CanAsk() bool { return a.Person != nil && !a.Person.Away() }
 
 // A sideConsole is the console that runs next to another command.
 type sideConsole struct {
@@ -176,16 +176,16 @@ func (s *sideConsole) Close() error {
 	return nil
 }
 
-// ShowsLive reports whether a command may take the whole terminal in place of printing lines.
-func (a *App) ShowsLive() bool {
-	return a.Asks() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
+// IsInteractive reports whether a command may take the whole terminal in place of printing lines.
+func (a *App) IsInteractive() bool {
+	return a.CanAsk() && a.Out.Terminal() && !a.Launch.Verbose && a.Getenv("TERM") != "dumb"
 }
 
 // Pins opens the definitions that the user approved.
-func Pins(p place.Place) (*guard.Pins, error) { return Kept(p, "pins.json", guard.Load) }
+func Pins(p place.Place) (*guard.Pins, error) { return OpenState(p, "pins.json", guard.Load) }
 
-// Kept calls open with the path of a file in Junction's state folder.
-func Kept[T any](p place.Place, name string, open func(path string) (T, error)) (opened T, err error) {
+// OpenState calls open with the path of a file in Junction's state folder.
+func OpenState[T any](p place.Place, name string, open func(path string) (T, error)) (opened T, err error) {
 	path, err := p.State(name)
 	if err != nil {
 		return opened, err

@@ -26,8 +26,8 @@ func (e Entry) Origin(p place.Place) string {
 	return "defined in " + p.Short(e.Definition.Source)
 }
 
-// AtRest describes a server that was not asked: "not started", or "not connected" for a URL.
-func (e Entry) AtRest() string {
+// IdleText describes a server that was not asked: "not started", or "not connected" for a URL.
+func (e Entry) IdleText() string {
 	if e.Definition != nil && !launch.IsProgram(e.Definition.Kind) {
 		return "not connected"
 	}
@@ -68,9 +68,9 @@ func (e Entry) Command() []string {
 	return e.CommandOf(e.Definition.Hash())
 }
 
-// Run returns the command line or URL without secrets, or an empty string for a server that ships
+// CommandText returns the command line or URL without secrets, or an empty string for a server that ships
 // with junction.
-func (e Entry) Run() string {
+func (e Entry) CommandText() string {
 	if e.Definition == nil {
 		return ""
 	}

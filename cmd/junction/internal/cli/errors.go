@@ -39,8 +39,8 @@ const ExitHelp = `Exit codes:
   6    refused by junction: a rule, a limit, a review, a secret, a scope, the audit log
   130  interrupted (Ctrl-C)`
 
-// AsksOnly extends the description of exit code 2 for a command that must ask the user.
-const AsksOnly = ", or nobody can be asked here"
+// NoTerminalHelp extends the description of exit code 2 for a command that must ask the user.
+const NoTerminalHelp = ", or nobody can be asked here"
 
 // ExitCodes returns the description of a command's exit codes: 0, 1 if failed is not empty, 2 with
 // wrong appended, 3 and 130.
@@ -81,11 +81,11 @@ func (e *ConnectError) Unwrap() error { return e.Cause }
 // Unanswered implements [unanswered.Error], which a proxy reports to its clients.
 func (e *ConnectError) Unanswered() {}
 
-// An EndedError holds the exit code of a command that ends without an error message.
-type EndedError struct{ Code int }
+// An ExitError holds the exit code of a command that ends without an error message.
+type ExitError struct{ Code int }
 
 // Error implements [error].
-func (e *EndedError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
+func (e *ExitError) Error() string { return fmt.Sprintf("it ended with %d", e.Code) }
 
 // A RefusedError is the error of a request that a gateway refused itself.
 type RefusedError struct {
@@ -99,17 +99,17 @@ func (e *RefusedError) Error() string { return "refused by junction: " + e.Why }
 // Unwrap returns the error of the request, or nil.
 func (e *RefusedError) Unwrap() error { return e.err }
 
-// Refusal returns err, or a [RefusedError] around it if a gateway refused the request itself.
-func Refusal(err error) error {
+// WrapRefusal returns err, or a [RefusedError] around it if a gateway refused the request itself.
+func WrapRefusal(err error) error {
 	if fault, is := errors.AsType[*mcp.Error](err); is && refused.In(fault.Data) != "" {
 		return &RefusedError{fault.Message, err}
 	}
 	return err
 }
 
-// Unmarked is middleware that removes from a server's responses the mark of a request that a
+// RemoveRefusalMarks is middleware that removes from a server's responses the mark of a request that a
 // gateway refused itself.
-func Unmarked(next mcp.Handler) mcp.Handler {
+func RemoveRefusalMarks(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" && req.Peer != nil {
 			listens := *req
@@ -148,7 +148,7 @@ func (p *unmarkedPeer) Notify(ctx context.Context, method string, params json.Ra
 // ExitCode returns the exit code of err. It also looks at the cause of ctx, to recognize an
 // interrupt.
 func ExitCode(ctx context.Context, err error) int {
-	var ended *EndedError
+	var ended *ExitError
 	switch {
 	case errors.As(err, &ended):
 		return ended.Code
@@ -217,9 +217,9 @@ func ErrorObject(err error) []byte {
 	return line
 }
 
-// Closed joins the error of a command and that of closing its resources. An [ErrToolFailed] gives
+// JoinClose joins the error of a command and that of closing its resources. An [ErrToolFailed] gives
 // way to closing, because its result was printed.
-func Closed(err, closing error) error {
+func JoinClose(err, closing error) error {
 	if closing != nil && errors.Is(err, ErrToolFailed) {
 		return closing
 	}
@@ -247,9 +247,9 @@ func (e *ProviderError) Unwrap() error { return e.Cause }
 // ErrDiffers is the error of a client that differs from the recording.
 var ErrDiffers = errors.New("the client did not ask what was recorded")
 
-// Orderly returns err, or nil if it is due to an interrupt. For another end of ctx, it returns the
+// IgnoreInterrupt returns err, or nil if it is due to an interrupt. For another end of ctx, it returns the
 // cause.
-func Orderly(ctx context.Context, err error) error {
+func IgnoreInterrupt(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil && (err == nil || errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
 		if errors.Is(cause, ErrInterrupted) {
 			return nil

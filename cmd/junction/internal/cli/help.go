@@ -30,9 +30,9 @@ func HelpCommand() *cobra.Command {
 	}
 }
 
-// FitCompletion changes cobra's completion command: it is hidden, returns an error for unknown
+// SetUpCompletion changes cobra's completion command: it is hidden, returns an error for unknown
 // shells, and extends the script of bash.
-func FitCompletion(root *cobra.Command) {
+func SetUpCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	scripts, _, err := root.Find([]string{"completion"})
 	if err != nil {
@@ -40,7 +40,7 @@ func FitCompletion(root *cobra.Command) {
 	}
 	var shells []string
 	for _, shell := range scripts.Commands() {
-		shell.Args = NoMore
+		shell.Args = NoArguments
 		if shell.Name() == "bash" {
 			script := shell.RunE
 			shell.RunE = func(cmd *cobra.Command, words []string) error {
@@ -96,8 +96,8 @@ __junction_init_completion()
 }
 `
 
-// FitHelp wraps the help of all commands to the width of the terminal.
-func (a *App) FitHelp(root *cobra.Command) {
+// WrapHelp wraps the help of all commands to the width of the terminal.
+func (a *App) WrapHelp(root *cobra.Command) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if !a.Out.Terminal() {
@@ -109,16 +109,16 @@ func (a *App) FitHelp(root *cobra.Command) {
 		cmd.Root().SetOut(&text)
 		defer cmd.Root().SetOut(out)
 		help(cmd, args)
-		_, _ = io.WriteString(out, Fitted(text.String(), a.Out.Width())) // an error could not be reported
+		_, _ = io.WriteString(out, WrapText(text.String(), a.Out.Width())) // an error could not be reported
 	})
 }
 
 // column matches a line up to the beginning of its last column.
 var column = regexp.MustCompile(`^ *\S.*?\S? {2,}`)
 
-// Fitted wraps the lines of text that are too long: paragraphs as a whole, and rows of two columns
+// WrapText wraps the lines of text that are too long: paragraphs as a whole, and rows of two columns
 // within the second one.
-func Fitted(text string, width int) string {
+func WrapText(text string, width int) string {
 	var out []string
 	var paragraph []string
 	end := func() {
@@ -222,8 +222,8 @@ func PlainUsage(cmd *cobra.Command, width int) error {
 // HelpWidth is the width of help in columns.
 const HelpWidth = 80
 
-// SetPlace sets the place of a command in the help of its parent, which cobra would sort by name.
-func SetPlace(c *cobra.Command, place int) {
+// SetOrder sets the place of a command in the help of its parent, which cobra would sort by name.
+func SetOrder(c *cobra.Command, place int) {
 	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
 }
 

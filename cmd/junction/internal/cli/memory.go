@@ -46,9 +46,9 @@ func (a *App) Store() *definitions.Store {
 	return a.memory.store
 }
 
-// Declared encodes the capabilities that a client declared, for the key of definitions: servers
+// CapabilitiesKey encodes the capabilities that a client declared, for the key of definitions: servers
 // offer different tools to different clients.
-func Declared(c *mcp.ClientCapabilities) string {
+func CapabilitiesKey(c *mcp.ClientCapabilities) string {
 	if c == nil {
 		c = new(mcp.ClientCapabilities)
 	}
@@ -56,16 +56,16 @@ func Declared(c *mcp.ClientCapabilities) string {
 	return string(data)
 }
 
-// MemoryOf returns the stored definitions of a server. client is the encoded capabilities of its
+// DefinitionsEntry returns the stored definitions of a server. client is the encoded capabilities of its
 // only client; it is empty if there may be several, or for listing only. If nothing is stored for
 // the client, those of a client with all capabilities are used.
-func MemoryOf(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
-	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, Declared(host.Capabilities())))
+func DefinitionsEntry(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
+	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, CapabilitiesKey(host.Capabilities())))
 }
 
-// AsOf returns the age of something read at a time, as a part of a sentence; empty for the zero
+// AgeText returns the age of something read at a time, as a part of a sentence; empty for the zero
 // time.
-func AsOf(read time.Time) string {
+func AgeText(read time.Time) string {
 	if read.IsZero() {
 		return ""
 	}
@@ -81,9 +81,9 @@ func AsOf(read time.Time) string {
 	return ", as of less than a minute ago"
 }
 
-// Learn stores what a configured server offers. known holds the entries of the list of method;
+// RememberLists stores what a configured server offers. known holds the entries of the list of method;
 // Learn reads the other lists. Errors are logged.
-func (a *App) Learn(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
+func (a *App) RememberLists(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
 	if s == nil || a.Store() == nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (a *App) Learn(ctx context.Context, c *mcp.Client, s *config.Server, method
 			d.SetList(l.Name, known)
 			continue
 		}
-		if !l.Core && !Declares(capabilities, l) {
+		if !l.Core && !HasList(capabilities, l) {
 			continue
 		}
 		var entries []json.RawMessage
@@ -120,18 +120,18 @@ func (a *App) Learn(ctx context.Context, c *mcp.Client, s *config.Server, method
 		}
 		d.SetList(l.Name, entries)
 	}
-	a.Keep(s, "", d)
+	a.Remember(s, "", d)
 }
 
-// Keep stores the definitions that a gateway has read of a configured server. Chat does not use
+// Remember stores the definitions that a gateway has read of a configured server. Chat does not use
 // stored definitions: changed ones must be reviewed before a call, not when the first call starts
 // the server.
-func (a *App) Keep(s *config.Server, client string, read *definitions.Definitions) {
+func (a *App) Remember(s *config.Server, client string, read *definitions.Definitions) {
 	store := a.Store()
 	if s == nil || store == nil {
 		return
 	}
-	memory, kept := MemoryOf(store, s, client), *read
+	memory, kept := DefinitionsEntry(store, s, client), *read
 	if before := memory.Load(); before != nil && kept.Era == "" {
 		kept.Era = before.Era
 	}
@@ -140,9 +140,9 @@ func (a *App) Keep(s *config.Server, client string, read *definitions.Definition
 	}
 }
 
-// Declares reports whether a server declares a list. Lists of extensions may be requested only
+// HasList reports whether a server declares a list. Lists of extensions may be requested only
 // then.
-func Declares(c mcp.ServerCapabilities, l *revision.Method) bool {
+func HasList(c mcp.ServerCapabilities, l *revision.Method) bool {
 	if l.Name == skills.MethodList {
 		return skills.Declared(c)
 	}

@@ -24,10 +24,10 @@ type RunningServer struct {
 // A RunningSet holds the servers of every running junction up.
 type RunningSet []RunningServer
 
-// Of returns the running server with the same file and definition as e, or nil.
-func (all RunningSet) Of(e Entry) *RunningServer {
+// Find returns the running server with the same file and definition as e, or nil.
+func (all RunningSet) Find(e Entry) *RunningServer {
 	for i, s := range all {
-		if e.Definition != nil && s.Status.Name == e.Name && filename.Real(s.Status.Source) == filename.Real(e.Source()) && s.Status.Origin == e.Run() {
+		if e.Definition != nil && s.Status.Name == e.Name && filename.Real(s.Status.Source) == filename.Real(e.Source()) && s.Status.Origin == e.CommandText() {
 			return &all[i]
 		}
 	}
@@ -40,18 +40,18 @@ func (r *RunningServer) IsFailing() bool { return r != nil && r.Status.Failing }
 // IsConnected reports whether the server is connected, so that a request does not start it.
 func (r *RunningServer) IsConnected() bool { return r != nil && r.Status.State == "connected" }
 
-// Where describes the junction up that has the server.
-func (r *RunningServer) Where() string {
+// Location describes the junction up that has the server.
+func (r *RunningServer) Location() string {
 	if r.In.Endpoint == "stdio" {
 		return "a junction up on standard input and output"
 	}
 	return "junction up at " + r.In.Endpoint
 }
 
-// Answers reports whether a command can send its requests there. It reports false for a failed
+// CanServe reports whether a command can send its requests there. It reports false for a failed
 // server, which may start now, and for an unconnected one without stored lists, which would take
 // long.
-func (r *RunningServer) Answers() bool {
+func (r *RunningServer) CanServe() bool {
 	return r != nil && r.In.Shares && !r.IsFailing() && (r.IsConnected() || !r.Status.Read.IsZero()) && url.PathEscape(r.Status.Name) == r.Status.Name
 }
 
@@ -59,12 +59,12 @@ func (r *RunningServer) Answers() bool {
 // the same way. It reports false for entries with variables or hidden values, which may differ
 // there.
 func (r *RunningServer) IsShared(e Entry) bool {
-	return r.Answers() && e.Definition.Hash() == "" && !strings.Contains(e.Run(), "${")
+	return r.CanServe() && e.Definition.Hash() == "" && !strings.Contains(e.CommandText(), "${")
 }
 
 // socket returns the path of the socket of the process that has the server.
 func (r *RunningServer) socket(folder string) string {
-	return filepath.Join(folder, fmt.Sprint(r.In.PID, ControlEnd))
+	return filepath.Join(folder, fmt.Sprint(r.In.PID, ControlSuffix))
 }
 
 // Target returns a target that leads to the server there.
@@ -73,22 +73,22 @@ func (r *RunningServer) Target(a *App, e Entry) (launch.Target, error) {
 	if err != nil {
 		return launch.Target{}, err
 	}
-	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return DialMine(ctx, r.socket(dir)) }}
+	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return DialSocket(ctx, r.socket(dir)) }}
 	at := "http://localhost" + launch.EndpointPath + "/" + e.Name
-	return launch.Target{Name: e.Name, Origin: e.Origin(a.Place) + ", through " + r.Where(), Timeout: e.Definition.Timeout, Through: r.Where(),
+	return launch.Target{Name: e.Name, Origin: e.Origin(a.Place) + ", through " + r.Location(), Timeout: e.Definition.Timeout, Through: r.Location(),
 		Transport: streamable.ClientWith(at, streamable.ClientOptions{HTTP: &http.Client{Transport: plainhttp.New(dial)}, Logger: a.Logger()})}, nil
 }
 
 // A Sharing selects the servers of a running junction up that a command uses.
 type Sharing int
 
-// About describes the state of the server there; empty if it has not been connected.
-func (r *RunningServer) About() string {
+// StateText describes the state of the server there; empty if it has not been connected.
+func (r *RunningServer) StateText() string {
 	switch {
 	case r.IsFailing():
-		return fmt.Sprintf("%s (%s)", r.Status.Line, r.Where())
+		return fmt.Sprintf("%s (%s)", r.Status.Line, r.Location())
 	case r.IsConnected():
-		return "connected in " + r.Where()
+		return "connected in " + r.Location()
 	}
 	return ""
 }

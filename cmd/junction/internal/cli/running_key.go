@@ -39,9 +39,9 @@ const (
 // with few possibilities could be guessed from it.
 type Digest [sha256.Size]byte
 
-// DigestOf returns the digest of everything that distinguishes a server: what is started or called,
+// EntryDigest returns the digest of everything that distinguishes a server: what is started or called,
 // and for which account.
-func DigestOf(p place.Place, e Entry, s *config.Server) (d Digest) {
+func EntryDigest(p place.Place, e Entry, s *config.Server) (d Digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", e.Name, filename.Real(e.Source()), e.Definition.Revision)
 	dir := s.Dir
@@ -82,7 +82,7 @@ func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
 	if d.by == nil {
 		d.by = map[string]Digest{}
 	}
-	d.by[e.Name] = DigestOf(p, e, s)
+	d.by[e.Name] = EntryDigest(p, e, s)
 }
 
 // Expect sets the digest of a server that has not been started or called yet. If an earlier entry
@@ -91,7 +91,7 @@ func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
 	before, some := d.Of(e.Name)
 	if !some {
 		d.Set(p, e, s)
-	} else if before != DigestOf(p, e, s) {
+	} else if before != EntryDigest(p, e, s) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.by, e.Name)
@@ -196,19 +196,19 @@ func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e Entry)
 	if err != nil {
 		return false, true // starting it reports the error
 	}
-	d := DigestOf(p, e, s)
+	d := EntryDigest(p, e, s)
 	return hmac.Equal([]byte(proof), []byte(d.Proof(key, r.In.PID))), true
 }
 
 // proof requests the proof for the server.
 func (r *RunningServer) proof(ctx context.Context, folder string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, StatusTime)
+	ctx, cancel := context.WithTimeout(ctx, StatusTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction"+EntryPath+r.Status.Name, nil)
 	if err != nil {
 		return "", err
 	}
-	response, err := AskProcess(r.socket(folder), req, StatusTime)
+	response, err := SendToProcess(r.socket(folder), req, StatusTimeout)
 	if err != nil {
 		return "", err
 	}

@@ -23,10 +23,10 @@ import (
 )
 
 const (
-	StatusTime  = 2 * time.Second        // limits the time of another junction to send its status
-	maxStatus   = 16 << 20               // limits the bytes of a status
-	AcceptPause = 100 * time.Millisecond // after an error of accepting a connection
-	statusPause = time.Second            // between two checks of status --watch
+	StatusTimeout = 2 * time.Second        // limits the time of another junction to send its status
+	maxStatus     = 16 << 20               // limits the bytes of a status
+	AcceptPause   = 100 * time.Millisecond // after an error of accepting a connection
+	statusPause   = time.Second            // between two checks of status --watch
 )
 
 // An Instance is the status of a running junction up.
@@ -117,22 +117,22 @@ func AcceptEach(l net.Listener, serve func(net.Conn)) {
 	}
 }
 
-// DialMine connects to a socket of a process of this user. It removes the socket if nothing listens
+// DialSocket connects to a socket of a process of this user. It removes the socket if nothing listens
 // there.
-func DialMine(ctx context.Context, path string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
+func DialSocket(ctx context.Context, path string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: StatusTimeout}).DialContext(ctx, "unix", path)
 	if NotListening(err) {
 		os.Remove(path)
 	}
 	return conn, err
 }
 
-// RemoveLeft removes the sockets of processes that ended without removing them. It keeps files with
+// RemoveStaleSockets removes the sockets of processes that ended without removing them. It keeps files with
 // other names, such as sockets being created.
 //
 // It does not connect to sockets of running processes, because that would take a watcher's place.
 // It checks for the process again before it removes a socket, because numbers are reused.
-func RemoveLeft(ctx context.Context, dir string) {
+func RemoveStaleSockets(ctx context.Context, dir string) {
 	files, _ := os.ReadDir(dir) // an unreadable folder is left as it is
 	for _, f := range files {
 		name, ending, _ := strings.Cut(f.Name(), ".")
@@ -141,7 +141,7 @@ func RemoveLeft(ctx context.Context, dir string) {
 			continue
 		}
 		path := filepath.Join(dir, f.Name())
-		conn, err := (&net.Dialer{Timeout: StatusTime}).DialContext(ctx, "unix", path)
+		conn, err := (&net.Dialer{Timeout: StatusTimeout}).DialContext(ctx, "unix", path)
 		switch {
 		case err == nil:
 			conn.Close() // it belongs to a container that shares the folder
@@ -162,15 +162,15 @@ func processRuns(pid int) bool {
 	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // FindProcess fails there if the process has ended
 }
 
-// ListenForMe listens at a socket that only this user can open. Its name is the id of this process
+// ListenSocket listens at a socket that only this user can open. Its name is the id of this process
 // with ending.
-func ListenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
+func ListenSocket(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
 	dir, err := StatusFolder(p)
 	if err != nil {
 		return nil, "", err
 	}
 	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), ending))
-	l, err = BindUnix(path)
+	l, err = ListenPrivate(path)
 	return l, path, err
 }
 
@@ -180,7 +180,7 @@ func (a *App) StatusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show every junction up that runs, and its servers",
-		Args:  NoMore,
+		Args:  NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch {
 				return a.watchStatus(cmd.Context())
@@ -208,7 +208,7 @@ func (a *App) watchStatus(ctx context.Context) error {
 	for {
 		all, err := Instances(ctx, a.Place)
 		if ctx.Err() != nil {
-			return Orderly(ctx, nil)
+			return IgnoreInterrupt(ctx, nil)
 		}
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (a *App) watchStatus(ctx context.Context) error {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Orderly(ctx, nil)
+			return IgnoreInterrupt(ctx, nil)
 		}
 	}
 }
@@ -247,8 +247,8 @@ func (a *App) watched(all []Instance) string {
 	return fmt.Sprint(all)
 }
 
-// SomeRenamed returns the first renamed names, and the number of others; --json has all.
-func SomeRenamed(renamed []string) (text string) {
+// FirstRenamed returns the first renamed names, and the number of others; --json has all.
+func FirstRenamed(renamed []string) (text string) {
 	for _, line := range renamed[:min(len(renamed), MaxRenamed)] {
 		text += "; " + plaintext.Line(line, MaxReason)
 	}
@@ -281,7 +281,7 @@ func (a *App) showStatus(all []Instance, indent string) error {
 		files := map[string]string{}
 		for _, s := range i.Servers {
 			names, files[s.Name] = append(names, s.Name), s.Source
-			rows = append(rows, []string{s.Name, s.Line + AsOf(s.Read) + s.Busy() + SomeRenamed(s.Renamed)})
+			rows = append(rows, []string{s.Name, s.Line + AgeText(s.Read) + s.LoadText() + FirstRenamed(s.Renamed)})
 		}
 		a.Out.Printf("%s", SourcesText(a.Place, names, files, LineWidth(a.Out))) // in the same order as junction up
 		a.Out.Printf("%s", a.Table(rows, 2))
@@ -300,13 +300,13 @@ func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := filepath.Glob(filepath.Join(dir, "*"+ControlEnd))
+	sockets, err := filepath.Glob(filepath.Join(dir, "*"+ControlSuffix))
 	if err != nil {
 		return nil, err
 	}
 	all := []Instance{}
 	for _, path := range sockets {
-		i, err := AskInstance(ctx, path)
+		i, err := FetchInstance(ctx, path)
 		if err == nil {
 			all = append(all, i)
 		}
@@ -315,15 +315,15 @@ func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
 	return all, nil
 }
 
-// AskInstance requests the status of the process at a socket.
-func AskInstance(ctx context.Context, path string) (i Instance, err error) {
-	ctx, cancel := context.WithTimeout(ctx, StatusTime)
+// FetchInstance requests the status of the process at a socket.
+func FetchInstance(ctx context.Context, path string) (i Instance, err error) {
+	ctx, cancel := context.WithTimeout(ctx, StatusTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction/api/status", nil)
 	if err != nil {
 		return i, err
 	}
-	resp, err := AskProcess(path, req, StatusTime)
+	resp, err := SendToProcess(path, req, StatusTimeout)
 	if err != nil {
 		return i, err
 	}
@@ -352,12 +352,12 @@ func (t ToolsShown) Remark() string {
 	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
 }
 
-// Busy describes running requests and instances; empty without any.
-func (s *ServerStatus) Busy() (text string) {
+// LoadText describes running requests and instances; empty without any.
+func (s *ServerStatus) LoadText() (text string) {
 	if s.Most > 0 {
 		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
 		if len(s.Users) > 0 {
-			text += " for " + SomeNames(s.Users)
+			text += " for " + FirstNames(s.Users)
 		}
 	}
 	if s.Running > 0 {
@@ -401,7 +401,7 @@ func (i *Instance) Remarks() (lines []string) {
 			}
 		}
 		if n := len(s.Withheld); n > 0 {
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", SomeNames(s.Withheld), s.Name, s.Approval))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", FirstNames(s.Withheld), s.Name, s.Approval))
 		}
 	}
 	if line := i.Tools.Remark(); line != "" {
@@ -410,21 +410,21 @@ func (i *Instance) Remarks() (lines []string) {
 	return lines
 }
 
-// ControlEnd ends the name of the socket at which status and consoles reach a junction up. It is
+// ControlSuffix ends the name of the socket at which status and consoles reach a junction up. It is
 // short because the paths of sockets are limited, and cache folders may be deep.
-const ControlEnd = ".up"
+const ControlSuffix = ".up"
 
-// AskProcess sends a request to the process at a socket. within limits the time until the response
+// SendToProcess sends a request to the process at a socket. within limits the time until the response
 // begins.
-func AskProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
+func SendToProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
 	return (&http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: within, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return DialMine(ctx, path)
+		return DialSocket(ctx, path)
 	}}).RoundTrip(req)
 }
 
-// BindUnix listens at a socket that only this user can open. The socket gets its name last, because
+// ListenPrivate listens at a socket that only this user can open. The socket gets its name last, because
 // other processes remove one that refuses connections. The caller must remove it.
-func BindUnix(path string) (*net.UnixListener, error) {
+func ListenPrivate(path string) (*net.UnixListener, error) {
 	temp := path + ".new"
 	_ = os.Remove(temp) // left by a killed process
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
@@ -443,6 +443,6 @@ func BindUnix(path string) (*net.UnixListener, error) {
 }
 
 const (
-	// MaxSaid limits the letters of a line of standard error that are shown.
-	MaxSaid = 200
+	// MaxStderrLine limits the letters of a line of standard error that are shown.
+	MaxStderrLine = 200
 )

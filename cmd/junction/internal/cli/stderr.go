@@ -50,9 +50,9 @@ func (t *StderrTail) Add(line string) {
 	}
 }
 
-// AsServers returns a line of a server. It adds a prefix if the line resembles one of Junction,
+// MarkServerLine returns a line of a server. It adds a prefix if the line resembles one of Junction,
 // which may hold a command to paste.
-func AsServers(line string) string {
+func MarkServerLine(line string) string {
 	if strings.HasPrefix(strings.TrimSpace(line), "junction: ") {
 		return "server: " + line
 	}
@@ -64,12 +64,12 @@ func (t *StderrTail) addStray(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stray == "" {
-		t.stray = plaintext.Line(line, MaxSaid)
+		t.stray = plaintext.Line(line, MaxStderrLine)
 	}
 }
 
 // AddRefused adds a line about a refusal of the sandbox. lost reports that data is lost, which
-// [StderrTail.WasRefused] reports before refusals.
+// [StderrTail.Refusals] reports before refusals.
 func (t *StderrTail) AddRefused(line string, lost bool) {
 	t.Add("junction: " + line)
 	t.mu.Lock()
@@ -100,19 +100,19 @@ func (t *StderrTail) AddOmitted(line string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.omitted) < MaxOmitted {
-		t.omitted = append(t.omitted, plaintext.Line(why, MaxSaid))
+		t.omitted = append(t.omitted, plaintext.Line(why, MaxStderrLine))
 	}
 }
 
-// Omits returns the operations without a tool, and why.
-func (t *StderrTail) Omits() []string {
+// OmittedOperations returns the operations without a tool, and why.
+func (t *StderrTail) OmittedOperations() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.Clone(t.omitted)
 }
 
-// WasRefused describes the refusals of the sandbox; empty without any.
-func (t *StderrTail) WasRefused() string {
+// Refusals describes the refusals of the sandbox; empty without any.
+func (t *StderrTail) Refusals() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.refusals > 1 {
@@ -121,8 +121,8 @@ func (t *StderrTail) WasRefused() string {
 	return t.refused
 }
 
-// Strayed describes a line of standard output that is not a message; empty without one.
-func (t *StderrTail) Strayed() string {
+// StrayLine describes a line of standard output that is not a message; empty without one.
+func (t *StderrTail) StrayLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stray == "" {
@@ -163,9 +163,9 @@ func (a *App) StderrOf(server string) *StderrTail {
 	return t
 }
 
-// Of returns the transport with the standard error of its program added to the tail; other
+// Attach returns the transport with the standard error of its program added to the tail; other
 // transports are returned as they are. api reports that the program is Junction serving an API.
-func (t *StderrTail) Of(transport mcp.Transport, api bool) mcp.Transport {
+func (t *StderrTail) Attach(transport mcp.Transport, api bool) mcp.Transport {
 	c, program := transport.(*command.Command)
 	if !program {
 		return transport
@@ -176,7 +176,7 @@ func (t *StderrTail) Of(transport mcp.Transport, api bool) mcp.Transport {
 	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // from the program before
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
-		t.Add(AsServers(line))
+		t.Add(MarkServerLine(line))
 		if api {
 			t.AddOmitted(line)
 		}

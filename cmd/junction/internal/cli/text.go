@@ -55,8 +55,8 @@ func SourcesText(p place.Place, names []string, files map[string]string, width i
 	return ""
 }
 
-// SomeNames returns the first names and the number of others.
-func SomeNames(names []string) string {
+// FirstNames returns the first names and the number of others.
+func FirstNames(names []string) string {
 	some := make([]string, 0, MaxRenamed+1)
 	for _, name := range names[:min(len(names), MaxRenamed)] {
 		some = append(some, plaintext.Line(name, 100))
@@ -70,9 +70,9 @@ func SomeNames(names []string) string {
 // maxMeant limits the suggestions for an unknown name.
 const maxMeant = 3
 
-// OrMeant returns a suggestion of names, as the end of a sentence. It ignores empty names, and
+// Suggestion returns a suggestion of names, as the end of a sentence. It ignores empty names, and
 // returns an empty string without any.
-func OrMeant(names ...string) string {
+func Suggestion(names ...string) string {
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
 	var quoted []string
 	for _, name := range names {

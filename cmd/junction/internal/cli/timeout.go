@@ -14,23 +14,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Bound is the --timeout of a command that calls one server. It limits the whole time for the
+// A Timeout is the --timeout of a command that calls one server. It limits the whole time for the
 // server's start, its lists and its response. Progress restarts the clock, and it is stopped while
 // the user is asked.
-type Bound struct {
+type Timeout struct {
 	*idle.Timer
 	starting atomic.Bool // the gateway's last progress was that it starts the server
 }
 
-// Bounded returns a context that ends by --timeout, and its bound, which is nil without --timeout.
+// WithTimeout returns a context that ends by --timeout, and its bound, which is nil without --timeout.
 // The caller must call the function it returns.
-func (a *App) Bounded(ctx context.Context) (context.Context, *Bound, func()) {
+func (a *App) WithTimeout(ctx context.Context) (context.Context, *Timeout, func()) {
 	limit := a.Launch.Timeout
 	if limit <= 0 {
 		return ctx, nil, func() {}
 	}
 	ctx, end := context.WithCancelCause(ctx)
-	b := new(Bound)
+	b := new(Timeout)
 	b.Timer = idle.After(limit, func() {
 		why := ""
 		if b.starting.Load() {
@@ -44,17 +44,17 @@ func (a *App) Bounded(ctx context.Context) (context.Context, *Bound, func()) {
 	}
 }
 
-// Longer adds a mention of --timeout to the error of a deadline.
-func Longer(err error) error {
+// AddTimeoutHint adds a mention of --timeout to the error of a deadline.
+func AddTimeoutHint(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "--timeout") {
 		return fmt.Errorf("%w; --timeout gives it longer", err)
 	}
 	return err
 }
 
-// Around is middleware in which progress restarts the clock and requests to the user stop it. A
+// Middleware is middleware in which progress restarts the clock and requests to the user stop it. A
 // nil Bound returns next.
-func (b *Bound) Around(next mcp.Handler) mcp.Handler {
+func (b *Timeout) Middleware(next mcp.Handler) mcp.Handler {
 	if b == nil {
 		return next
 	}
@@ -71,7 +71,7 @@ func (b *Bound) Around(next mcp.Handler) mcp.Handler {
 // A boundPeer is the Peer of a request with a bound.
 type boundPeer struct {
 	mcp.Peer
-	bound *Bound
+	bound *Timeout
 }
 
 // Unwrap implements the interface of [mcp.PeerAs].

@@ -129,7 +129,7 @@ func lintTargets(a *cli.App, cmd *cobra.Command, args []string) ([]lintTarget, e
 	targets := []lintTarget{{first, a.Breaches}}
 	for _, name := range names {
 		a.Breaches = new(lint.Breaches) // the transport of t logs to it
-		t, err := reach.NamedServer(cmd.Context(), a, name)
+		t, err := reach.ServerTarget(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
 		}
@@ -160,13 +160,13 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := look(ctx, a, t, o)
 	if err != nil {
-		err = cli.Longer(err)
+		err = cli.AddTimeoutHint(err)
 		l.Error = jsonrpc.Get(cli.ErrorObject(err), "error")
 		a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		return l
 	}
 	for _, err := range seen.Unread {
-		a.Screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(cli.Longer(err))))
+		a.Screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(cli.AddTimeoutHint(err))))
 	}
 	for i, call := range seen.Calls {
 		tool := plaintext.Line(call.Tool, 200)
@@ -191,7 +191,7 @@ func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.
 	a.Breaches, o.Breaches = t.breaches, t.breaches
 	options := reach.Options(a, t.Target)
 	launch.OffersNothing(&options)
-	client, err := reach.DialShown(ctx, a, t.Target, options)
+	client, err := reach.DialWithNotice(ctx, a, t.Target, options)
 	if err != nil {
 		return nil, err
 	}

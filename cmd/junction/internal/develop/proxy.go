@@ -63,7 +63,7 @@ where several clients share the server, it cannot ask for roots.`,
 			if name != "" {
 				t.Name = name
 			}
-			if err := cli.NoMore(cmd, rest); err != nil {
+			if err := cli.NoArguments(cmd, rest); err != nil {
 				return err
 			}
 			defer reach.ShareTraffic(ctx, a, t.Title())()
@@ -85,7 +85,7 @@ func serveProxy(ctx context.Context, a *cli.App, cmd *cobra.Command, args []stri
 	if !fromEnv {
 		t, rest, err := reach.Target(ctx, a, cmd, args)
 		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.Log == nil {
-			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.AsServers(line)) } // the client looks for it there
+			c.Stderr = func(line string) { a.Screen.Printf("%s\n", cli.MarkServerLine(line)) } // the client looks for it there
 		}
 		return t, rest, err
 	}
@@ -124,9 +124,9 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 			}
 			o := reach.Options(a, t)
 			o.Bridge, o.OneClient = true, only
-			reach.InEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
+			reach.SetEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
 			c, err := reach.Dial(ctx, t.Transport, o)
-			return c, reach.Remedied(a, t, err)
+			return c, reach.AddRemedy(a, t, err)
 		},
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
@@ -150,7 +150,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 		case <-time.After(aloneTime):
 		}
 	}
-	return cli.Orderly(ctx, up.Serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
+	return cli.IgnoreInterrupt(ctx, up.Serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
 		came.Store(true)
 		result, err := server.Handle(of, req)
 		if f.KnowsCallers() {

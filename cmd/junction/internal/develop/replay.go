@@ -58,7 +58,7 @@ where anything differs, or was recorded and not asked.`,
 			}
 			up.HintStdio(a, f)
 			h := tasks.Wait(tasks.WaitOptions{})(p)
-			if err := cli.Orderly(cmd.Context(), up.Serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
+			if err := cli.IgnoreInterrupt(cmd.Context(), up.Serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
 				return err
 			}
 			return differences(a, p, int(said.Load()))

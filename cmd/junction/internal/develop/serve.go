@@ -59,7 +59,7 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 				return err
 			}
 			up.HintStdio(a, f)
-			return cli.Orderly(cmd.Context(), up.Serve(cmd.Context(), a, f, h))
+			return cli.IgnoreInterrupt(cmd.Context(), up.Serve(cmd.Context(), a, f, h))
 		},
 	}
 	f.Flags(cmd.Flags(), "")

@@ -67,5 +67,5 @@ func testServer(ctx context.Context, a *cli.App, s cases.Server) (launch.Target,
 		}
 		return t, err
 	}
-	return reach.NamedServer(ctx, a, s.Name)
+	return reach.ServerTarget(ctx, a, s.Name)
 }

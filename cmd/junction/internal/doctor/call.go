@@ -21,7 +21,7 @@ import (
 
 // authorizedBy describes how the requests to a server at a URL are authorized.
 func authorizedBy(ctx context.Context, a *cli.App, s *config.Server) string {
-	if NamesAuthorization(s.Headers) {
+	if HasAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
 	}
 	if tokens, err := a.Launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
@@ -63,12 +63,12 @@ func parameters(t *mcp.Tool) (n int) {
 }
 
 // callHarmless calls the harmless tool with the fewest parameters.
-func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *Patient) {
+func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *Report) {
 	if len(tools) == 0 {
 		p.skipped("call", "no tool is safe to try: read-only, without outside access, and without arguments")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
 	least := slices.MinFunc(tools, func(a, b mcp.Tool) int { return cmp.Compare(parameters(&a), parameters(&b)) })
 	name, began := least.Name, time.Now()
@@ -76,12 +76,12 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 	remedy := "see what it says: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		p.Broken("call", name+" did not answer within "+reach.LinkTime.String(), remedy)
+		p.Fail("call", name+" did not answer within "+reach.CheckTimeout.String(), remedy)
 	case err != nil:
-		p.Broken("call", name+": "+err.Error(), remedy)
+		p.Fail("call", name+": "+err.Error(), remedy)
 	case result.IsError:
-		p.Broken("call", name+" says that it failed: "+result.Text(), remedy)
+		p.Fail("call", name+" says that it failed: "+result.Text(), remedy)
 	default:
-		p.Ok("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
+		p.Pass("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
 	}
 }

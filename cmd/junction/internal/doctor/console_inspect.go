@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// NamesAuthorization reports whether headers include Authorization.
-func NamesAuthorization(headers map[string]string) bool {
+// HasAuthorization reports whether headers include Authorization.
+func HasAuthorization(headers map[string]string) bool {
 	for name := range headers {
 		if http.CanonicalHeaderKey(name) == "Authorization" {
 			return true

@@ -31,8 +31,8 @@ const (
 	maxVersion = 4 << 10 // bytes of a program's version
 )
 
-// DoctorCommand returns the command doctor.
-func DoctorCommand(a *cli.App) *cobra.Command {
+// Command returns the command doctor.
+func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and how to fix it",
@@ -49,7 +49,7 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
-	a.JSONFlag(cmd, cli.ServersShown[*Patient]{})
+	a.JSONFlag(cmd, cli.ServersShown[*Report]{})
 	reach.ConfigFlags(a, cmd.Flags())
 	return cmd
 }
@@ -66,48 +66,48 @@ type link struct {
 	Remedy  string `json:"remedy,omitempty"` // of a broken link
 }
 
-// A Patient is an examined server or host with its links, up to the first broken one.
-type Patient struct {
+// A Report is an examined server or host with its links, up to the first broken one.
+type Report struct {
 	Server string `json:"server"`
 	Host   bool   `json:"host,omitempty"` // a connected host, not a server
 	Source string `json:"source,omitempty"`
 	Links  []link `json:"links"`
 }
 
-// Ok adds a link that works, and returns true.
-func (p *Patient) Ok(name, format string, args ...any) bool {
+// Pass adds a link that works, and returns true.
+func (p *Report) Pass(name, format string, args ...any) bool {
 	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), cli.MaxReason)})
 	return true
 }
 
 // careful adds a link that works but has a weakness, and returns true.
-func (p *Patient) careful(name, format string, args ...any) bool {
-	p.Ok(name, format, args...)
+func (p *Report) careful(name, format string, args ...any) bool {
+	p.Pass(name, format, args...)
 	p.Links[len(p.Links)-1].Careful = true
 	return true
 }
 
-// RunsIn adds that a junction up is connected to the server, because the examined process is
+// AddRunning adds that a junction up is connected to the server, because the examined process is
 // another one.
-func (p *Patient) RunsIn(r *cli.RunningServer) {
+func (p *Report) AddRunning(r *cli.RunningServer) {
 	if !r.IsConnected() || len(p.Links) == 0 {
 		return
 	}
 	if last := &p.Links[len(p.Links)-1]; !last.OK {
-		last.Remedy = r.Where() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
+		last.Remedy = r.Location() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
 		return
 	}
-	p.Ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.Where())
+	p.Pass("running", "%s is connected to it, too; what is above is of a connection of its own", r.Location())
 }
 
 // skipped adds a link that was not tried.
-func (p *Patient) skipped(name, why string) {
-	p.Ok(name, "%s", why)
+func (p *Report) skipped(name, why string) {
+	p.Pass(name, "%s", why)
 	p.Links[len(p.Links)-1].Skipped = true
 }
 
-// Broken adds a broken link, and returns false.
-func (p *Patient) Broken(name, why, remedy string) bool {
+// Fail adds a broken link, and returns false.
+func (p *Report) Fail(name, why, remedy string) bool {
 	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, cli.MaxReason), Remedy: remedy})
 	return false
 }
@@ -122,7 +122,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
 	})
-	if entries, err = reach.Chosen(entries, set, sound); err != nil {
+	if entries, err = reach.SelectServers(entries, set, sound); err != nil {
 		return err
 	}
 	if len(names) > 0 && len(sound) == 0 {
@@ -133,24 +133,24 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 			reach.ReportIgnored(a, set, e.Definition)
 		}
 	}
-	var all []*Patient
+	var all []*Report
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
-			sick := &Patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
-			sick.Broken("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			sick := &Report{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
+			sick.Fail("entry", reach.Unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 			showPatient(a, sick)
 		}
 	}
 	if a.Unread != nil && len(names) == 0 {
-		sick := &Patient{Server: "configuration"}
-		sick.Broken("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
+		sick := &Report{Server: "configuration"}
+		sick.Fail("file", a.Unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
 	faults := reach.Consents(ctx, a, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
-	examined := func(p *Patient) {
+	examined := func(p *Report) {
 		if ctx.Err() != nil { // the interrupt breaks links
 			return
 		}
@@ -160,10 +160,10 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		}
 	}
 	examineAll(ctx, a, entries, faults, examined)
-	place := func(p *Patient) int {
+	place := func(p *Report) int {
 		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
 	}
-	slices.SortStableFunc(all, func(x, y *Patient) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
+	slices.SortStableFunc(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
 	if len(names) == 0 && len(a.Flags.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
@@ -193,9 +193,9 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	if len(some) < 2 {
 		return false
 	}
-	p := &Patient{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
-	for _, line := range reach.NotStarted(some) {
-		p.Broken(consentLink, line, agreeToIt)
+	p := &Report{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
+	for _, line := range reach.ConsentLines(some) {
+		p.Fail(consentLink, line, agreeToIt)
 	}
 	showPatient(a, p)
 	return true
@@ -207,9 +207,9 @@ const behindTime = 5 * time.Second
 // examineAll examines servers concurrently and calls examined with each outcome, in the order of
 // the entries. A slow server delays the others by at most [behindTime]. A terminal shows the
 // unfinished ones.
-func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Patient)) {
+func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Report)) {
 	type place struct {
-		p    *Patient
+		p    *Report
 		done time.Time // zero until it is done
 	}
 	running := reach.RunningServers(ctx, a.Place)
@@ -219,7 +219,7 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 		if e.IsDisabled() {
 			continue
 		}
-		at := &place{p: &Patient{Server: e.Name, Source: e.Source()}}
+		at := &place{p: &Report{Server: e.Name, Source: e.Source()}}
 		open = append(open, at)
 		go func() {
 			slots <- struct{}{}
@@ -227,10 +227,10 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 			switch {
 			case ctx.Err() != nil:
 			case faults[i] != nil:
-				at.p.Broken(consentLink, faults[i].Error(), agreeToIt)
+				at.p.Fail(consentLink, faults[i].Error(), agreeToIt)
 			default:
 				examine(ctx, a, e, at.p)
-				at.p.RunsIn(running.Of(e))
+				at.p.AddRunning(running.Find(e))
 			}
 			came <- at
 		}()
@@ -263,9 +263,9 @@ func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []e
 }
 
 // diagnosed prints the summary, and the JSON of all. It returns an error if a link is broken.
-func diagnosed(a *cli.App, all []*Patient) error {
+func diagnosed(a *cli.App, all []*Report) error {
 	if a.Flags.JSON {
-		if err := a.PrintIndented(cli.ServersShown[*Patient]{Servers: all}, "  "); err != nil {
+		if err := a.PrintIndented(cli.ServersShown[*Report]{Servers: all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func diagnosed(a *cli.App, all []*Patient) error {
 }
 
 // showPatient prints a server with its links as text.
-func showPatient(a *cli.App, p *Patient) {
+func showPatient(a *cli.App, p *Report) {
 	if a.Flags.JSON {
 		return
 	}
@@ -319,32 +319,32 @@ func showPatient(a *cli.App, p *Patient) {
 }
 
 // examine tries the links of a server, up to the first broken one.
-func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Patient) {
+func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Report) {
 	var s *config.Server
 	if e.Definition != nil {
 		var err error
 		if s, err = e.Definition.Resolve(ctx); err != nil {
-			p.Broken("variables", err.Error(), VariablesRemedy(err))
+			p.Fail("variables", err.Error(), VariablesRemedy(err))
 			return
 		}
 		if names := e.Definition.Variables(); len(names) > 0 {
-			p.Ok("variables", "%s", strings.Join(names, ", "))
+			p.Pass("variables", "%s", strings.Join(names, ", "))
 		}
-		started, _, err := reach.StartedAsAgreed(ctx, a, e, s)
+		started, _, err := reach.ResolveLocked(ctx, a, e, s)
 		if err != nil {
-			p.Broken("lock", err.Error(), "do as it says")
+			p.Fail("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.Ok("lock", "%s", strings.TrimPrefix(reach.LockLine(a, e), "which junction.lock says is "))
+			p.Pass("lock", "%s", strings.TrimPrefix(reach.LockText(a, e), "which junction.lock says is "))
 		}
-		if !LookFor(ctx, a, started, p) {
+		if !CheckReachable(ctx, a, started, p) {
 			return
 		}
 	}
 	t, err := reach.Resolve(ctx, a, e)
 	if err != nil {
-		p.Broken("entry", err.Error(), "change the entry")
+		p.Fail("entry", err.Error(), "change the entry")
 		return
 	}
 	limit := reach.StartLimit(t.StartTimeout)
@@ -353,30 +353,30 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Patient) {
 	began := time.Now()
 	o := reach.Options(a, t)
 	launch.OffersNothing(&o)
-	defer func() { p.MayLack(a.StderrOf(e.Name).WasRefused()) }()
+	defer func() { p.AddRefusals(a.StderrOf(e.Name).Refusals()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
 	if err != nil {
-		p.NotStarted(t.Transport, err, e.Name, stray, limit)
+		p.FailStart(t.Transport, err, e.Name, stray, limit)
 		return
 	}
 	defer client.Close()
-	p.Ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.Described(client.Server()))
+	p.Pass("start", "in %v%s", time.Since(began).Round(time.Millisecond), use.ServerVersion(client.Server()))
 	p.strays(stray)
 	if s != nil && t.IsWeb() {
-		p.Ok("authorization", "%s", authorizedBy(ctx, a, s))
+		p.Pass("authorization", "%s", authorizedBy(ctx, a, s))
 	}
 	era := "modern"
 	if slices.Contains(revision.Legacy(), client.Revision()) {
 		era = "legacy"
 	}
-	p.Ok("era", "%s, revision %s", era, client.Revision())
+	p.Pass("era", "%s, revision %s", era, client.Revision())
 	if tools, ok := listAndPing(ctx, a, client, p); ok {
 		callHarmless(ctx, client, tools, e.Name, p)
 	}
 }
 
-// MayLack adds the refusals of the server's sandbox to the remedy of a broken link.
-func (p *Patient) MayLack(refused string) {
+// AddRefusals adds the refusals of the server's sandbox to the remedy of a broken link.
+func (p *Report) AddRefusals(refused string) {
 	if last := &p.Links[len(p.Links)-1]; !last.OK && refused != "" {
 		last.Remedy = "this may be why: " + refused + "; else " + last.Remedy
 	}
@@ -386,38 +386,38 @@ func (p *Patient) MayLack(refused string) {
 func VariablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
-		return reach.KeepSecret
+		return reach.RemedySecret
 	case errors.Is(err, config.ErrNotSet):
-		return reach.SetVariable
+		return reach.RemedyVariable
 	}
 	return "change the entry"
 }
 
 // listAndPing lists the tools and pings the server. It returns the harmless tools.
-func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Patient) (tools []mcp.Tool, ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
+func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report) (tools []mcp.Tool, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
 		n := 0
 		for tool, err := range client.Tools(ctx) {
 			if err != nil {
-				return nil, p.Broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
+				return nil, p.Fail("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
 			}
 			if n++; IsHarmless(tool) {
 				tools = append(tools, *tool)
 			}
 		}
-		p.Ok("tools", "%d", n)
+		p.Pass("tools", "%d", n)
 	}
 	began := time.Now()
 	if err := client.Ping(ctx); err != nil {
-		return nil, p.Broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
+		return nil, p.Fail("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
 	}
-	return tools, p.Ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
+	return tools, p.Pass("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
-// LookFor adds the link of a server's program or address, and reports whether it works.
-func LookFor(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
+// CheckReachable adds the link of a server's program or address, and reports whether it works.
+func CheckReachable(ctx context.Context, a *cli.App, s *config.Server, p *Report) bool {
 	if launch.IsProgram(s.Kind) {
 		return findProgram(ctx, a, s, p)
 	}
@@ -425,7 +425,7 @@ func LookFor(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool
 }
 
 // findProgram adds the link of a server's program, with the version of a runner or interpreter.
-func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) bool {
+func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Report) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
 		for _, dir := range filepath.SplitList(where) {
@@ -437,23 +437,23 @@ func findProgram(ctx context.Context, a *cli.App, s *config.Server, p *Patient) 
 	}
 	found, err := a.LookPath(path)
 	if err != nil {
-		return p.Broken("program", err.Error(), reach.Runnable(s.Command, err))
+		return p.Fail("program", err.Error(), reach.ProgramRemedy(s.Command, err))
 	}
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
-		return p.Ok("program", "%s", found)
+		return p.Pass("program", "%s", found)
 	}
 	version, err := printedVersion(ctx, found, a.Launch.Environ(a.Environ(), s.Unset))
 	if err != nil {
-		return p.Broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
+		return p.Fail("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}
-	return p.Ok("program", "%s, %s", found, version)
+	return p.Pass("program", "%s, %s", found, version)
 }
 
 // printedVersion returns the first line of a program's version. The program is started like a
 // server, so that an interrupt at the terminal does not reach it.
 func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
 	running, err := process.Start(process.Command{Path: program, Args: []string{"--version"}, Env: environ})
 	if err != nil {
@@ -472,43 +472,43 @@ func printedVersion(ctx context.Context, program string, environ []string) (stri
 }
 
 // reachAddress adds the link of an address: it resolves the name, connects, and checks TLS.
-func reachAddress(ctx context.Context, s *config.Server, p *Patient) bool {
+func reachAddress(ctx context.Context, s *config.Server, p *Report) bool {
 	u, err := url.Parse(s.URL)
 	if err != nil {
-		return p.Broken("address", err.Error(), "change the URL")
+		return p.Fail("address", err.Error(), "change the URL")
 	}
 	if proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil {
-		return p.Ok("address", "by way of the proxy %s", proxy.Host)
+		return p.Pass("address", "by way of the proxy %s", proxy.Host)
 	}
-	ctx, cancel := context.WithTimeout(ctx, reach.LinkTime)
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
 	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	began := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		remedy := reach.NobodyThere
+		remedy := reach.RemedyNoListener
 		if errors.As(err, new(*net.DNSError)) {
-			remedy = reach.KnownName
+			remedy = reach.RemedyHostName
 		}
-		return p.Broken("address", err.Error(), remedy)
+		return p.Fail("address", err.Error(), remedy)
 	}
 	defer conn.Close()
 	if u.Scheme != "https" {
-		return p.Ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
+		return p.Pass("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
 	}
 	wanted := false
 	o, err := launch.TLSConfig(s.TLS, func() { wanted = true })
 	if err != nil {
-		return p.Broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
+		return p.Fail("TLS", err.Error(), "change \"tls\" in the entry, or the file")
 	}
 	o.ServerName = u.Hostname()
 	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.Broken("TLS", err.Error(), reach.Handshaken(err))
+		return p.Fail("TLS", err.Error(), reach.TLSRemedy(err))
 	}
 	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
-		p.Ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
+		p.Pass("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
 	}
 	until := secure.ConnectionState().PeerCertificates[0].NotAfter
-	return p.Ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
+	return p.Pass("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
 }

@@ -15,15 +15,15 @@ import (
 )
 
 // examineHosts examines the hosts that junction connect changed.
-func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
-	journal, err := reach.Taps(a.Place)
+func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
+	journal, err := reach.OpenJournal(a.Place)
 	if err != nil {
 		return nil
 	}
 	records, err := journal.Records()
 	if err != nil {
-		p := &Patient{Server: "hosts", Host: true}
-		p.Broken("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
+		p := &Report{Server: "hosts", Host: true}
+		p.Fail("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
 		all = append(all, p)
 	}
 	for _, r := range records {
@@ -31,7 +31,7 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
 			continue
 		}
 		h, _, _ := hostconfig.LookupHost(r.Host)
-		p := &Patient{Server: h.ID, Host: true, Source: r.Path}
+		p := &Report{Server: h.ID, Host: true, Source: r.Path}
 		examineHost(ctx, a, h, r, p)
 		all = append(all, p)
 	}
@@ -39,23 +39,23 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Patient) {
 }
 
 // examineHost examines the file and the entry of one host.
-func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Patient) {
+func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Report) {
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
-		p.Broken("file", err.Error(), "correct the file, or "+r.Remedy())
+		p.Fail("file", err.Error(), "correct the file, or "+r.Remedy())
 		return
 	}
-	p.Ok("file", "%s", a.Short(r.Path))
+	p.Pass("file", "%s", a.Short(r.Path))
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
-		p.Broken("entry", "somebody removed junction from it", again)
+		p.Fail("entry", "somebody removed junction from it", again)
 		return
 	case isChanged:
 		p.careful("entry", "somebody changed it since it was written")
 	case adds:
-		p.Ok("entry", "as junction connect wrote it")
+		p.Pass("entry", "as junction connect wrote it")
 	}
 	if ours != nil && !examineEntry(ctx, a, ours, p, again) {
 		return
@@ -88,14 +88,14 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 }
 
 // examineEntry examines the program or address of a host's entry.
-func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Patient, again string) bool {
+func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Report, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}
 	if _, err := a.LookPath(ours.Command); err != nil {
-		return p.Broken("program", err.Error(), "put junction back there, or "+again)
+		return p.Fail("program", err.Error(), "put junction back there, or "+again)
 	}
-	p.Ok("program", "%s", a.Short(ours.Command))
+	p.Pass("program", "%s", a.Short(ours.Command))
 	for k, arg := range ours.Args {
 		if arg != "--config" || k+1 == len(ours.Args) {
 			continue
@@ -105,9 +105,9 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Pa
 			if errors.Is(err, os.ErrNotExist) {
 				reason = fmt.Errorf("%s is not there", a.Short(ours.Args[k+1]))
 			}
-			return p.Broken("configuration", reason.Error(), "junction import writes it, or "+again)
+			return p.Fail("configuration", reason.Error(), "junction import writes it, or "+again)
 		}
-		p.Ok("configuration", "%s", a.Short(ours.Args[k+1]))
+		p.Pass("configuration", "%s", a.Short(ours.Args[k+1]))
 	}
 	return true
 }

@@ -45,26 +45,26 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	return client, stray, err
 }
 
-// NotStarted adds the link that broke at the start of a server, with its remedy.
-func (p *Patient) NotStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
+// FailStart adds the link that broke at the start of a server, with its remedy.
+func (p *Report) FailStart(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
-		return p.Broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.OnlyMessages)
+		return p.Fail(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), reach.RemedyStrayOutput)
 	}
 	p.strays(stray)
 	switch {
 	case launch.WantsLogin(err):
 		link = "authorization"
 	case reach.IsWebPage(err):
-		return p.Broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RightPath)
+		return p.Fail("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), reach.RemedyPath)
 	}
 	_, program := t.(*command.Command)
-	return p.Broken(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
+	return p.Fail(link, why.Of(err, name), reach.StartRemedy(program, err, name, limit))
 }
 
 // strays adds the line of standard output that is not a message, if there is one.
-func (p *Patient) strays(line string) {
+func (p *Report) strays(line string) {
 	if line != "" {
-		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.OnlyMessages)
+		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, reach.RemedyStrayOutput)
 	}
 }

@@ -49,7 +49,7 @@ are is said, with what takes them out. Nothing is asked.
 
 // disconnect restores the files of hosts, and prints which servers stay in junction's file.
 func disconnect(a *cli.App, hosts, files []string, all bool) error {
-	journal, err := reach.Taps(a.Place)
+	journal, err := reach.OpenJournal(a.Place)
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,14 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 	connected, err := journal.Records()
 	faults := []error{err}
 	var records []*hostconfig.Record
-	var own, others []*reach.Staying
+	var own, others []*reach.ImportedServers
 	for _, r := range connected {
 		switch {
 		case !r.Connected:
 		case all || slices.Contains(hosts, r.Host) || slices.Contains(files, r.Path) || slices.Contains(files, r.Named):
-			records, own = append(records, r), append(own, reach.StaysOf(a.Place, r))
+			records, own = append(records, r), append(own, reach.FindImported(a.Place, r))
 		default:
-			others = append(others, reach.StaysOf(a.Place, r))
+			others = append(others, reach.FindImported(a.Place, r))
 		}
 	}
 	faults = append(faults, putBack(a, journal, records...)...)
@@ -87,13 +87,13 @@ func disconnect(a *cli.App, hosts, files []string, all bool) error {
 
 // sayStays prints the servers that stay of a host, and the commands that remove those that other
 // connected hosts do not use.
-func sayStays(a *cli.App, s *reach.Staying, others []*reach.Staying) {
+func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServers) {
 	if len(s.Servers) == 0 {
 		return
 	}
 	var free, used, users, secrets []string
 	for _, name := range s.Servers {
-		by := slices.DeleteFunc(slices.Clone(others), func(o *reach.Staying) bool {
+		by := slices.DeleteFunc(slices.Clone(others), func(o *reach.ImportedServers) bool {
 			return a.Real(o.File) != a.Real(s.File) || !slices.Contains(o.Servers, name)
 		})
 		if len(by) == 0 {

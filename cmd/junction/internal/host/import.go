@@ -119,7 +119,7 @@ func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
-	if i.journal, err = reach.Taps(i.Place); err != nil {
+	if i.journal, err = reach.OpenJournal(i.Place); err != nil {
 		return err
 	}
 	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {

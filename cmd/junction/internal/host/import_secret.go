@@ -30,11 +30,11 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 	}
 	for k := range c.Env {
 		v := &c.Env[k]
-		add("env."+v.Name, &v.Value, reach.ShownValue(v.Name, v.Value))
+		add("env."+v.Name, &v.Value, reach.RedactValue(v.Name, v.Value))
 	}
 	for k := range c.Headers {
 		v := &c.Headers[k]
-		add("headers."+v.Name, &v.Value, reach.ShownValue(v.Name, v.Value))
+		add("headers."+v.Name, &v.Value, reach.RedactValue(v.Name, v.Value))
 	}
 	for k := range c.OAuth {
 		v := &c.OAuth[k]
@@ -73,7 +73,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		for n := 2; ; n++ {
 			value, taken := used[p.Secret]
 			if !taken {
-				kept, err := account.IsKept(ctx, i.App, p.Secret)
+				kept, err := account.HasSecret(ctx, i.App, p.Secret)
 				if err == nil && kept {
 					value, err = i.Secret(ctx, p.Secret)
 				}

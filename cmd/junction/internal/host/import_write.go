@@ -121,7 +121,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 
 // askYes asks the user a question to which Enter means yes.
 func askYes(ctx context.Context, a *cli.App, question string) (bool, error) {
-	if !a.Asks() {
+	if !a.CanAsk() {
 		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
 	}
 	end, err := a.Person.Begin(ctx)
@@ -155,14 +155,14 @@ func (i *importing) askNeeds(ctx context.Context) error {
 	}
 	slices.Sort(needs)
 	for _, name := range slices.Compact(needs) {
-		if kept, err := account.IsKept(ctx, i.App, name); err != nil || kept {
+		if kept, err := account.HasSecret(ctx, i.App, name); err != nil || kept {
 			if err != nil {
 				return err
 			}
 			continue
 		}
 		value := ""
-		if !i.yes && i.Asks() {
+		if !i.yes && i.CanAsk() {
 			var err error
 			if value, err = i.Person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
 				return err

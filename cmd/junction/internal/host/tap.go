@@ -71,7 +71,7 @@ With a command it is that of the command.`,
 				p.record = folder + string(filepath.Separator)
 			}
 			var err error
-			if p.journal, err = reach.Taps(a.Place); err != nil {
+			if p.journal, err = reach.OpenJournal(a.Place); err != nil {
 				return err
 			}
 			return p.run(cmd, args)
@@ -124,7 +124,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if p.list {
-		if err := cli.NoMore(cmd, args); err != nil {
+		if err := cli.NoArguments(cmd, args); err != nil {
 			return err
 		}
 		return p.showHosts()
@@ -208,7 +208,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		return p.runHost(ctx, command)
 	}
 	p.filter.Servers = names
-	return cli.Orderly(ctx, watch.WatchTraffic(ctx, p.App, nil, len(names), p.filter))
+	return cli.IgnoreInterrupt(ctx, watch.PrintTraffic(ctx, p.App, nil, len(names), p.filter))
 }
 
 // apply replaces servers by junction in the host's files, and prints where.

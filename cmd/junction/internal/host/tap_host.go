@@ -40,7 +40,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			code = 128 + int(status.Signal()) // as shells do
 		}
-		return &cli.EndedError{Code: code}
+		return &cli.ExitError{Code: code}
 	case err != nil:
 		return fmt.Errorf("%s cannot be run: %w", command[0], err)
 	}

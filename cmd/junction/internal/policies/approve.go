@@ -29,7 +29,7 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-` + cli.ExitCodes("what is shown was shown, what was named is approved, or the answer was no", "", cli.AsksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
+` + cli.ExitCodes("what is shown was shown, what was named is approved, or the answer was no", "", cli.NoTerminalHelp, "no such server, a file cannot be used, or the server defines something else by now"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), a, args) },
 	}
@@ -37,9 +37,9 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
-// Approval returns the command that approves the definitions of a server, or only those with the
+// ApproveCommandLine returns the command that approves the definitions of a server, or only those with the
 // hash. With file, it works in any folder.
-func Approval(server, hash, file string) string {
+func ApproveCommandLine(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
 	}
@@ -89,7 +89,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 		named[name] = hash
 		names = append(names, name)
 	}
-	if entries, err = reach.Chosen(entries, set, names); err != nil {
+	if entries, err = reach.SelectServers(entries, set, names); err != nil {
 		return err
 	}
 	all, catalogue := FindUnapproved(ctx, a, entries, pins, review.All)
@@ -116,12 +116,12 @@ func FindUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *
 	store := a.Store()
 	offered := map[string][]guard.Definition{}
 	for _, e := range entries {
-		known := reach.Remembered(ctx, e, store)
+		known := reach.StoredDefinitions(ctx, e, store)
 		if known == nil {
 			continue
 		}
 		offered[e.Name] = review.Definitions(e.Name, known.Tools, known.Prompts)
-		catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
+		catalogue.Set(e.Name, reach.DefinitionNames(known.Tools)...)
 	}
 	var all []*Unapproved
 	for _, e := range entries {
@@ -161,7 +161,7 @@ func listUnapproved(a *cli.App, all []*Unapproved, set *config.Set) error {
 	slices.SortStableFunc(all, func(a, b *Unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
-		rows = append(rows, []string{u.Server, u.summary(), Approval(u.Server, "", u.file)})
+		rows = append(rows, []string{u.Server, u.summary(), ApproveCommandLine(u.Server, "", u.file)})
 	}
 	a.Out.Printf("%s", a.Table(rows, 2))
 	return nil
@@ -189,7 +189,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 	if hash == "" {
 		a.Out.Printf("%s", u.Text(catalogue))
 		if a.Person == nil {
-			return cli.Usagef("nobody can be asked here; %s approves this", Approval(u.Server, u.Hash(), u.file))
+			return cli.Usagef("nobody can be asked here; %s approves this", ApproveCommandLine(u.Server, u.Hash(), u.file))
 		}
 		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.Hash()))
 		if err != nil {
@@ -200,9 +200,9 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 			return nil
 		}
 	} else if hash != u.Hash() {
-		return fmt.Errorf("server %q defines something else by now: %s shows it", u.Server, Approval(u.Server, "", u.file))
+		return fmt.Errorf("server %q defines something else by now: %s shows it", u.Server, ApproveCommandLine(u.Server, "", u.file))
 	}
-	if err := ApproveIn(pins, u.Server, u.Definitions()); err != nil {
+	if err := ApproveDefinitions(pins, u.Server, u.Definitions()); err != nil {
 		return err
 	}
 	a.Out.Printf("Approved of server %q: %s.\n", u.Server, u.summary())
@@ -225,8 +225,8 @@ func Findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
 	return all
 }
 
-// Before returns the approved definition that w replaces, or an empty one if it is new.
-func Before(w review.Withheld) guard.Definition {
+// ApprovedDefinition returns the approved definition that w replaces, or an empty one if it is new.
+func ApprovedDefinition(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
 		return w.Verdict.Old
 	}
@@ -239,7 +239,7 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	var b strings.Builder
 	for _, w := range u.Withheld {
 		d, state := w.Definition, "new"
-		text := guard.Diff(Before(w), d)
+		text := guard.Diff(ApprovedDefinition(w), d)
 		switch {
 		case w.Verdict.State == guard.Changed:
 			state = "changed"
@@ -260,8 +260,8 @@ func (u *Unapproved) Text(catalogue *guard.Catalogue) string {
 	return b.String()
 }
 
-// ApproveIn approves definitions of a server and saves the approvals.
-func ApproveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+// ApproveDefinitions approves definitions of a server and saves the approvals.
+func ApproveDefinitions(p *guard.Pins, name string, definitions []guard.Definition) error {
 	err := p.Approve(definitions...)
 	if err == nil {
 		err = p.Save()

@@ -63,7 +63,7 @@ to its last checkpoint.
 			if err != nil {
 				return err
 			}
-			report, err := Verified(a.Place, folder, public)
+			report, err := VerifyAudit(a.Place, folder, public)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("%w; junction up --audit writes one", err)
@@ -78,9 +78,9 @@ to its last checkpoint.
 	return cmd
 }
 
-// Verified verifies an audit log with a public key, or with the key of this installation if public
+// VerifyAudit verifies an audit log with a public key, or with the key of this installation if public
 // is empty.
-func Verified(p place.Place, folder, public string) (*audit.Report, error) {
+func VerifyAudit(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
 		if err != nil {
@@ -168,7 +168,7 @@ func auditTailCommand(a *cli.App) *cobra.Command {
 			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
-			return &cli.EndedError{Code: cli.ExitInterrupted} // the user interrupted it
+			return &cli.ExitError{Code: cli.ExitInterrupted} // the user interrupted it
 		},
 	}
 	chosen = AuditFilters.Flags(cmd.Flags(), "since", "until")
@@ -198,7 +198,7 @@ junction audit verify tells whether they were changed since they were written.
 			if err := FilterError(chosen(&f)); err != nil {
 				return err
 			}
-			n, err := printLines(a, Last(audit.Read(folder, f), most))
+			n, err := printLines(a, LastLines(audit.Read(folder, f), most))
 			if err == nil && n == 0 && most != 0 && !a.Flags.JSON {
 				a.Screen.Printf("No line matches.\n")
 			}
@@ -211,8 +211,8 @@ junction audit verify tells whether they were changed since they were written.
 	return cmd
 }
 
-// Last returns the last lines in their order: at most as many as most, or all if most is negative.
-func Last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
+// LastLines returns the last lines in their order: at most as many as most, or all if most is negative.
+func LastLines(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
 	if most < 0 {
 		return lines
 	}
@@ -251,7 +251,7 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 		n++
 		text := string(line)
 		if !a.Flags.JSON {
-			text = ReadableLine(line)
+			text = FormatLine(line)
 		}
 		if _, err := fmt.Fprintln(a.Out, text); err != nil {
 			return n, err
@@ -260,9 +260,9 @@ func printLines(a *cli.App, lines iter.Seq2[json.RawMessage, error]) (n int, err
 	return n, nil
 }
 
-// ReadableLine returns a line of the log as text: time, kind, name, then fields with words, then
+// FormatLine returns a line of the log as text: time, kind, name, then fields with words, then
 // those with numbers.
-func ReadableLine(line json.RawMessage) string {
+func FormatLine(line json.RawMessage) string {
 	text := func(name string) string {
 		raw := jsonrpc.Get(line, name)
 		if s, ok := jsonrpc.Unquote(raw); ok {
@@ -303,7 +303,7 @@ func auditKeyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key with which others can verify the log",
-		Args:  cli.NoMore,
+		Args:  cli.NoArguments,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
 		RunE: func(*cobra.Command, []string) error {
 			key, err := layer.AuditKey(a.Place)

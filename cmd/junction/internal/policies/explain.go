@@ -107,7 +107,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	if err != nil {
 		return err
 	}
-	if in.Arguments, err = use.WholeArguments(a, x.args, words); err != nil {
+	if in.Arguments, err = use.JSONArguments(a, x.args, words); err != nil {
 		return err
 	}
 	if in.Arguments == nil {
@@ -126,7 +126,7 @@ func explain(ctx context.Context, a *cli.App, x *explanation, server, tool strin
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.Flags.JSON {
-		err = a.PrintJSON(Explained(book, in, decision, hidden))
+		err = a.PrintJSON(NewExplanation(book, in, decision, hidden))
 	} else {
 		err = showExplanation(a, in, decision, hidden)
 	}
@@ -146,7 +146,7 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 		a.Screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
 		return nil, nil
 	}
-	t, err := reach.NamedServer(ctx, a, in.Server)
+	t, err := reach.ServerTarget(ctx, a, in.Server)
 	if err != nil {
 		return nil, offlineHint(err)
 	}
@@ -166,9 +166,9 @@ func lookUp(ctx context.Context, a *cli.App, x *explanation, in *policy.Input, k
 		}
 		names = append(names, listed.Name)
 	}
-	hint := cli.OrMeant(nearest.Name(in.Tool, names))
+	hint := cli.Suggestion(nearest.Name(in.Tool, names))
 	if own, exposed := strings.CutPrefix(in.Tool, in.Server+gateway.Separator); exposed && slices.Contains(names, own) {
-		hint = "; rules want the name that the server gives" + cli.OrMeant(own)
+		hint = "; rules want the name that the server gives" + cli.Suggestion(own)
 	}
 	return nil, cli.Usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
@@ -291,8 +291,8 @@ type stepShown struct {
 	Why     string         `json:"why"`
 }
 
-// Explained returns the output for a decision.
-func Explained(book *rules.Book, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
+// NewExplanation returns the output for a decision.
+func NewExplanation(book *rules.Book, in policy.Input, d policy.Decision, hidden bool) ExplanationShown {
 	steps := []stepShown{}
 	for _, s := range d.Trace {
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})

@@ -31,7 +31,7 @@ func KeyCommand(a *cli.App) *cobra.Command {
 }
 
 // Keys opens the API keys of this installation.
-func Keys(p place.Place) (*apikey.Keys, error) { return cli.Kept(p, "keys.json", apikey.Open) }
+func Keys(p place.Place) (*apikey.Keys, error) { return cli.OpenState(p, "keys.json", apikey.Open) }
 
 func keyCreateCommand(a *cli.App) *cobra.Command {
 	var scopes []string
@@ -70,7 +70,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 
 func keyListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the keys, without what is secret of them", Args: cli.NoMore,
+		Use: "list", Short: "List the keys, without what is secret of them", Args: cli.NoArguments,
 		RunE: func(*cobra.Command, []string) error {
 			k, err := Keys(a.Place)
 			if err != nil {

@@ -96,8 +96,8 @@ func isTranslated(uri string) bool {
 	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
 }
 
-// CannotTell is the effect of a verdict that depends on members missing from a line.
-const CannotTell policy.Effect = "cannot tell"
+// Undecided is the effect of a verdict that depends on members missing from a line.
+const Undecided policy.Effect = "cannot tell"
 
 // A verdict holds how many calls of one tool a rule decides in one way.
 type verdict struct {
@@ -177,7 +177,7 @@ func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	case l.Method != "tools/call" && d.Default: // as in a gateway: the default applies to tools
 		v.Effect = policy.Allow
 	case len(d.Unknown) > 0:
-		v.Effect, v.Reason = CannotTell, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
+		v.Effect, v.Reason = Undecided, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
 	}
 	return v
 }
@@ -196,7 +196,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 		all = append(all, v)
 		total[v.Effect] += n
 	}
-	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, CannotTell}
+	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, Undecided}
 	slices.SortFunc(all, func(a, b verdict) int {
 		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
@@ -212,7 +212,7 @@ func showVerdicts(a *cli.App, counts map[verdict]int) error {
 		rows = append(rows, []string{string(v.Effect), plaintext.Count(v.Calls, "call"), plaintext.Line(strings.TrimPrefix(v.Server+"/"+v.Tool, "/"), 80), rule})
 	}
 	untold := ""
-	if n := total[CannotTell]; n > 0 {
+	if n := total[Undecided]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
 	_, err := fmt.Fprintf(a.Out, "%s%d allowed, %d asked about, %d denied%s\n", a.Table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)

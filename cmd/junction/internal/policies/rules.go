@@ -22,7 +22,7 @@ func policyListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules, the strictest first, or say what is wrong with them",
-		Args:  cli.NoMore,
+		Args:  cli.NoArguments,
 		Long: `List the rules that hold here, the strictest first, with what is built in, or say everything
 that is wrong with their files, with its place. A server that is named and not configured
 may be a slip, and so may a tool that the server did not list when it was last connected to.
@@ -66,14 +66,14 @@ func listRules(a *cli.App, book *rules.Book) error {
 	}
 	rows := [][]string{}
 	for _, r := range book.Rules() {
-		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(AboutRule(r), cli.MaxLog)})
+		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(DescribeRule(r), cli.MaxLog)})
 	}
 	_, err := fmt.Fprint(a.Out, a.Table(rows, 0))
 	return err
 }
 
-// AboutRule returns a rule's name, conditions and reason as text.
-func AboutRule(r policy.Rule) string {
+// DescribeRule returns a rule's name, conditions and reason as text.
+func DescribeRule(r policy.Rule) string {
 	about := ""
 	if r.Name != "" {
 		about = r.Name + ": "
@@ -94,8 +94,8 @@ func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, 
 	}
 	w := &reach.Vocabulary{Servers: reach.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
 	for _, e := range entries {
-		if d := reach.Remembered(ctx, e, a.Store()); d != nil {
-			w.Known[e.Name] = reach.OfferingOf(e.Name, d, source.settings.Servers[e.Name])
+		if d := reach.StoredDefinitions(ctx, e, a.Store()); d != nil {
+			w.Known[e.Name] = reach.NewOffering(e.Name, d, source.settings.Servers[e.Name])
 		}
 	}
 	for i := range rules {

@@ -35,7 +35,7 @@ func UserCommand(a *cli.App) *cobra.Command {
 
 // Users opens the users of this installation.
 func Users(p place.Place) (*authserver.Users, error) {
-	return cli.Kept(p, "users.json", authserver.OpenUsers)
+	return cli.OpenState(p, "users.json", authserver.OpenUsers)
 }
 
 // oneUser returns the only word of a command line.
@@ -109,7 +109,7 @@ func UserAddCommand(a *cli.App) *cobra.Command {
 
 func userListCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoMore,
+		Use: "list", Short: "List the users, and who is logged in", Args: cli.NoArguments,
 		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			u, err := Users(a.Place)

@@ -10,5 +10,5 @@ import (
 
 // OpenConversations opens the stored conversations.
 func OpenConversations(ctx context.Context, p place.Place) (*archive.Archive, error) {
-	return cli.Kept(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
+	return cli.OpenState(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }

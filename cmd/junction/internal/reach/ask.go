@@ -28,10 +28,10 @@ type ListedServer struct {
 	Open    bool // not asked yet, and nothing is remembered
 }
 
-// Recall returns the configuration and its servers, with the lists remembered of them. It returns
+// StoredLists returns the configuration and its servers, with the lists remembered of them. It returns
 // only the servers with the given names, if there are any. With refresh, remembered lists are not
 // used. It prints the problems of the configuration.
-func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh bool) (*config.Set, []ListedServer, error) {
+func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refresh bool) (*config.Set, []ListedServer, error) {
 	if err := CheckFlags(a); err != nil {
 		return nil, nil, err
 	}
@@ -39,11 +39,11 @@ func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh boo
 	if err != nil {
 		return nil, nil, err
 	}
-	if entries, err = Chosen(entries, set, names); err != nil {
+	if entries, err = SelectServers(entries, set, names); err != nil {
 		return nil, nil, err
 	}
 	ReportProblems(a, set)
-	if why := Nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
+	if why := NoServersError("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
 		a.Screen.Printf("junction: %v\n", why) // an empty list alone would not explain itself
 	}
 	store, running := a.Store(), RunningServers(ctx, a.Place)
@@ -51,10 +51,10 @@ func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh boo
 	for _, e := range WithoutSelf(ctx, a, entries, nil) {
 		s := ListedServer{Entry: e}
 		if !e.IsDisabled() {
-			known := Remembered(ctx, e, store)
+			known := StoredDefinitions(ctx, e, store)
 			if s.Open = known == nil || refresh; !s.Open {
 				s.Listing.Entries, s.Listing.Remembered, s.Listing.read = known.List(l.Name), true, known.Read
-				s.Listing.runs = running.Of(e)
+				s.Listing.runs = running.Find(e)
 			}
 		}
 		all = append(all, s)
@@ -62,16 +62,16 @@ func Recall(ctx context.Context, a *cli.App, l List, names []string, refresh boo
 	return set, all, nil
 }
 
-// AskOpen asks the servers whose Open is set, several at a time, and calls show for each server of
+// FetchLists asks the servers whose Open is set, several at a time, and calls show for each server of
 // all, in order. It asks the user for consent first; named reports whether the user named the
 // servers, so that earlier refusals are asked again.
 //
 // AskOpen calls show once a server and all before it have answered. After [StartingPause] it prints
 // the servers that still start, and no longer waits for them to keep the order. It returns the
 // error of show, or the cause of ctx; after either, show is not called again.
-func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
+func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, named bool, show func(*ListedServer) error) error {
 	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
-	order := &Arrivals{}
+	order := &ResultOrder{}
 	var open, asked []*ListedServer
 	var entries []cli.Entry
 	for i := range all {
@@ -89,7 +89,7 @@ func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named 
 			order.There = append(order.There, one)
 		} else {
 			asked = append(asked, one)
-			s.Pending[one.Entry.Name] = Waits
+			s.Pending[one.Entry.Name] = Waiting
 		}
 	}
 	asking, stop := context.WithCancel(ctx)
@@ -125,7 +125,7 @@ func AskOpen(ctx context.Context, a *cli.App, l List, all []ListedServer, named 
 			order.There = append(order.There, one)
 		case <-ticker.C:
 			if order.Late = true; asking.Err() == nil {
-				s.Tell()
+				s.Print()
 			}
 		}
 	}
@@ -147,16 +147,16 @@ func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *Start
 	one.Listing = FetchList(ctx, a, l, t, s)
 }
 
-// Arrivals puts servers that answer in any order back into their configured order, until one of
+// ResultOrder puts servers that answer in any order back into their configured order, until one of
 // them takes long.
-type Arrivals struct {
+type ResultOrder struct {
 	Open  []*ListedServer // not shown yet, in order
 	There []*ListedServer // those of Open that have answered
 	Late  bool            // servers that have not answered no longer hold back others
 }
 
 // Next removes and returns the servers that can be shown now.
-func (r *Arrivals) Next() (ready []*ListedServer) {
+func (r *ResultOrder) Next() (ready []*ListedServer) {
 	held := false
 	r.Open = slices.DeleteFunc(r.Open, func(s *ListedServer) bool {
 		answered := slices.Contains(r.There, s)
@@ -182,8 +182,8 @@ type StartList struct {
 	Pending map[string]string // what each server does: empty while it starts
 }
 
-// Waits is the entry of a server in Pending that may not start yet.
-const Waits = "waits"
+// Waiting is the entry of a server in Pending that may not start yet.
+const Waiting = "waits"
 
 // Note sets what a server does, or removes the server if pending is false.
 func (s *StartList) Note(name, text string, pending bool) {
@@ -207,9 +207,9 @@ func (s *StartList) begin(ctx context.Context, name string) (*listStart, error) 
 	}
 }
 
-// Tell prints the servers that still start. A terminal shows them in a line that goes away;
+// Print prints the servers that still start. A terminal shows them in a line that goes away;
 // otherwise each server is printed once.
-func (s *StartList) Tell() {
+func (s *StartList) Print() {
 	starting, waiting := s.standing()
 	if s.App.Screen.Terminal() {
 		s.App.Screen.Transient(stillStarting(starting, waiting))
@@ -231,7 +231,7 @@ func (s *StartList) standing() (starting []string, waiting int) {
 	defer s.mu.Unlock()
 	for name, does := range s.Pending {
 		switch does {
-		case Waits:
+		case Waiting:
 			waiting++
 			continue
 		case "":
@@ -281,12 +281,12 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 	o.Bridge = true
 	_, program := t.Transport.(*command.Command)
 	if starts == nil {
-		client, err := DialShown(ctx, a, t, o)
-		return client, Remedied(a, t, err)
+		client, err := DialWithNotice(ctx, a, t, o)
+		return client, AddRemedy(a, t, err)
 	}
 	if !program || !t.IsInstalled && !Startable(a.Place, t.Server) {
 		client, err := Dial(ctx, t.Transport, o)
-		return client, Remedied(a, t, err)
+		return client, AddRemedy(a, t, err)
 	}
 	start, err := starts.begin(ctx, t.Name)
 	if err != nil {
@@ -313,11 +313,11 @@ func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts 
 		return got
 	}
 	defer client.Close()
-	if !l.Core && !cli.Declares(client.Capabilities(), l.Method) {
+	if !l.Core && !cli.HasList(client.Capabilities(), l.Method) {
 		return got
 	}
 	for raw, err := range client.List(ctx, l.Name, l.Member) {
-		if err != nil && !cli.Declares(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+		if err != nil && !cli.HasList(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 			break
 		}
 		if err != nil {
@@ -326,6 +326,6 @@ func FetchList(ctx context.Context, a *cli.App, l List, t launch.Target, starts 
 		}
 		got.Entries = append(got.Entries, raw)
 	}
-	a.Learn(ctx, client, t.Server, l.Name, got.Entries)
+	a.RememberLists(ctx, client, t.Server, l.Name, got.Entries)
 	return got
 }

@@ -67,7 +67,7 @@ func ConfigFiles(a *cli.App, o config.Options) []string {
 func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	o := ConfigOptions(a.Place)
 	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return Input(ctx, a, in) }, a.Secret
-	if !a.Asks() {
+	if !a.CanAsk() {
 		o.Input = nil
 	}
 	set, err := config.LoadAll(ConfigFiles(a, o), o)
@@ -109,10 +109,10 @@ func withImport(err error) error {
 	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
-// Configured returns the target of the configured server with that name, after asking for consent
+// ConfiguredTarget returns the target of the configured server with that name, after asking for consent
 // if the server needs it. The target may lead to a running junction up.
-func Configured(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
-	set, e, err := ServerNamed(a, name)
+func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Target, error) {
+	set, e, err := FindConfigured(a, name)
 	if err != nil {
 		return launch.Target{}, err
 	}
@@ -128,8 +128,8 @@ func Configured(ctx context.Context, a *cli.App, name string) (launch.Target, er
 	return Resolve(ctx, a, e)
 }
 
-// ServerNamed reads the configuration and returns it with the entry that [Find] returns.
-func ServerNamed(a *cli.App, name string) (*config.Set, cli.Entry, error) {
+// FindConfigured reads the configuration and returns it with the entry that [Find] returns.
+func FindConfigured(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 	set, entries, err := ConfiguredServers(a)
 	if err != nil {
 		return nil, cli.Entry{}, err
@@ -155,8 +155,8 @@ func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) 
 	return cli.Entry{}, unknownServer(name, set, entries)
 }
 
-// Enabled is like [Find], but returns an error for a disabled server.
-func Enabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+// FindEnabled is like [Find], but returns an error for a disabled server.
+func FindEnabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
 	e, err := Find(name, set, entries)
 	if err == nil && e.IsDisabled() {
 		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
@@ -224,7 +224,7 @@ func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sende
 	if err != nil {
 		return launch.Target{}, err
 	}
-	started, locked, err := StartedAsAgreed(ctx, a, e, s)
+	started, locked, err := ResolveLocked(ctx, a, e, s)
 	if err != nil {
 		return launch.Target{}, err
 	}

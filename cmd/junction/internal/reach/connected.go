@@ -11,9 +11,9 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Staying holds the servers that junction connect copied from a host; they stay when the host's own
+// ImportedServers holds the servers that junction connect copied from a host; they stay when the host's own
 // are restored.
-type Staying struct {
+type ImportedServers struct {
 	host    string              // the host's ID; empty if a file was named
 	path    string              // the host's file
 	File    string              // Junction's own configuration file
@@ -22,16 +22,16 @@ type Staying struct {
 }
 
 // Title returns the name of the host, or a description of its file.
-func (s *Staying) Title(p place.Place) string {
+func (s *ImportedServers) Title(p place.Place) string {
 	if h, _, known := hostconfig.LookupHost(s.host); known {
 		return h.Name
 	}
 	return "the host of " + p.Short(s.path)
 }
 
-// StaysOf returns what junction connect copied, while the host's entry still names Junction's file.
-func StaysOf(p place.Place, r *hostconfig.Record) *Staying {
-	s := &Staying{host: r.Host, path: r.Path, File: config.Own(ConfigOptions(p)), Secrets: map[string][]string{}}
+// FindImported returns what junction connect copied, while the host's entry still names Junction's file.
+func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
+	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(ConfigOptions(p)), Secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
 		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
 			s.File = ours.Args[at]
@@ -63,20 +63,20 @@ func StaysOf(p place.Place, r *hostconfig.Record) *Staying {
 // WarnConnected prints a warning for each connected host that loses the server of a configuration
 // file.
 func WarnConnected(a *cli.App, file, name string) {
-	journal, err := Taps(a.Place)
+	journal, err := OpenJournal(a.Place)
 	if err != nil {
 		return
 	}
 	records, _ := journal.Records() // unreadable records are skipped
 	for _, r := range records {
-		if s := StaysOf(a.Place, r); r.Connected && a.Real(s.File) == file {
+		if s := FindImported(a.Place, r); r.Connected && a.Real(s.File) == file {
 			a.Screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
 }
 
-// Taps returns the journal of the changes to hosts' files.
-func Taps(p place.Place) (hostconfig.Journal, error) {
+// OpenJournal returns the journal of the changes to hosts' files.
+func OpenJournal(p place.Place) (hostconfig.Journal, error) {
 	folder, err := p.State("taps")
 	return hostconfig.Journal{Folder: folder}, err
 }
@@ -86,7 +86,7 @@ func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
 	if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries
 	}
-	journal, err := Taps(a.Place)
+	journal, err := OpenJournal(a.Place)
 	if err != nil {
 		return entries
 	}

@@ -30,9 +30,9 @@ func LimitConnections(l net.Listener) *admission.Listener {
 	return admission.Limit(l, share.New(min(max(files/4, minConnections), maxGuests)), share.New(min(max(files/2, minConnections), maxMembers)))
 }
 
-// LetIn marks the connection of a request as admitted. who is nil for an anonymous caller, who is
+// Admit marks the connection of a request as admitted. who is nil for an anonymous caller, who is
 // then known by the remote address.
-func LetIn(r *http.Request, who *mcp.Principal) {
+func Admit(r *http.Request, who *mcp.Principal) {
 	if !admission.IsGuest(r.Context()) {
 		return
 	}
@@ -43,25 +43,25 @@ func LetIn(r *http.Request, who *mcp.Principal) {
 	admission.LetIn(r.Context(), caller)
 }
 
-// Admitting returns a function that calls principal, and [LetIn] for each request that it accepts.
-func Admitting(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
+// AdmitAuthenticated returns a function that calls principal, and [Admit] for each request that it accepts.
+func AdmitAuthenticated(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (*mcp.Principal, error) {
 		p, err := principal(r)
 		if err == nil {
-			LetIn(r, p)
+			Admit(r, p)
 		}
 		return p, err
 	}
 }
 
-// Arriving returns r with a body that admits its connection once it has been read. It is for
+// AdmitAfterBody returns r with a body that admits its connection once it has been read. It is for
 // requests that need no credentials.
-func Arriving(r *http.Request) *http.Request {
+func AdmitAfterBody(r *http.Request) *http.Request {
 	if !admission.IsGuest(r.Context()) {
 		return r
 	}
 	if r.ContentLength == 0 {
-		LetIn(r, nil)
+		Admit(r, nil)
 		return r
 	}
 	with := *r
@@ -80,7 +80,7 @@ type arrivingBody struct {
 func (b *arrivingBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if b.read += int64(n); err == io.EOF || b.read == b.request.ContentLength {
-		LetIn(b.request, nil)
+		Admit(b.request, nil)
 	}
 	return n, err
 }

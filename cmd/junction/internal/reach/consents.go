@@ -35,7 +35,7 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 	if len(a.Flags.Config) > 0 {
 		return faults
 	}
-	said := SaidBefore(a)
+	said := StoredConsents(a)
 	var open []int
 	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of the entries, by index
 	for i, e := range entries {
@@ -43,7 +43,7 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 			continue
 		}
 		a.OfProject = append(a.OfProject, e)
-		prints[i] = LockPrint(a, e.Definition)
+		prints[i] = LockFingerprint(a, e.Definition)
 		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
@@ -60,12 +60,12 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 	answers := make(map[int]bool)
 	var decided bool
 	var err error
-	if a.Asks() {
+	if a.CanAsk() {
 		var names []string
 		for _, i := range open {
 			names = append(names, entries[i].Name)
 		}
-		awaited := "whether " + cli.SomeNames(names) + " may be started"
+		awaited := "whether " + cli.FirstNames(names) + " may be started"
 		a.Awaited.Store(&awaited)
 		defer a.Awaited.Store(nil)
 		answers, decided, err = askConsents(ctx, a, entries, open)
@@ -77,7 +77,7 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 			faults[i] = err
 		case a.Person == nil:
 			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
-		case !a.Asks():
+		case !a.CanAsk():
 			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !answers[i] && decided:
 			why = "refused"
@@ -106,9 +106,9 @@ func (e *ConsentError) Error() string {
 	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
 }
 
-// NotStarted returns a line for each error, and one line for all servers of a file with the same
+// ConsentLines returns a line for each error, and one line for all servers of a file with the same
 // reason.
-func NotStarted(faults []error) (lines []string) {
+func ConsentLines(faults []error) (lines []string) {
 	servers := map[ConsentError][]string{} // by file and reason
 	for _, err := range faults {
 		if e, is := errors.AsType[*ConsentError](err); is {
@@ -156,9 +156,9 @@ func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []in
 		if len(open) > 1 {
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
-		a.Person.Printf("%s%s\n", margin, Whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
-		if line := LockLine(a, entries[i]); line != "" {
-			a.Person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), Whole(line))
+		a.Person.Printf("%s%s\n", margin, SingleLine(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
+		if line := LockText(a, entries[i]); line != "" {
+			a.Person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), SingleLine(line))
 		}
 		if variables := d.Variables(); len(variables) > 0 {
 			a.Person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
@@ -177,19 +177,19 @@ func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []in
 		if err != nil {
 			return nil, false, err
 		}
-		if answers, decided = ChosenConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
+		if answers, decided = ParseConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
 			return answers, decided, nil
 		}
 		a.Person.Printf("“%s” is none of these; Enter alone starts none of them.\n", plaintext.Line(typed, 40))
 	}
 }
 
-// Whole returns text as one line without shortening it, because the user approves all of it.
-func Whole(text string) string { return plaintext.Unbroken(text) }
+// SingleLine returns text as one line without shortening it, because the user approves all of it.
+func SingleLine(text string) string { return plaintext.Unbroken(text) }
 
-// ChosenConsents returns the answers in a typed line, by index of the entry. decided is false for
+// ParseConsents returns the answers in a typed line, by index of the entry. decided is false for
 // an invalid or empty line.
-func ChosenConsents(typed string, open []int) (answers map[int]bool, decided bool) {
+func ParseConsents(typed string, open []int) (answers map[int]bool, decided bool) {
 	answers = map[int]bool{}
 	word := strings.ToLower(strings.TrimSpace(typed))
 	switch one := len(open) == 1; {
@@ -215,18 +215,20 @@ func ChosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 
 // ConsentKey returns a key for the answer about a server. It depends on everything the file defines
 // of the server, and on its lock.
-func ConsentKey(a *cli.App, e cli.Entry) string { return consentKeyOf(e, LockPrint(a, e.Definition)) }
+func ConsentKey(a *cli.App, e cli.Entry) string {
+	return consentKeyOf(e, LockFingerprint(a, e.Definition))
+}
 
-// consentKeyOf is [ConsentKey] with printed in place of the server's [LockPrint].
+// consentKeyOf is [ConsentKey] with printed in place of the server's [LockFingerprint].
 func consentKeyOf(e cli.Entry, printed string) string {
 	d := e.Definition
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 
-// SaidBefore returns the stored answers about projects, by key. It returns nil if they cannot be
+// StoredConsents returns the stored answers about projects, by key. It returns nil if they cannot be
 // read.
-func SaidBefore(a *cli.App) map[string]bool {
+func StoredConsents(a *cli.App) map[string]bool {
 	path, err := a.State("projects.json")
 	if err != nil {
 		return nil
@@ -262,7 +264,7 @@ func ChangeConsents(a *cli.App, change func(said map[string]bool)) error {
 		return err
 	}
 	defer unlock()
-	said := SaidBefore(a)
+	said := StoredConsents(a)
 	if said == nil {
 		said = map[string]bool{}
 	}

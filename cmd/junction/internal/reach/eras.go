@@ -21,7 +21,7 @@ func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
 	if store == nil {
 		return nil
 	}
-	return cli.MemoryOf(store, t.Server, "")
+	return cli.DefinitionsEntry(store, t.Server, "")
 }
 
 // legacyFirst reports whether the stored era of a target is [definitions.Legacy], the only one in
@@ -53,9 +53,9 @@ func rememberEra(a *cli.App, t launch.Target, era string) {
 	}
 }
 
-// InEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
+// SetEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
 // era first if that era is stored for the target, or if otherwise is true.
-func InEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	if era == "" {
 		o.LegacyFirst = otherwise || legacyFirst(a, t)
 		return
@@ -67,7 +67,7 @@ func InEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherw
 // connectCaller connects to a target and sets a.Calls, the client for the requests of the command.
 // If the target can ask only in the other era, requests are repeated in that era or their outcome
 // advises it. The caller must call end, which closes both clients.
-func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Bound) (client *mcp.Client, end func(), err error) {
+func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Timeout) (client *mcp.Client, end func(), err error) {
 	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, nil, err
@@ -81,8 +81,8 @@ func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli
 		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
 			dialled := o
-			InEra(a, &dialled, t, era, false)
-			c, err := DialShown(ctx, a, t, dialled)
+			SetEra(a, &dialled, t, era, false)
+			c, err := DialWithNotice(ctx, a, t, dialled)
 			if client == nil {
 				client = c
 			}
@@ -98,11 +98,11 @@ func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli
 	})
 	if err := server.Connect(ctx, nil); err != nil {
 		server.Close()
-		return nil, nil, Remedied(a, t, err)
+		return nil, nil, AddRemedy(a, t, err)
 	}
 	made := o
 	made.Name, made.Revision, made.Middleware, made.Wire = client.Name(), "", nil, nil
-	a.Calls = mcp.NewClientWith(within.Around(server), made)
+	a.Calls = mcp.NewClientWith(within.Middleware(server), made)
 	return client, func() {
 		a.Calls.Close()
 		server.Close()

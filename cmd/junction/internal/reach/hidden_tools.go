@@ -13,15 +13,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// HidesTools reports whether a server with these tools is a gateway that hides others behind a
+// IsToolSearch reports whether a server with these tools is a gateway that hides others behind a
 // search; see package gateway/search.
-func HidesTools(names []string) bool {
+func IsToolSearch(names []string) bool {
 	return !slices.ContainsFunc([]string{"search_tools", "describe_tool", "call_tool"}, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// HiddenTool returns the definition of a tool that a gateway does not list. The error for an
+// DescribeTool returns the definition of a tool that a gateway does not list. The error for an
 // unknown tool may name a similar one.
-func HiddenTool(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
+func DescribeTool(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
 	text, err := mcp.Call[string](ctx, client, "describe_tool", map[string]string{"name": name})
 	if failure, failed := errors.AsType[*mcp.ToolFailure](err); failed {
 		return nil, cli.Usagef("%s", plaintext.Line(failure.Result.Text(), cli.MaxLog))

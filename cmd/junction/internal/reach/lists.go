@@ -93,11 +93,11 @@ func (s ListedServer) About(p place.Place, l List) string {
 	case s.Listing.Err != nil:
 		details = append(details, "not connected: "+plaintext.Line(why.Of(s.Listing.Err, s.Entry.Name), cli.MaxReason))
 	case s.Listing.runs.IsFailing():
-		details = append(details, s.Listing.runs.About())
+		details = append(details, s.Listing.runs.StateText())
 	default:
 		details = append(details, plaintext.Count(len(s.Listing.Entries), l.Noun))
 		if s.Listing.Remembered {
-			details = append(details, cmp.Or(s.Listing.runs.About(), s.Entry.AtRest()+cli.AsOf(s.Listing.read)))
+			details = append(details, cmp.Or(s.Listing.runs.StateText(), s.Entry.IdleText()+cli.AgeText(s.Listing.read)))
 		}
 	}
 	return strings.Join(details, ", ")

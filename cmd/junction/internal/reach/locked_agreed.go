@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// LockedAnyhow returns the lock of a server, even if its entry has changed since. known is false if
+// FindLock returns the lock of a server, even if its entry has changed since. known is false if
 // there is none; it is true with a nil lock if the lock cannot be read.
-func LockedAnyhow(a *cli.App, d *config.Definition) (locked *install.LockedServer, known bool) {
+func FindLock(a *cli.App, d *config.Definition) (locked *install.LockedServer, known bool) {
 	locked, err := a.Launch.Locked(d)
 	if !errors.Is(err, install.ErrNotReplaced) {
 		return locked, locked != nil || err != nil
@@ -29,10 +29,10 @@ func LockedAnyhow(a *cli.App, d *config.Definition) (locked *install.LockedServe
 	return lock.Servers[d.Name], true
 }
 
-// LockPrint returns a fingerprint of a server's lock, or an empty string without one. Consent
+// LockFingerprint returns a fingerprint of a server's lock, or an empty string without one. Consent
 // depends on it, because a project's lock decides what runs and how it is confined.
-func LockPrint(a *cli.App, d *config.Definition) string {
-	locked, _ := LockedAnyhow(a, d)
+func LockFingerprint(a *cli.App, d *config.Definition) string {
+	locked, _ := FindLock(a, d)
 	return printOf(locked)
 }
 
@@ -49,26 +49,26 @@ func printOf(locked *install.LockedServer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// AgreedLock returns an error if the lock of a project's server is not the one the user agreed to.
+// CheckLock returns an error if the lock of a project's server is not the one the user agreed to.
 // Otherwise a changed lock of a running gateway could decide what its next connection starts.
-func AgreedLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
+func CheckLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
 	if !e.OfProject() || len(a.Flags.Config) > 0 {
 		return nil
 	}
 	printed := printOf(locked)
 	agreed, known := a.Launch.Locks.Agreed(e.Definition)
-	if known && agreed == printed || !known && locked == nil || SaidBefore(a)[consentKeyOf(e, printed)] {
+	if known && agreed == printed || !known && locked == nil || StoredConsents(a)[consentKeyOf(e, printed)] {
 		return nil
 	}
 	return &ConsentError{e.Name, e.Definition.Source, a.Short(install.LockPath(e.Definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
 }
 
-// StartedAsAgreed returns the server as it is started, and its lock. It reads the lock once, so
+// ResolveLocked returns the server as it is started, and its lock. It reads the lock once, so
 // that what is started, confined and agreed to cannot differ.
-func StartedAsAgreed(ctx context.Context, a *cli.App, e cli.Entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
+func ResolveLocked(ctx context.Context, a *cli.App, e cli.Entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
 	locked, err := a.Launch.Locked(e.Definition)
 	if err == nil {
-		err = AgreedLock(a, e, locked)
+		err = CheckLock(a, e, locked)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -77,12 +77,12 @@ func StartedAsAgreed(ctx context.Context, a *cli.App, e cli.Entry, s *config.Ser
 	return started, locked, err
 }
 
-// LockLine describes the lock of a server for a user who is asked for consent. It returns an empty
+// LockText describes the lock of a server for a user who is asked for consent. It returns an empty
 // string if there is nothing to add.
-func LockLine(a *cli.App, e cli.Entry) string {
+func LockText(a *cli.App, e cli.Entry) string {
 	locked, err := a.Launch.Locked(e.Definition)
 	if errors.Is(err, install.ErrNotReplaced) {
-		if locked, _ = LockedAnyhow(a, e.Definition); locked == nil {
+		if locked, _ = FindLock(a, e.Definition); locked == nil {
 			return ""
 		}
 		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + lockedRights(a, e, locked)

@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 )
 
-// Remembered returns the stored definitions of a server, or nil if there are none.
-func Remembered(ctx context.Context, e cli.Entry, store *definitions.Store) *definitions.Definitions {
+// StoredDefinitions returns the stored definitions of a server, or nil if there are none.
+func StoredDefinitions(ctx context.Context, e cli.Entry, store *definitions.Store) *definitions.Definitions {
 	if store == nil || e.Definition == nil || cli.NeedsInput(e.Definition) {
 		return nil
 	}
@@ -16,5 +16,5 @@ func Remembered(ctx context.Context, e cli.Entry, store *definitions.Store) *def
 	if err != nil {
 		return nil // connecting reports the error
 	}
-	return cli.MemoryOf(store, s, "").Load()
+	return cli.DefinitionsEntry(store, s, "").Load()
 }

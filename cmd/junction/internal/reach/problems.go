@@ -18,8 +18,8 @@ var otherMembers = map[string]string{
 	"endpoint": "url", "address": "url",
 }
 
-// MeantMember returns the member that an ignored one was probably meant to be, or an empty string.
-func MeantMember(warning *config.Problem) string {
+// SuggestMember returns the member that an ignored one was probably meant to be, or an empty string.
+func SuggestMember(warning *config.Problem) string {
 	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
 		return meant
 	}
@@ -50,7 +50,7 @@ func ignored(set *config.Set, is func(server string) bool) []string {
 		}
 		if errors.Is(w, config.ErrNoEffect) {
 			lines = append(lines, fmt.Sprintf("%s %v", w.Field, w.Err))
-		} else if meant := MeantMember(w); meant != "" {
+		} else if meant := SuggestMember(w); meant != "" {
 			lines = append(lines, fmt.Sprintf("%s is ignored; did you mean %q?", w.Field, meant))
 		}
 	}
@@ -123,9 +123,9 @@ func (e *UnlistedError) Error() string { return e.Text }
 // Unwrap returns the error of the server.
 func (e *UnlistedError) Unwrap() error { return e.Err }
 
-// Unlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
+// WrapUnlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
 // returns err as it is if its text has the name and no similar name exists.
-func Unlisted(what, name string, names []string, err error) error {
+func WrapUnlisted(what, name string, names []string, err error) error {
 	if slices.Contains(names, name) {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 type TerminalPrompter struct{ *cli.App }
 
 // Asks implements [add.Prompter].
-func (p TerminalPrompter) Asks() bool { return p.App.Asks() }
+func (p TerminalPrompter) Asks() bool { return p.App.CanAsk() }
 
 // Choose implements [add.Prompter].
 func (p TerminalPrompter) Choose(ctx context.Context, question string, choices []add.Choice) (string, error) {

@@ -70,9 +70,9 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 	return m, nil
 }
 
-// FreshMirror opens the copy of the registries and updates it, unless the flags forbid that. It
+// SyncMirror opens the copy of the registries and updates it, unless the flags forbid that. It
 // prints which registries cannot be read, and returns an error if nothing is known of any.
-func FreshMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, []registry.SourceState, error) {
+func SyncMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
 		return nil, nil, cli.Usagef("--sync reads the registries, and --offline does not; give one of them")
 	}

@@ -25,44 +25,44 @@ import (
 
 // Remedies for problems of servers, printed by doctor and with the servers of up.
 const (
-	// OnlyMessages is the remedy for a program that writes other lines to its standard output.
-	OnlyMessages = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"
-	// SetVariable is the remedy for a variable that is not set.
-	SetVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
-	// KeepSecret is the remedy for a missing secret.
-	KeepSecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
-	// RightPath is the remedy for a URL with a wrong path.
-	RightPath = "is the path right? it is often /mcp or /sse"
-	// NobodyThere is the remedy for an address at which nothing listens.
-	NobodyThere = "nothing listens there: is the server started, and is that its port?"
-	// KnownName is the remedy for a host name that cannot be resolved.
-	KnownName  = "the name is not known: is it written rightly, and is there a network?"
-	trustedTLS = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
-	// PlainHTTP is the remedy for a URL with https whose server has no TLS.
-	PlainHTTP = `it speaks http at this port, and no https: begin "url" of the entry with http://`
+	// RemedyStrayOutput is the remedy for a program that writes other lines to its standard output.
+	RemedyStrayOutput = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"
+	// RemedyVariable is the remedy for a variable that is not set.
+	RemedyVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+	// RemedySecret is the remedy for a missing secret.
+	RemedySecret = "junction secret set NAME keeps a secret; a file must be where the entry says"
+	// RemedyPath is the remedy for a URL with a wrong path.
+	RemedyPath = "is the path right? it is often /mcp or /sse"
+	// RemedyNoListener is the remedy for an address at which nothing listens.
+	RemedyNoListener = "nothing listens there: is the server started, and is that its port?"
+	// RemedyHostName is the remedy for a host name that cannot be resolved.
+	RemedyHostName = "the name is not known: is it written rightly, and is there a network?"
+	trustedTLS     = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
+	// RemedyPlainHTTP is the remedy for a URL with https whose server has no TLS.
+	RemedyPlainHTTP = `it speaks http at this port, and no https: begin "url" of the entry with http://`
 )
 
-// Runnable returns the remedy for a program that cannot be started because of err.
-func Runnable(name string, err error) string {
+// ProgramRemedy returns the remedy for a program that cannot be started because of err.
+func ProgramRemedy(name string, err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "make it a program: chmod +x " + plaintext.ShellWord(name)
 	case errors.Is(err, syscall.EISDIR):
 		return `it is a folder: write the path of the program in it as "command" of the entry`
 	}
-	return InstallProgram(name)
+	return InstallRemedy(name)
 }
 
-// Handshaken returns the remedy for a failed TLS handshake.
-func Handshaken(err error) string {
+// TLSRemedy returns the remedy for a failed TLS handshake.
+func TLSRemedy(err error) string {
 	if errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch) {
-		return PlainHTTP
+		return RemedyPlainHTTP
 	}
 	return trustedTLS
 }
 
-// InstallProgram returns the remedy for a program that is missing.
-func InstallProgram(name string) string {
+// InstallRemedy returns the remedy for a program that is missing.
+func InstallRemedy(name string) string {
 	return fmt.Sprintf("install %s, or write its whole path as the command: a program that you start from the desktop often has another PATH than your shell", name)
 }
 
@@ -86,11 +86,11 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	problem, ofEntry := errors.AsType[*config.Problem](err)
 	switch {
 	case errors.Is(err, config.ErrNotSet):
-		return SetVariable
+		return RemedyVariable
 	case errors.Is(err, config.ErrSecret):
-		return KeepSecret
+		return RemedySecret
 	case errors.Is(err, exec.ErrNotFound):
-		return InstallProgram("it")
+		return InstallRemedy("it")
 	case ofEntry && problem.Field != "":
 		return fmt.Sprintf("change %q of the entry, or what it names", problem.Field)
 	case program && why.AnswersElsewhere(err):
@@ -102,7 +102,7 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	case errors.Is(err, oauth.ErrLogin):
 		return text[strings.LastIndex(text, "junction login"):]
 	case IsWebPage(err):
-		return RightPath
+		return RemedyPath
 	case status == http.StatusUnauthorized:
 		return "sign in: junction login " + plaintext.ShellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
 	case status == http.StatusForbidden:
@@ -110,11 +110,11 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 	case status == http.StatusNotFound:
 		return `there is nothing at this path: the address often ends with /mcp or /sse`
 	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch):
-		return Handshaken(err)
+		return TLSRemedy(err)
 	case errors.As(err, new(*net.DNSError)):
-		return KnownName
+		return RemedyHostName
 	case !program && cli.NotListening(err):
-		return NobodyThere
+		return RemedyNoListener
 	case noRevision.MatchString(text):
 		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"
 	}

@@ -30,9 +30,9 @@ func Do(ctx context.Context, a *cli.App, method string, params json.RawMessage) 
 // An Action is the work of a command on a connected server.
 type Action func(ctx context.Context, client *mcp.Client) error
 
-// AskingServer returns the RunE function of a command that calls one server. It calls read with the
+// RunWithServer returns the RunE function of a command that calls one server. It calls read with the
 // words after SERVER before it connects to the server, then runs the action.
-func AskingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Action, error)) func(*cobra.Command, []string) error {
+func RunWithServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		if err := StartRecording(a, cmd.Name(), "", true); err != nil {
@@ -49,7 +49,7 @@ func AskingServer(a *cli.App, read func(cmd *cobra.Command, words []string) (Act
 		if t.Through != "" && a.Screen.Terminal() {
 			a.Screen.Printf("(through %s; --own starts the server for this command)\n", t.Through)
 		}
-		within, bound, stop := a.Bounded(ctx)
+		within, bound, stop := a.WithTimeout(ctx)
 		defer stop()
 		client, end, err := connectCaller(ctx, a, t, bound)
 		if err != nil {

@@ -27,7 +27,7 @@ func WantsJSON(args []string) bool {
 // nothing for errors that were reported before.
 func Fail(a *cli.App, err error, code int, asJSON bool) {
 	switch {
-	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.EndedError)):
+	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.ExitError)):
 		return
 	case code == cli.ExitInterrupted:
 		err = cli.ErrInterrupted
@@ -51,9 +51,9 @@ func Fail(a *cli.App, err error, code int, asJSON bool) {
 // stopping.
 const stopPause = 300 * time.Millisecond
 
-// TellStopping prints a line if an interrupt does not end the command within [stopPause]. The
+// ReportStopping prints a line if an interrupt does not end the command within [stopPause]. The
 // caller must call stopped when the command has ended.
-func TellStopping(ctx context.Context, a *cli.App) (stopped func()) {
+func ReportStopping(ctx context.Context, a *cli.App) (stopped func()) {
 	over := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), cli.ErrInterrupted) {

@@ -35,8 +35,8 @@ func shared(ctx context.Context, a *cli.App, e cli.Entry) (t launch.Target, is b
 	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || f.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
 		return t, false
 	}
-	r := RunningServers(ctx, a.Place).Of(e)
-	if !r.Answers() || a.Sharing == sharedLists && !r.IsConnected() {
+	r := RunningServers(ctx, a.Place).Find(e)
+	if !r.CanServe() || a.Sharing == sharedLists && !r.IsConnected() {
 		return t, false
 	}
 	if same, known := r.IsDefinedAs(ctx, a.Place, e); known && !same || !known && !r.IsShared(e) {

@@ -17,8 +17,8 @@ type PlainSecret struct {
 	Secret        string // the name it is stored under
 }
 
-// ShownValue returns the value of a variable or header with secrets hidden.
-func ShownValue(name, value string) string {
+// RedactValue returns the value of a variable or header with secrets hidden.
+func RedactValue(name, value string) string {
 	if !redact.Named(name) && !redact.Looks(value) {
 		return value
 	}

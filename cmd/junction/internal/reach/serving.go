@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Everywhere reports whether a listener accepts connections at all addresses of this machine.
-func Everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
+// WildcardAddr reports whether a listener accepts connections at all addresses of this machine.
+func WildcardAddr(l net.Listener) (at *net.TCPAddr, is bool) {
 	at, is = l.Addr().(*net.TCPAddr)
 	return at, is && at.IP.IsUnspecified()
 }
@@ -60,9 +60,9 @@ func (d *Drain) Check() error {
 	return nil
 }
 
-// DelayEnd waits for the delay of d if SIGTERM ended ctx, so that balancers see that the process is
+// WaitBeforeDrain waits for the delay of d if SIGTERM ended ctx, so that balancers see that the process is
 // not ready. It does not wait after Ctrl-C, and returns early at a second signal.
-func DelayEnd(ctx context.Context, a *cli.App, d Drain) {
+func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
 	if d.Delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
 		return
 	}

@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	TrafficEnd  = ".traffic"       // ends the name of the socket that sends the messages of a process
-	WatchingEnd = ".watching"      // ends the name of the socket of a process that wants to see the messages of others
-	trafficTime = 10 * time.Second // limits how long a watcher may take to read a message
-	lastTime    = time.Second      // the same limit when the process ends
-	MaxWatchers = 8                // of one process at a time
-	maxLines    = 64 << 10         // bytes of messages written at once, except for a larger one
+	TrafficSuffix = ".traffic"       // ends the name of the socket that sends the messages of a process
+	WatcherSuffix = ".watching"      // ends the name of the socket of a process that wants to see the messages of others
+	trafficTime   = 10 * time.Second // limits how long a watcher may take to read a message
+	lastTime      = time.Second      // the same limit when the process ends
+	MaxWatchers   = 8                // of one process at a time
+	maxLines      = 64 << 10         // bytes of messages written at once, except for a larger one
 	// firstTime is how long a process waits at its start for watchers of its first messages.
 	firstTime = 2 * time.Second
 )
@@ -36,11 +36,11 @@ const (
 // of messages.
 const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 
-// MarkWatching shows other processes, by a socket, that this one wants to see their first messages.
+// AnnounceWatcher shows other processes, by a socket, that this one wants to see their first messages.
 // A socket is used because that of a killed process refuses connections. The caller must call
 // unmark.
-func MarkWatching(p place.Place) (unmark func()) {
-	l, path, err := cli.ListenForMe(p, WatchingEnd)
+func AnnounceWatcher(p place.Place) (unmark func()) {
+	l, path, err := cli.ListenSocket(p, WatcherSuffix)
 	if err != nil {
 		return func() {} // the first messages may be missed
 	}
@@ -58,9 +58,9 @@ func MarkWatching(p place.Place) (unmark func()) {
 
 // isWatching reports whether a process wants to see the messages of those that start.
 func isWatching(dir string) bool {
-	marks, _ := filepath.Glob(filepath.Join(dir, "*"+WatchingEnd)) // the pattern is valid
+	marks, _ := filepath.Glob(filepath.Join(dir, "*"+WatcherSuffix)) // the pattern is valid
 	for _, path := range marks {
-		if conn, err := cli.DialMine(context.Background(), path); err == nil {
+		if conn, err := cli.DialSocket(context.Background(), path); err == nil {
 			conn.Close()
 			return true
 		}
@@ -72,12 +72,12 @@ func isWatching(dir string) bool {
 // this user can open. If it cannot listen, it logs that and does nothing. serves is the only server
 // of this process, or empty. The caller must call end.
 func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
-	l, path, err := cli.ListenForMe(a.Place, TrafficEnd)
+	l, path, err := cli.ListenSocket(a.Place, TrafficSuffix)
 	if err != nil {
 		a.Logger().Debug("junction traffic cannot see this process", "error", err)
 		return func() {}
 	}
-	cli.RemoveLeft(ctx, filepath.Dir(path))
+	cli.RemoveStaleSockets(ctx, filepath.Dir(path))
 	log := &traffic.Log{}
 	a.Traffic = log
 	ctx, cancel := context.WithCancel(ctx)
@@ -116,9 +116,9 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	}
 }
 
-// Within returns a server that ships with junction as a part of this process. Its messages are
+// SharedHandler returns a server that ships with junction as a part of this process. Its messages are
 // shared like those of other servers.
-func Within(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
+func SharedHandler(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
 	h, err := Shipped(ctx, a, name, o)
 	if err != nil || a.Traffic == nil {
 		return h, err
@@ -151,7 +151,7 @@ func ShowTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.
 	case came <- struct{}{}:
 	default:
 	}
-	lines := []byte(plaintext.Line(serves, cli.MaxSaid) + "\n")
+	lines := []byte(plaintext.Line(serves, cli.MaxStderrLine) + "\n")
 	write := func() error {
 		within := trafficTime
 		if ctx.Err() != nil {

@@ -27,8 +27,8 @@ const (
 	// leastWork is the processor time within lookTime that counts as work.
 	leastWork = 20 * time.Millisecond
 
-	// LinesKept is the number of lines of standard error that are kept.
-	LinesKept = 40
+	// MaxStartLines is the number of lines of standard error that are kept.
+	MaxStartLines = 40
 )
 
 // A StartWatch observes the start of one program and ends it when it takes too long.
@@ -69,14 +69,14 @@ func DialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		defer w.mu.Unlock()
 		w.program = &p
 	}
-	c.Stderr, c.Skipped = w.Listen(c.Stderr), w.Skip(c.Skipped)
+	c.Stderr, c.Skipped = w.OnStderr(c.Stderr), w.OnSkipped(c.Skipped)
 	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // Watch ends it earlier
 	o.Starting = w.Installs
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		w.Watch(ctx, cancel, w.Seen)
+		w.Watch(ctx, cancel, w.Progress)
 	}()
 	client, err := mcp.DialWith(ctx, c, o)
 	cancel(nil)
@@ -99,15 +99,15 @@ func (w *StartWatch) Installs() bool {
 	return w.Runner != "" && time.Since(w.worked) <= 2*lookTime
 }
 
-// Listen returns a function that keeps lines of standard error and passes them to next, which may
+// OnStderr returns a function that keeps lines of standard error and passes them to next, which may
 // be nil.
-func (w *StartWatch) Listen(next func(string)) func(string) {
+func (w *StartWatch) OnStderr(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
 		w.lines++
 		if strings.TrimSpace(line) != "" {
-			w.Said = append(w.Said, plaintext.Line(line, cli.MaxSaid))
-			w.Said = w.Said[max(0, len(w.Said)-LinesKept):]
+			w.Said = append(w.Said, plaintext.Line(line, cli.MaxStderrLine))
+			w.Said = w.Said[max(0, len(w.Said)-MaxStartLines):]
 		}
 		w.mu.Unlock()
 		if next != nil {
@@ -116,9 +116,9 @@ func (w *StartWatch) Listen(next func(string)) func(string) {
 	}
 }
 
-// Skip returns a function that keeps a line of standard output that is not a message, and passes it
+// OnSkipped returns a function that keeps a line of standard output that is not a message, and passes it
 // to next, which may be nil.
-func (w *StartWatch) Skip(next func(string)) func(string) {
+func (w *StartWatch) OnSkipped(next func(string)) func(string) {
 	return func(line string) {
 		w.mu.Lock()
 		w.skipped = line
@@ -129,9 +129,9 @@ func (w *StartWatch) Skip(next func(string)) func(string) {
 	}
 }
 
-// Seen returns the processor time and the number of lines of the program so far, and the last line
+// Progress returns the processor time and the number of lines of the program so far, and the last line
 // as part of a sentence.
-func (w *StartWatch) Seen() (used time.Duration, lines int, said string) {
+func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
 	lines, said = w.lines, why.Line(w.Said)
@@ -139,7 +139,7 @@ func (w *StartWatch) Seen() (used time.Duration, lines int, said string) {
 	case w.skipped != "":
 		said = "its standard output has what is no message: " + w.skipped
 	case said != "":
-		said = "its standard error ends with: " + plaintext.Line(said, cli.MaxSaid)
+		said = "its standard error ends with: " + plaintext.Line(said, cli.MaxStderrLine)
 	}
 	w.mu.Unlock()
 	if p != nil {
@@ -180,7 +180,7 @@ func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, see
 		}
 		took := time.Since(began)
 		if took >= w.Limit && (w.Runner == "" || resting || took >= max(maxStart, w.Limit)) {
-			end(TooLong(took, said))
+			end(StartTimeoutError(took, said))
 			return
 		}
 	}
@@ -199,9 +199,9 @@ func (slowStart) Error() string { return "no handshake within" }
 // Is implements the interface of [errors.Is].
 func (slowStart) Is(target error) bool { return target == context.DeadlineExceeded }
 
-// TooLong returns the error of a start that took too long. said is the program's last line;
+// StartTimeoutError returns the error of a start that took too long. said is the program's last line;
 // gateways hide it from clients.
-func TooLong(took time.Duration, said string) error {
+func StartTimeoutError(took time.Duration, said string) error {
 	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
 	if said == "" {
 		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")

@@ -47,7 +47,7 @@ type StateKeys struct {
 // replace. If the shared keys cannot be opened, the process uses its own.
 func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
 	o := ServeOptions(a)
-	keys, err := cli.Kept(a.Place, "state.keys", func(path string) (*StateKeys, error) {
+	keys, err := cli.OpenState(a.Place, "state.keys", func(path string) (*StateKeys, error) {
 		k := &StateKeys{Path: path}
 		return k, k.Look(ctx, time.Now())
 	})
@@ -89,7 +89,7 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 		k.Keys = keys
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, LinkTime)
+	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
 	defer cancel()
 	unlock, err := filelock.Wait(ctx, k.Path+".lock")
 	if err != nil {

@@ -39,7 +39,7 @@ func SuggestTools(a *cli.App) cobra.CompletionFunc {
 		if len(args) > 1 {
 			return suggestArguments(a, cmd, args, typed)
 		}
-		return suggest(a, cmd, args, Listed((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
+		return suggest(a, cmd, args, ListNames((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
 	}
 }
 
@@ -78,15 +78,15 @@ func suggestArguments(a *cli.App, cmd *cobra.Command, args []string, typed strin
 	return words, directive
 }
 
-// Suggests returns a completion of the word after SERVER with the names that list adds.
-func Suggests(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
+// CompleteFrom returns a completion of the word after SERVER with the names that list adds.
+func CompleteFrom(a *cli.App, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return suggest(a, cmd, args, list)
 	}
 }
 
-// Listed returns a function for [Suggests] that adds the entries of a list and skips errors.
-func Listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
+// ListNames returns a function for [CompleteFrom] that adds the entries of a list and skips errors.
+func ListNames[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
 	return func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for entry, err := range list(c, ctx) {
 			if err == nil {
@@ -106,7 +106,7 @@ func suggest(a *cli.App, cmd *cobra.Command, args []string, list func(context.Co
 	a.Desk.Screen, a.Desk.Person, a.Sharing = a.Screen, nil, sharedCalls
 	ctx, cancel := context.WithTimeout(cmd.Context(), SuggestTimeout)
 	defer cancel()
-	t, err := NamedServer(ctx, a, args[0])
+	t, err := ServerTarget(ctx, a, args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -45,7 +45,7 @@ func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) 
 			return launch.Target{}, nil, cli.Usagef(`after "--" stands the command of a server`)
 		}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
-			t, err := NamedServer(ctx, a, args[dash])
+			t, err := ServerTarget(ctx, a, args[dash])
 			return t, args[:dash], err
 		}
 		if a.Launch.Frozen {
@@ -57,7 +57,7 @@ func Target(ctx context.Context, a *cli.App, cmd *cobra.Command, args []string) 
 	if len(args) == 0 {
 		return launch.Target{}, nil, cli.Usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	}
-	t, err := NamedServer(ctx, a, args[0])
+	t, err := ServerTarget(ctx, a, args[0])
 	if at := slices.IndexFunc(args, func(arg string) bool { return launch.At(arg) != nil }); err != nil && at > 0 && cmd.Name() == "call" {
 		err = cli.Usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
 	}
@@ -75,12 +75,12 @@ func CheckFlags(a *cli.App) error {
 	return nil
 }
 
-// NamedServer returns the target of SERVER, which is a URL or a name.
-func NamedServer(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
+// ServerTarget returns the target of SERVER, which is a URL or a name.
+func ServerTarget(ctx context.Context, a *cli.App, server string) (launch.Target, error) {
 	if launch.At(server) != nil {
 		return a.Launch.Address(server)
 	}
-	return Configured(ctx, a, server)
+	return ConfiguredTarget(ctx, a, server)
 }
 
 // Options returns the options of a client of the target.
@@ -96,7 +96,7 @@ func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
 		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
 	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
-		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.Unmarked))
+		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.RemoveRefusalMarks))
 	}
 	if a.Traffic != nil {
 		o.Wire = a.Traffic.Server(t.Title())
@@ -117,13 +117,13 @@ func Connect(ctx context.Context, a *cli.App, t launch.Target) (*mcp.Client, err
 	if err != nil {
 		return nil, err
 	}
-	client, err := DialShown(ctx, a, t, o)
-	return client, Remedied(a, t, err)
+	client, err := DialWithNotice(ctx, a, t, o)
+	return client, AddRemedy(a, t, err)
 }
 
-// DialShown connects to the only server of a command. A terminal shows the server's name if that
+// DialWithNotice connects to the only server of a command. A terminal shows the server's name if that
 // takes long.
-func DialShown(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
+func DialWithNotice(ctx context.Context, a *cli.App, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
 	starting := t.Title()
 	if c, program := t.Transport.(*command.Command); program {
 		if does := runner.Work(c.Name, c.Args, false); does != "" {
@@ -173,9 +173,9 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	return o, nil
 }
 
-// Remedied adds a remedy to the error of connecting to a target. It covers slow starts of
+// AddRemedy adds a remedy to the error of connecting to a target. It covers slow starts of
 // configured servers, and refused credentials and connections of URLs on the command line.
-func Remedied(a *cli.App, t launch.Target, err error) error {
+func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
 		return &cli.ConnectError{Cause: fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
@@ -193,7 +193,7 @@ func Remedied(a *cli.App, t launch.Target, err error) error {
 	case cli.NotListening(err) && (at.Host == "" || outside.IsHere(at.Hostname())):
 		err = fmt.Errorf("%w; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why", err)
 	case cli.NotListening(err):
-		err = fmt.Errorf("%w; %s", err, NobodyThere)
+		err = fmt.Errorf("%w; %s", err, RemedyNoListener)
 	default:
 		return err
 	}
@@ -228,8 +228,8 @@ func ShowLog(a *cli.App, m mcp.LogMessage) {
 	a.Screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, cli.MaxLog))
 }
 
-// Nothing returns an error that begins with why if no server is enabled, and nil otherwise.
-func Nothing(why string, set *config.Set, entries []cli.Entry) error {
+// NoServersError returns an error that begins with why if no server is enabled, and nil otherwise.
+func NoServersError(why string, set *config.Set, entries []cli.Entry) error {
 	var files []string
 	for _, f := range set.Files {
 		files = append(files, f.Path)
@@ -246,9 +246,9 @@ func Nothing(why string, set *config.Set, entries []cli.Entry) error {
 	}
 }
 
-// Chosen returns the entries with these names, without duplicates, or all entries if there are no
+// SelectServers returns the entries with these names, without duplicates, or all entries if there are no
 // names.
-func Chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
+func SelectServers(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
 	}
@@ -257,7 +257,7 @@ func Chosen(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, 
 		if slices.Contains(names[:k], name) {
 			continue
 		}
-		e, err := Enabled(name, set, entries)
+		e, err := FindEnabled(name, set, entries)
 		if err != nil {
 			return nil, err
 		}
@@ -277,9 +277,9 @@ func Startable(p place.Place, s *config.Server) bool {
 }
 
 const (
-	// LinkTime limits each check of doctor except the start, and the wait for the lock of the state
+	// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state
 	// keys.
-	LinkTime = 10 * time.Second
+	CheckTimeout = 10 * time.Second
 )
 
 // statusOf returns the HTTP status with which a server refused, or 0.

@@ -25,10 +25,10 @@ type Offering struct {
 	ExposedTools, ExposedPrompts []string          // all names for clients
 }
 
-// OfferingOf returns the names in a server's definitions. It computes the names for clients from
+// NewOffering returns the names in a server's definitions. It computes the names for clients from
 // the settings alone, without regard to rules or to conflicts with other servers.
-func OfferingOf(server string, d *definitions.Definitions, s settings.Server) *Offering {
-	o := &Offering{tools: NamesOf(d.Tools), prompts: NamesOf(d.Prompts), Exposed: map[string]string{}}
+func NewOffering(server string, d *definitions.Definitions, s settings.Server) *Offering {
+	o := &Offering{tools: DefinitionNames(d.Tools), prompts: DefinitionNames(d.Prompts), Exposed: map[string]string{}}
 	public := func(name, renamed string) []string {
 		names := []string{server + gateway.Separator + name}
 		switch {
@@ -54,8 +54,8 @@ func OfferingOf(server string, d *definitions.Definitions, s settings.Server) *O
 	return o
 }
 
-// NamesOf returns the names in a list of definitions.
-func NamesOf(list []json.RawMessage) (names []string) {
+// DefinitionNames returns the names in a list of definitions.
+func DefinitionNames(list []json.RawMessage) (names []string) {
 	for _, raw := range list {
 		if name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); ok {
 			names = append(names, name)
@@ -77,7 +77,7 @@ func (w *Vocabulary) UnknownServer(r *policy.Rule) string {
 	if r.Server == "" || slices.ContainsFunc(names, r.MatchesServer) {
 		return ""
 	}
-	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.OrMeant(nearest.Name(r.Server, w.Servers)))
+	return fmt.Sprintf("no server %q is configured here%s", plaintext.Line(r.Server, 80), cli.Suggestion(nearest.Name(r.Server, w.Servers)))
 }
 
 // UnknownTool returns a message if no server of a rule has its tool. It returns an empty string
@@ -111,9 +111,9 @@ func (w *Vocabulary) UnknownTool(r *policy.Rule) string {
 	}
 	said := fmt.Sprintf("no tool of %s is called %q", of, plaintext.Line(r.Tool, 80))
 	if len(own) > 0 {
-		return said + "; rules want the name that the server gives" + cli.OrMeant(own...)
+		return said + "; rules want the name that the server gives" + cli.Suggestion(own...)
 	}
-	return said + cli.OrMeant(nearest.Name(r.Tool, tools))
+	return said + cli.Suggestion(nearest.Name(r.Tool, tools))
 }
 
 // UnmatchedRules returns a line for each rule that can never match, with its place.
@@ -143,7 +143,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for _, prompt := range slices.Sorted(maps.Keys(own.Prompts)) {
 			if !slices.Contains(o.prompts, prompt) {
-				say(at+".prompts", "the server has no prompt %q%s", prompt, cli.OrMeant(nearest.Name(prompt, o.prompts)))
+				say(at+".prompts", "the server has no prompt %q%s", prompt, cli.Suggestion(nearest.Name(prompt, o.prompts)))
 			}
 		}
 		for list, patterns := range map[string][]string{"only": own.Only, "hide": own.Hide} {
@@ -172,7 +172,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 		}
 		for list, patterns := range map[string][]string{"only": p.Only, "hide": p.Hide} {
 			for _, text := range settings.Unmatched(patterns, tools, prompts, tags) {
-				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.OrMeant(nearest.Name(text, tools)))
+				say("profiles."+name+"."+list, "%q matches no name that clients see of what its servers have%s", text, cli.Suggestion(nearest.Name(text, tools)))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (w *Vocabulary) UnmatchedSettings(s *settings.Settings) (lines []string) {
 // with a similar name.
 func (o *Offering) likely(tool string) string {
 	if own := o.Exposed[tool]; own != "" {
-		return "; the name that the server gives is wanted" + cli.OrMeant(own)
+		return "; the name that the server gives is wanted" + cli.Suggestion(own)
 	}
-	return cli.OrMeant(nearest.Name(tool, o.tools))
+	return cli.Suggestion(nearest.Name(tool, o.tools))
 }

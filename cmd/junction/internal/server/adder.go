@@ -31,9 +31,9 @@ func adder(a *cli.App) *add.Adder {
 			return account.StoreSecret(ctx, a, name, value)
 		},
 		ClientOptions: func(t launch.Target) mcp.ClientOptions { return reach.Options(a, t) },
-		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Keep(s, "", read) },
+		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return reach.AgreedLock(a, cli.Entry{Name: d.Name, Definition: d}, locked)
+			return reach.CheckLock(a, cli.Entry{Name: d.Name, Definition: d}, locked)
 		},
 		Added: func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string {
@@ -74,7 +74,7 @@ type adderRegistries struct {
 
 // Find implements [add.Registries].
 func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entry, []string, error) {
-	m, _, err := reach.FreshMirror(ctx, r.app, r.flags)
+	m, _, err := reach.SyncMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -59,7 +59,7 @@ func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) e
 		}
 		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
-	m, _, err := reach.FreshMirror(ctx, a, f)
+	m, _, err := reach.SyncMirror(ctx, a, f)
 	var e registry.Entry
 	if err == nil {
 		e, err = registered(ctx, a, m, word)
@@ -240,7 +240,7 @@ func infoLocked(a *cli.App, word string) (found bool, err error) {
 			continue
 		}
 		if shown[l.Name] = l.locked; !a.Flags.JSON {
-			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), reach.Whole(cmp.Or(reach.LockLine(a, l.Entry), "of which junction.lock has the definitions")))
+			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), reach.SingleLine(cmp.Or(reach.LockText(a, l.Entry), "of which junction.lock has the definitions")))
 		}
 	}
 	if a.Flags.JSON && len(shown) > 0 {

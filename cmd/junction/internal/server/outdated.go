@@ -196,7 +196,7 @@ func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named
 	}
 	for i, fault := range reach.Consents(ctx, a, entries, named) {
 		if fault == nil {
-			fault = reach.AgreedLock(a, entries[i], locked[i].locked)
+			fault = reach.CheckLock(a, entries[i], locked[i].locked)
 		}
 		if fault == nil {
 			agreed = append(agreed, locked[i])

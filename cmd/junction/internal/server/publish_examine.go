@@ -94,13 +94,13 @@ var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\
 // into adds the findings to a server.json, and returns rest with them. The version is replaced;
 // other members that exist stay.
 func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
-	s.Name = cmp.Or(s.Name, NameOf(cmp.Or(x.main, x.module)))
+	s.Name = cmp.Or(s.Name, ModuleServerName(cmp.Or(x.main, x.module)))
 	s.Version = cmp.Or(x.version, strings.TrimPrefix(x.server.Version, "v"), s.Version)
 	s.Title = cmp.Or(s.Title, x.server.Title)
 	s.Description = cmp.Or(s.Description, x.server.Description)
 	s.WebsiteURL = cmp.Or(s.WebsiteURL, x.server.WebsiteURL)
 	if s.Repository == nil {
-		s.Repository = RepositoryOf(x.module, x.main)
+		s.Repository = ModuleRepository(x.module, x.main)
 	}
 	own, err := schema.Encode(nil, struct {
 		Tool     string   `json:"tool"`
@@ -118,9 +118,9 @@ func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessa
 	return jsonrpc.With(rest, "_meta", jsonrpc.With(meta, ownMeta, own)), nil
 }
 
-// NameOf returns the name of a server in the namespace of the module's owner, such as
+// ModuleServerName returns the name of a server in the namespace of the module's owner, such as
 // io.github.owner/server. It returns an empty string if the owner cannot prove the domain.
-func NameOf(module string) string {
+func ModuleServerName(module string) string {
 	parts := strings.Split(module, "/")
 	if isMajor(parts[len(parts)-1]) {
 		parts = parts[:len(parts)-1]
@@ -140,8 +140,8 @@ func NameOf(module string) string {
 	return strings.Join(domain, ".") + "/" + last
 }
 
-// RepositoryOf returns the repository of a module, or nil if its path does not show it.
-func RepositoryOf(module, main string) *registry.Repository {
+// ModuleRepository returns the repository of a module, or nil if its path does not show it.
+func ModuleRepository(module, main string) *registry.Repository {
 	parts := strings.Split(module, "/")
 	for _, forge := range []string{"github", "gitlab"} {
 		if len(parts) >= 3 && parts[0] == forge+".com" {

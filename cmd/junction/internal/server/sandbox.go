@@ -38,7 +38,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 			if len(args) == 0 {
 				return showProfiles(a)
 			}
-			k, err := OneKept(a, args)
+			k, err := ReadProfile(a, args)
 			if err != nil {
 				return err
 			}
@@ -56,7 +56,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 
 // ShowProfile prints the profile of a program, and which parts a system with the given state cannot
 // enforce.
-func ShowProfile(a *cli.App, k *KeptProfile, state sandbox.State) {
+func ShowProfile(a *cli.App, k *StoredProfile, state sandbox.State) {
 	weaker := (k.Weaker || k.Locked != nil) && k.Profile.By == "" // some systems of a lock cannot confine; see confine in package reach
 	if weaker && len(state.Confined) == 0 {
 		a.Out.Printf("%s is not confined on this system, although %s says:\n", k.Entry.Name, k.where(a.Place))
@@ -101,12 +101,12 @@ func showProfiles(a *cli.App) error {
 	return nil
 }
 
-// OneKept returns the profile of the only server that the command line names.
-func OneKept(a *cli.App, args []string) (*KeptProfile, error) {
+// ReadProfile returns the profile of the only server that the command line names.
+func ReadProfile(a *cli.App, args []string) (*StoredProfile, error) {
 	if len(args) != 1 {
 		return nil, cli.Usagef("expected the name of one SERVER, got %d words", len(args))
 	}
-	set, e, err := reach.ServerNamed(a, args[0])
+	set, e, err := reach.FindConfigured(a, args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +176,7 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 		return err
 	}
 	defer unlock()
-	k, err := OneKept(a, args)
+	k, err := ReadProfile(a, args)
 	if err != nil {
 		return err
 	}
@@ -232,7 +232,7 @@ func aloneRemarks(p place.Place, paths []string) (lines []string) {
 }
 
 // of returns the profile of k with the change.
-func (c profileChange) of(p place.Place, k *KeptProfile, allows bool) (sandbox.Profile, error) {
+func (c profileChange) of(p place.Place, k *StoredProfile, allows bool) (sandbox.Profile, error) {
 	now := *k.Profile
 	for _, list := range []struct {
 		flag   string

@@ -55,7 +55,7 @@ and --http lets clients use it until you press Enter.
 What the profile has already stays in it; --forget takes out what is not used. Names of
 variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 
-` + cli.ExitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", cli.AsksOnly, "no such server, or it cannot be started or watched"),
+` + cli.ExitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", cli.NoTerminalHelp, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE:              func(cmd *cobra.Command, args []string) error { return learnProfile(cmd.Context(), a, args, l) },
 	}
@@ -77,7 +77,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	if a.Person == nil && (l.http != "" || !l.yes) {
 		return cli.Usagef("nobody can be asked here; --yes writes the profile without a question")
 	}
-	k, err := OneKept(a, args)
+	k, err := ReadProfile(a, args)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", cli.SomeNames(failed))
+	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", cli.FirstNames(failed))
 	switch len(remedies) {
 	case 0:
 	case 1:
@@ -151,14 +151,14 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 
 // WriteLearned writes the profile that the user agreed to. It returns an error if the profile has
 // changed since it was shown.
-func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *KeptProfile, now sandbox.Profile) error {
+func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredProfile, now sandbox.Profile) error {
 	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	a.Launch.Locks.Forget(shown.Entry.Definition.Source)
-	k, err := OneKept(a, args)
+	k, err := ReadProfile(a, args)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 
 // showProposal prints the changes of a profile and what is not proposed. It returns the commands
 // that allow the latter.
-func showProposal(a *cli.App, k *KeptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
+func showProposal(a *cli.App, k *StoredProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
 	a.Out.Printf("%s needs:\n", k.Entry.Name)
 	lines := changedLines(was, now)
 	for _, line := range lines {
@@ -236,7 +236,7 @@ type confinedUse struct {
 
 // useConfined starts the program of a server in a sandbox and uses it: by calls, and by clients at
 // the address http unless it is empty.
-func useConfined(ctx context.Context, a *cli.App, k *KeptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
+func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.Entry
 	plain.Sandbox = nil
 	t, err := reach.Resolve(ctx, a, plain)
@@ -274,7 +274,7 @@ func useConfined(ctx context.Context, a *cli.App, k *KeptProfile, p sandbox.Prof
 	var served sync.WaitGroup
 	var fault error
 	served.Go(func() {
-		fault = cli.Orderly(serving, up.Serve(serving, a, up.Front{HTTP: http, Auth: up.AuthNone}, client))
+		fault = cli.IgnoreInterrupt(serving, up.Serve(serving, a, up.Front{HTTP: http, Auth: up.AuthNone}, client))
 	})
 	_, err = a.Person.Line(ctx, "Use it, then press Enter > ")
 	stop()
@@ -321,7 +321,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 		if len(all)+len(calls) == 0 {
 			not = "No tool was called, as none says that it only reads and needs no arguments"
 		}
-		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, cli.SomeNames(left))
+		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, cli.FirstNames(left))
 	}
 	return failed, nil
 }
@@ -345,7 +345,7 @@ func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said str
 
 // tryProfile uses the server confined by the profile, and prints whether that is enough. starts
 // reports whether it starts; failed holds the tools of failed calls.
-func tryProfile(ctx context.Context, a *cli.App, k *KeptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
+func tryProfile(ctx context.Context, a *cli.App, k *StoredProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.Screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string

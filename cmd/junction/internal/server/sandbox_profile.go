@@ -24,8 +24,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// A KeptProfile is the profile of a server, and its place.
-type KeptProfile struct {
+// A StoredProfile is the profile of a server, and its place.
+type StoredProfile struct {
 	Entry   cli.Entry
 	Profile *sandbox.Profile // nil: not confined
 	Weaker  bool
@@ -35,11 +35,11 @@ type KeptProfile struct {
 
 // profileKept returns the profile of a server: that of the user's settings, or else that of
 // junction.lock.
-func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*KeptProfile, error) {
+func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*StoredProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
 	}
-	k := &KeptProfile{Entry: e}
+	k := &StoredProfile{Entry: e}
 	s, err := e.Sandbox()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
 }
 
 // where describes the place of a profile.
-func (k *KeptProfile) where(p place.Place) string {
+func (k *StoredProfile) where(p place.Place) string {
 	if k.Locked != nil {
 		return p.Short(k.file)
 	}
@@ -104,7 +104,7 @@ func lockChanges(ctx context.Context, a *cli.App) (unlock func(), err error) {
 
 // write replaces the profile in its place. The caller must hold the lock of [lockChanges] since it
 // read the old one.
-func (k *KeptProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
+func (k *StoredProfile) write(ctx context.Context, a *cli.App, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
 		return fmt.Errorf("server %q: %w", k.Entry.Name, err)
 	}
@@ -152,7 +152,7 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 }
 
 // edited returns the settings file with a profile, changing only members that differ.
-func (k *KeptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
+func (k *StoredProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	path := []string{"junction", "servers", k.Entry.Name, "sandbox"}
 	if k.Profile == nil {
 		text, err := json.Marshal(launch.SettingsOf(now))

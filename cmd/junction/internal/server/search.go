@@ -60,7 +60,7 @@ By default it is the last of these alone. Of a server that several have, the fir
 
 // searchRegistries prints the servers that match words.
 func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f reach.RegistryFlags) error {
-	m, states, err := reach.FreshMirror(ctx, a, f)
+	m, states, err := reach.SyncMirror(ctx, a, f)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ With --check nothing is changed: locked servers that have a newer version are li
 whose version was pulled or deprecated. With --vulnerable, likewise, known vulnerabilities of
 them and of all packages that they need are listed, as commands such as npm audit find them.
 
-` + cli.ExitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", cli.AsksOnly, "one could not be upgraded; the others were"),
+` + cli.ExitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", cli.NoTerminalHelp, "one could not be upgraded; the others were"),
 		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"yes", "sure", "scripts", "no-sandbox", "timeout"} {
@@ -155,7 +155,7 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
 	var open []cli.Entry
 	for _, e := range chosen {
-		if _, known := reach.LockedAnyhow(a, e.Definition); e.Definition != nil && (named || known) {
+		if _, known := reach.FindLock(a, e.Definition); e.Definition != nil && (named || known) {
 			open = append(open, e)
 		}
 	}

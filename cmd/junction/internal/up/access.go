@@ -84,7 +84,7 @@ func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 		return []string{f.authorization.URL}, nil
 	}
 	at, is := l.Addr().(*net.TCPAddr)
-	if _, all := reach.Everywhere(l); !is || all {
+	if _, all := reach.WildcardAddr(l); !is || all {
 		return nil, cli.Usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
 	}
 	origin := f.origin(l)
@@ -112,7 +112,7 @@ type Access struct {
 	Scopes   []string
 	proofs   auth.Proofs
 	Profile  func(name string) mcp.Handler
-	Refused  reach.Refusals
+	Refused  reach.RefusalCounter
 	unknown  []string // scopes that no setting names, with whose they are
 
 	Exchanges *Exchanges // what is got in exchange for tokens; nil: nothing
@@ -127,7 +127,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: reach.Refusals{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{Refused: reach.RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == AuthKeys {

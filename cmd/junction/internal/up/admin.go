@@ -80,7 +80,7 @@ const (
 
 // AdminReach says who can get to the address of --admin. What everybody in a network could listen to is refused, unless
 // a flag says that it is meant.
-func (o *UpOptions) AdminReach() (Audience, error) {
+func (o *Options) AdminReach() (Audience, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.Admin)
 	switch {
 	case err != nil:
@@ -96,7 +96,7 @@ func (o *UpOptions) AdminReach() (Audience, error) {
 }
 
 // listenAdmin listens for those who watch; nil if that is not wanted.
-func (o *UpOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Audience, error) {
+func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Audience, error) {
 	if o.Admin == "" {
 		return nil, 0, nil
 	}

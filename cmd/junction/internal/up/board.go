@@ -285,7 +285,7 @@ func offers(s gateway.Status) string {
 func StatusTable(all []gateway.Status, full bool, width int) string {
 	var rows [][]string
 	for _, s := range all {
-		rows = append(rows, []string{s.Name, Standing(s, full) + cli.AsOf(rememberedAt(s))})
+		rows = append(rows, []string{s.Name, Standing(s, full) + cli.AgeText(rememberedAt(s))})
 	}
 	return terminal.Table(rows, 2, width)
 }

@@ -162,8 +162,8 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 		s := server{Server: u.Server, Hash: u.Hash()}
 		for _, withheld := range u.Withheld {
 			d := withheld.Definition
-			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(policies.Before(withheld), d)}
-			for _, c := range guard.Changes(policies.Before(withheld), d) {
+			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(policies.ApprovedDefinition(withheld), d)}
+			for _, c := range guard.Changes(policies.ApprovedDefinition(withheld), d) {
 				if !one.Changed {
 					one.Fields = append(one.Fields, field{c.Field, c.New})
 				}
@@ -203,7 +203,7 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 	case hash != all[i].Hash():
 		return http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it")
 	}
-	return http.StatusInternalServerError, policies.ApproveIn(approved, name, all[i].Definitions())
+	return http.StatusInternalServerError, policies.ApproveDefinitions(approved, name, all[i].Definitions())
 }
 
 // restart restarts a server, and says who wanted that.

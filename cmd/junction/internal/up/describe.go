@@ -47,7 +47,7 @@ func (v *Served) describe() cli.Instance {
 	}
 	for _, s := range all {
 		e := entries[s.Name]
-		one := cli.ServerStatus{Name: s.Name, Source: e.Source(), Origin: e.Run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+		one := cli.ServerStatus{Name: s.Name, Source: e.Source(), Origin: e.CommandText(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: Standing(s, false),
 			Running: s.Running, Leaving: s.Leaving, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if one.Read, one.Failing = rememberedAt(s), IsFailing(s); one.Failing {
@@ -56,19 +56,19 @@ func (v *Served) describe() cli.Instance {
 		if s.Err != nil {
 			one.Error, one.Remedy = s.Err.Error(), reach.Remedy(s)
 		}
-		if stray := v.App.StderrOf(s.Name).Strayed(); stray != "" {
-			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, reach.OnlyMessages)
-		} else if refused := v.App.StderrOf(s.Name).WasRefused(); refused != "" {
+		if stray := v.App.StderrOf(s.Name).StrayLine(); stray != "" {
+			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, reach.RemedyStrayOutput)
+		} else if refused := v.App.StderrOf(s.Name).Refusals(); refused != "" {
 			one.Careful = refused
 		}
-		one.Omitted = v.App.StderrOf(s.Name).Omits()
+		one.Omitted = v.App.StderrOf(s.Name).OmittedOperations()
 		one.Tolerated = v.App.Launch.Tolerated.Of(s.Name)
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
 		if now.Reviews() && one.Source != "" {
 			if one.Withheld = v.withheld(s.Name, review.Mode(now.Settings.Review)); len(one.Withheld) > 0 {
-				one.Approval = policies.Approval(s.Name, "", one.Source)
+				one.Approval = policies.ApproveCommandLine(s.Name, "", one.Source)
 			}
 		}
 		one.Definitions = v.definitionsMark(s.Name)

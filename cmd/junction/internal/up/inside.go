@@ -156,7 +156,7 @@ func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[str
 	for _, e := range v.serverEntries() {
 		known, _, _ := v.Gateway.Members().Definitions(e.Name)
 		if known != nil {
-			catalogue.Set(e.Name, reach.NamesOf(known.Tools)...)
+			catalogue.Set(e.Name, reach.DefinitionNames(known.Tools)...)
 		}
 	}
 	all := map[string]shownDefinition{}
@@ -236,7 +236,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	reply.JSON(w, http.StatusOK, policies.Explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
+	reply.JSON(w, http.StatusOK, policies.NewExplanation(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
 }
 
 // listAudit answers with the last lines of the log that fit the query.
@@ -285,7 +285,7 @@ func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
-	report, err := policies.Verified(v.App.Place, v.Gateway.Layers().Folder, "")
+	report, err := policies.VerifyAudit(v.App.Place, v.Gateway.Layers().Folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))

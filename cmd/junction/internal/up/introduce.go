@@ -46,7 +46,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := reach.Everywhere(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+	if _, is := reach.WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
 	return text
@@ -65,7 +65,7 @@ func program() string {
 // StdioArgs are the arguments that serve the same on standard input and output; nil if none do.
 // A client starts the program in another folder: it must name the files of a
 // project. As a file that is named is agreed to, so are then the servers that the person agreed to.
-func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o UpOptions) []string {
+func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []string {
 	files, names := a.Flags.Config, o.Names
 	switch {
 	case len(files) > 0:

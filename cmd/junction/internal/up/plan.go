@@ -36,14 +36,14 @@ func (v *Served) ServerOf(e cli.Entry) uplib.Server {
 	d := e.Definition
 	if d == nil {
 		s.Open = func(ctx context.Context) (u gateway.Upstream, err error) {
-			u.Handler, err = reach.Within(ctx, v.App, e.Name, reach.Shipping{})
+			u.Handler, err = reach.SharedHandler(ctx, v.App, e.Name, reach.Shipping{})
 			return u, err
 		}
 		return s
 	}
 	s.Locked = func() map[string]string {
 		locked, err := v.App.Launch.Locked(d)
-		if err != nil || locked == nil || reach.AgreedLock(v.App, e, locked) != nil { // nothing is started then, nor listed
+		if err != nil || locked == nil || reach.CheckLock(v.App, e, locked) != nil { // nothing is started then, nor listed
 			return nil
 		}
 		return locked.Definitions
@@ -59,13 +59,13 @@ func (v *Served) ServerOf(e cli.Entry) uplib.Server {
 		u.OnEnd = func() { v.Exchanges.remove(x) } // what goes on being used is kept
 		return u, nil
 	}
-	text, _ := json.Marshal(d.Entry)                                                                // texts and numbers always encode
-	s.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, reach.LockPrint(v.App, d)) // the members that are secret are in the hash
+	text, _ := json.Marshal(d.Entry)                                                                      // texts and numbers always encode
+	s.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, reach.LockFingerprint(v.App, d)) // the members that are secret are in the hash
 	return s
 }
 
 // layerOptions returns what the layers need to know of the command.
-func layerOptions(a *cli.App, o UpOptions) layer.Options {
+func layerOptions(a *cli.App, o Options) layer.Options {
 	return layer.Options{Place: a.Place, Logger: a.Logger(), Version: cli.Version, Collector: o.otlp, Recorder: a.Launch.Recorder, Authorizes: o.Auth != AuthNone, OpenState: a.Launch.OpenState,
 		Ignored:  func(ignored error) { a.Screen.Printf("junction: %v\n", ignored) },
 		Reviewed: func(of layer.Server, c review.Change) { reportReview(a, of, c) }}
@@ -78,7 +78,7 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		for _, d := range c.Added {
 			names = append(names, d.Name)
 		}
-		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, cli.SomeNames(names))
+		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, cli.FirstNames(names))
 	}
 	names := map[string][]string{} // by why they are withheld
 	for _, w := range c.Withheld {
@@ -90,7 +90,7 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		if len(names[why]) > 1 {
 			is = "are"
 		}
-		a.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, cli.SomeNames(names[why]), is, why, policies.Approval(of.Name, "", of.Source))
+		a.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, cli.FirstNames(names[why]), is, why, policies.ApproveCommandLine(of.Name, "", of.Source))
 	}
 }
 

@@ -33,7 +33,7 @@ import (
 // than it must.
 type Served struct {
 	App      *cli.App
-	Options  UpOptions // as the command line has them
+	Options  Options // as the command line has them
 	Gateway  *uplib.Gateway
 	board    *board
 	live     *LiveUp // nil: lines are printed
@@ -192,7 +192,7 @@ func (v *Served) readAgain() (r reread, err error) {
 	}
 	r.configured = reach.ConfiguredNames(r.set, r.entries)
 	if len(v.Options.Names) > 0 {
-		if r.entries, err = reach.Chosen(r.entries, r.set, v.Options.Names); err != nil {
+		if r.entries, err = reach.SelectServers(r.entries, r.set, v.Options.Names); err != nil {
 			return r, err
 		}
 	}

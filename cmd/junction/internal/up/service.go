@@ -39,7 +39,7 @@ environment is written into it: keep secrets in files, or name them in the unit 
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "End it, and do not run it any more",
-		Args:  cli.NoMore,
+		Args:  cli.NoArguments,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), a) },
 	}
 	return cli.Group("service", "Run junction up when you log in", "", install, uninstall)
@@ -137,7 +137,7 @@ func uninstallService(ctx context.Context, a *cli.App) error {
 
 // newService is a service with these flags of junction up, which are looked at first.
 func newService(p place.Place, flags []string) (*Service, error) {
-	up := UpCommand((&cli.App{}))
+	up := Command((&cli.App{}))
 	if err := up.ParseFlags(flags); err != nil {
 		return nil, cli.Usagef("behind --: %v", err)
 	}
@@ -231,7 +231,7 @@ func control(ctx context.Context, p place.Place, program string, args ...string)
 	defer cancel()
 	out, err := p.Command(ctx, program, args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), cli.MaxSaid))
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), cli.MaxStderrLine))
 	}
 	return nil
 }

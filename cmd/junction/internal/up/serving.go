@@ -179,7 +179,7 @@ func (f *Front) origin(l net.Listener) string {
 	if _, ok := l.(*Encrypted); ok {
 		scheme = "https://"
 	}
-	if at, is := reach.Everywhere(l); is {
+	if at, is := reach.WildcardAddr(l); is {
 		name := "127.0.0.1"
 		if len(f.Hosts) > 0 {
 			name = f.Hosts[0]
@@ -218,7 +218,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		return err
 	case <-ctx.Done():
 	}
-	reach.DelayEnd(ctx, a, f.drain)
+	reach.WaitBeforeDrain(ctx, a, f.drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
 	err = d.shutdown(drain)
@@ -260,7 +260,7 @@ type EndpointHandler interface {
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
 	if d.Access == nil && d.principal == nil {
-		r = reach.Arriving(r)
+		r = reach.AdmitAfterBody(r)
 	}
 	if d.Access != nil && !isEndpoint(path) {
 		if r.ContentLength != 0 {
@@ -365,7 +365,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		o.Principal, o.Challenge = d.Access.At(path)
 	}
 	if o.Principal != nil {
-		o.Principal = reach.Admitting(o.Principal)
+		o.Principal = reach.AdmitAuthenticated(o.Principal)
 	}
 	if strings.HasPrefix(path, OlderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
@@ -443,7 +443,7 @@ func usedBy(ctx context.Context, a *cli.App, f Front) string {
 			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, a.Short(up.Folder), url)
 		}
 	}
-	o := mcp.ClientOptions{Name: url, Revision: revision.Latest().Name, ConnectTimeout: cli.StatusTime, Logger: a.Logger()}
+	o := mcp.ClientOptions{Name: url, Revision: revision.Latest().Name, ConnectTimeout: cli.StatusTimeout, Logger: a.Logger()}
 	c, err := mcp.DialWith(ctx, streamable.ClientWith(url, streamable.ClientOptions{Logger: a.Logger()}), o)
 	if err != nil {
 		return ", perhaps by another junction (junction status lists those that run)"

@@ -18,7 +18,7 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 		if slices.Contains(known, name) {
 			return
 		}
-		a.Screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, cli.OrMeant(nearest.Name(name, known)))
+		a.Screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, cli.Suggestion(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)
@@ -31,7 +31,7 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 }
 
 // Settled returns the settings with what flags set in them, and how long it takes to end.
-func (o *UpOptions) Settled(s *settings.Settings) (*settings.Settings, reach.Drain, error) {
+func (o *Options) Settled(s *settings.Settings) (*settings.Settings, reach.Drain, error) {
 	merged, err := o.Flags.Apply(s)
 	if err != nil {
 		return nil, o.drain, err
@@ -45,7 +45,7 @@ func (o *UpOptions) Settled(s *settings.Settings) (*settings.Settings, reach.Dra
 }
 
 // Drains returns how long it takes to end: as a flag says, or else the settings.
-func (o *UpOptions) Drains(s *settings.Drain) reach.Drain {
+func (o *Options) Drains(s *settings.Drain) reach.Drain {
 	d, given := o.drain, o.Flags.Set.Changed
 	if o.Admin != "" && !given("drain-delay") { // somebody can ask whether it is ready
 		d.Delay = reach.DefaultDrainDelay

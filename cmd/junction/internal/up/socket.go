@@ -33,7 +33,7 @@ func (v *Served) share(ctx context.Context) (end func()) {
 // takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
 // nobody else can reach; where there can be none, it does without. The function that it returns ends that.
 func (v *Served) takeOrders(ctx context.Context) (end func()) {
-	l, path, err := cli.ListenForMe(v.App.Place, cli.ControlEnd)
+	l, path, err := cli.ListenSocket(v.App.Place, cli.ControlSuffix)
 	if err != nil {
 		v.App.Logger().Debug("junction status and junction console cannot ask this process", "error", err)
 		return func() {}

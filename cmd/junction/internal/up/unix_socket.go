@@ -39,7 +39,7 @@ func listenUnix(path string) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists those that run)", path)
 		}
 	}
-	l, err := cli.BindUnix(path)
+	l, err := cli.ListenPrivate(path)
 	if err != nil {
 		return nil, err
 	}

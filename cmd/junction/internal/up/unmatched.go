@@ -36,7 +36,7 @@ func (v *Served) reportUnmatched() {
 		if d == nil {
 			continue
 		}
-		o := reach.OfferingOf(name, d, now.Settings.Servers[name])
+		o := reach.NewOffering(name, d, now.Settings.Servers[name])
 		o.ExposedTools, o.ExposedPrompts = append(o.ExposedTools, slices.Sorted(maps.Keys(tools))...), append(o.ExposedPrompts, slices.Sorted(maps.Keys(prompts))...)
 		maps.Copy(o.Exposed, tools)
 		w.Known[name] = o

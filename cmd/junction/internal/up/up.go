@@ -32,8 +32,8 @@ const (
 	firstList = 3 * time.Second
 )
 
-// An UpOptions is what the command line of up says.
-type UpOptions struct {
+// An Options is what the command line of up says.
+type Options struct {
 	Front
 	Flags     *reach.SettingFlags // those that set what the configuration sets, too
 	otlp      string              // a collector of traces; empty: as the environment says
@@ -49,8 +49,8 @@ type UpOptions struct {
 // keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
 const garbagePercent = 200
 
-func UpCommand(a *cli.App) *cobra.Command {
-	var o UpOptions
+func Command(a *cli.App) *cobra.Command {
+	var o Options
 	cmd := &cobra.Command{
 		Use:   "up [SERVER…]",
 		Short: "Serve all your servers, or those named, at one address; service does at login",
@@ -110,7 +110,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	return cmd
 }
 
-func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
+func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	a.Launch.SeveralUsers = o.Front.KnowsCallers()
 	stamped := stamp(a, nil)
 	set, entries, err := reach.ConfiguredServers(a)
@@ -127,7 +127,7 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	if entries, err = reach.Chosen(entries, set, o.Names); err != nil {
+	if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 		return err
 	}
 	reach.ReportProblems(a, set)
@@ -155,7 +155,7 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	if v.Gateway, err = uplib.New(&uplib.Plan{Settings: s}, given); err != nil {
 		return err
 	}
-	defer func() { err = cli.Closed(err, v.Gateway.Close()) }()
+	defer func() { err = cli.JoinClose(err, v.Gateway.Close()) }()
 	v.board, a.Around = board, v.Gateway.Layers().Edge()
 	v.stamped = v.stamp()
 	maps.Copy(v.stamped, stamped)
@@ -164,7 +164,7 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	}
 	v.unmatched.configured(configured, from)
 	board.also, board.More = v.reportUnmatched, func() string { return v.shown().Remark() }
-	if !o.Stdio && a.Log == nil && a.ShowsLive() {
+	if !o.Stdio && a.Log == nil && a.IsInteractive() {
 		v.live = v.newLive()
 	}
 	admitted := v.servers(v.Admitted(ctx, entries, len(o.Names) > 0))
@@ -172,7 +172,7 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 		return err
 	}
 	if ctx.Err() != nil {
-		return cli.Orderly(ctx, nil)
+		return cli.IgnoreInterrupt(ctx, nil)
 	}
 	if !o.Stdio {
 		v.Start(ctx, "")
@@ -181,11 +181,11 @@ func serveUp(ctx context.Context, a *cli.App, o UpOptions) (err error) {
 	defer v.live.Collect()()
 	defer v.share(ctx)()
 	introduceUp(a, v, set)
-	return cli.Orderly(ctx, v.serve(ctx, board))
+	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
 }
 
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
-func listenUp(ctx context.Context, a *cli.App, o UpOptions) (v *Served, err error) {
+func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error) {
 	a.RecordsFront = true
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
@@ -292,7 +292,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
 func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
-	why := reach.Nothing("there is no server to serve", set, entries)
+	why := reach.NoServersError("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
 		return nil
@@ -308,7 +308,7 @@ func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
 func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	var first sync.Once
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		first.Do(func() { join(cli.Declared(req.Meta.Capabilities)) })
+		first.Do(func() { join(cli.CapabilitiesKey(req.Meta.Capabilities)) })
 		return h.Handle(ctx, req)
 	})
 }
@@ -319,7 +319,7 @@ func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) 
 	var some []cli.Entry
 	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
 	faults := reach.Consents(ctx, v.App, entries, named)
-	lines := reach.NotStarted(faults)
+	lines := reach.ConsentLines(faults)
 	v.Refused.Store(&lines)
 	for _, line := range lines {
 		v.App.Screen.Printf("junction: %s\n", line)
@@ -350,7 +350,7 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 		}
 		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || reach.Startable(a.Place, s))
 		if store != nil {
-			u.Memory = cli.MemoryOf(store, s, client)
+			u.Memory = cli.DefinitionsEntry(store, s, client)
 		}
 	}
 	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
@@ -361,7 +361,7 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 		o := reach.Options(a, t)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		c, err := reach.DialWatched(ctx, a.StderrOf(e.Name).Of(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
+		c, err := reach.DialWatched(ctx, a.StderrOf(e.Name).Attach(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
 		if err == nil && x == nil {
 			a.Digests.Set(a.Place, e, t.Server)
 		}
@@ -374,7 +374,7 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
 func AskInputs(ctx context.Context, a *cli.App, e cli.Entry) {
-	if a.Asks() && cli.NeedsInput(e.Definition) {
+	if a.CanAsk() && cli.NeedsInput(e.Definition) {
 		_, _ = e.Definition.Resolve(ctx)
 	}
 }

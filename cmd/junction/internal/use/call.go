@@ -44,11 +44,11 @@ command at the end SERVER is omitted:
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: reach.SuggestTools(a),
-		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
+		RunE: reach.RunWithServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) == 0 {
 				return func(ctx context.Context, client *mcp.Client) error { return listForCall(ctx, a, client) }, nil
 			}
-			given, err := WholeArguments(a, raw, words[1:])
+			given, err := JSONArguments(a, raw, words[1:])
 			return func(ctx context.Context, client *mcp.Client) error {
 				return callTool(ctx, a, client, words[0], words[1:], given)
 			}, err
@@ -124,7 +124,7 @@ func callTool(ctx context.Context, a *cli.App, client *mcp.Client, tool string, 
 		return err
 	case by != "": // the result was printed
 		a.Screen.Printf("junction: %v\n", &cli.RefusedError{Why: result.Text()})
-		return &cli.EndedError{Code: cli.ExitRefused}
+		return &cli.ExitError{Code: cli.ExitRefused}
 	}
 	// Some servers respond with a result to a call of an unknown tool.
 	if unlisted := unlistedTool(ctx, client, tool, names, cli.ErrToolFailed); unlisted != cli.ErrToolFailed {
@@ -148,14 +148,14 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 			names = append(names, t.Name)
 		}
 	}
-	if reach.HidesTools(names) {
+	if reach.IsToolSearch(names) {
 		return err // the tool may exist without being listed
 	}
-	return reach.Unlisted("tool", tool, names, err)
+	return reach.WrapUnlisted("tool", tool, names, err)
 }
 
-// WholeArguments returns the JSON object of --args, or of the only word if it is an object, or nil.
-func WholeArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
+// JSONArguments returns the JSON object of --args, or of the only word if it is an object, or nil.
+func JSONArguments(a *cli.App, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
 	case raw == "" && object:
@@ -197,8 +197,8 @@ func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool str
 			break
 		}
 	}
-	if schema == nil && reach.HidesTools(names) {
-		definition, err := reach.HiddenTool(ctx, client, tool)
+	if schema == nil && reach.IsToolSearch(names) {
+		definition, err := reach.DescribeTool(ctx, client, tool)
 		if err != nil {
 			return nil, []string{tool}, err
 		}

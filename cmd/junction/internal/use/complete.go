@@ -23,7 +23,7 @@ that other arguments have already can follow.
 
 ` + cli.ExitHelp,
 		ValidArgsFunction: reach.SuggestServers(a),
-		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
+		RunE: reach.RunWithServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			request, err := completion(words)
 			if err != nil {
 				return nil, err

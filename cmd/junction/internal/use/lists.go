@@ -46,7 +46,7 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
 	reach.ConnectionFlags(a, flags)
-	a.JSONFlag(cmd, append([]any{AllListed{}, reach.ListedShown{}}, written...)...)
+	a.JSONFlag(cmd, append([]any{ListsShown{}, reach.ListedShown{}}, written...)...)
 	reach.OwnFlag(a, flags)
 }
 
@@ -191,13 +191,13 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 		if raw, ok := byName[name]; ok {
 			some = append(some, raw)
 		} else {
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, cli.OrMeant(nearest.Name(name, all))))
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, cli.Suggestion(nearest.Name(name, all))))
 		}
 	}
 	if len(missing) == 0 {
 		return some, nil
 	}
-	if reach.HidesTools(all) {
+	if reach.IsToolSearch(all) {
 		missing = append(missing, "call describe_tool for one that search_tools found")
 	}
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
@@ -213,8 +213,8 @@ func printList(a *cli.App, l reach.List, server string, entries []json.RawMessag
 	return err
 }
 
-// An AllListed is the output of a list of several servers with --json.
-type AllListed struct {
+// A ListsShown is the output of a list of several servers with --json.
+type ListsShown struct {
 	Servers byName[reach.ListedShown] `json:"servers"`
 }
 
@@ -257,5 +257,5 @@ func printListed(a *cli.App, l reach.List, all []reach.ListedServer, about bool)
 			value reach.ListedShown
 		}{s.Entry.Name, one})
 	}
-	return a.PrintIndented(AllListed{servers}, "")
+	return a.PrintIndented(ListsShown{servers}, "")
 }

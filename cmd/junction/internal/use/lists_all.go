@@ -18,14 +18,14 @@ import (
 // it includes disabled servers, and where each is defined. The error is [cli.ErrReported] if some
 // failed.
 func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refresh, about bool) error {
-	set, all, err := reach.Recall(ctx, a, l, names, refresh)
+	set, all, err := reach.StoredLists(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
 		all = slices.DeleteFunc(all, func(s reach.ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // disabled
 	}
-	err = reach.AskOpen(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
+	err = reach.FetchLists(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
 		reportFailed(a, all)
@@ -78,11 +78,11 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 		case s.IsSilent() && !a.Launch.Verbose:
 			silent = append(silent, plaintext.Line(s.Entry.Name, 80))
 		default:
-			a.Screen.Printf("junction: %s\n", Failure(a, s))
+			a.Screen.Printf("junction: %s\n", FailureLine(a, s))
 		}
 		failed = true
 	}
-	for _, line := range reach.NotStarted(refused) {
+	for _, line := range reach.ConsentLines(refused) {
 		a.Screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {
@@ -91,9 +91,9 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 	return failed
 }
 
-// Failure returns a line with the reason why a server could not be listed; with --verbose the whole
+// FailureLine returns a line with the reason why a server could not be listed; with --verbose the whole
 // error.
-func Failure(a *cli.App, s reach.ListedServer) string {
+func FailureLine(a *cli.App, s reach.ListedServer) string {
 	if a.Launch.Verbose {
 		return s.Listing.Err.Error()
 	}

@@ -32,6 +32,6 @@ they offer, in full, of one server or all. A server with the name of one comes f
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	reach.ConnectionFlags(a, cmd.Flags())
-	a.JSONFlag(cmd, AllListed{})
+	a.JSONFlag(cmd, ListsShown{})
 	return cmd
 }

@@ -19,8 +19,8 @@ func PingCommand(a *cli.App) *cobra.Command {
 		Short:             "Ask whether a server is reachable, and what it is",
 		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + cli.ExitHelp,
 		ValidArgsFunction: reach.SuggestServers(a),
-		RunE: reach.AskingServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
-			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, cli.NoMore(cmd, words)
+		RunE: reach.RunWithServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
+			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, cli.NoArguments(cmd, words)
 		}),
 	}
 	reach.ConnectionFlags(a, cmd.Flags())
@@ -38,12 +38,12 @@ func ping(ctx context.Context, a *cli.App, client *mcp.Client) error {
 		return a.PrintJSON(struct{}{})
 	}
 	_, err := fmt.Fprintf(a.Out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
-		time.Since(start).Round(10*time.Microsecond), client.Revision(), Described(client.Server()))
+		time.Since(start).Round(10*time.Microsecond), client.Revision(), ServerVersion(client.Server()))
 	return err
 }
 
-// Described returns a server's name and version after a comma, or an empty string.
-func Described(server *mcp.Implementation) string {
+// ServerVersion returns a server's name and version after a comma, or an empty string.
+func ServerVersion(server *mcp.Implementation) string {
 	if server == nil || server.Name == "" {
 		return ""
 	}

@@ -23,8 +23,8 @@ func PromptCommand(a *cli.App) *cobra.Command {
 KEY=@FILE takes it from a file.
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: reach.Suggests(a, reach.Listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
-		RunE: reach.AskingServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
+		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
+		RunE: reach.RunWithServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) == 0 {
 				return nil, cli.Usagef("NAME is missing; junction prompts lists them")
 			}
@@ -56,7 +56,7 @@ func prompt(ctx context.Context, a *cli.App, client *mcp.Client, name string, wo
 		return show.PromptResult(&result, width, save)
 	})
 	if errors.As(err, new(*mcp.Error)) {
-		return reach.Unlisted("prompt", name, names, err)
+		return reach.WrapUnlisted("prompt", name, names, err)
 	}
 	return err
 }

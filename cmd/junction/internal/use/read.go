@@ -19,8 +19,8 @@ func ReadCommand(a *cli.App) *cobra.Command {
 and size are printed, and --output saves them.
 
 ` + cli.ExitHelp,
-		ValidArgsFunction: reach.Suggests(a, reach.Listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
-		RunE: reach.AskingServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
+		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
+		RunE: reach.RunWithServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) != 1 {
 				return nil, cli.Usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
 			}

@@ -35,7 +35,7 @@ references/guide.md, that file of it. What is not what the server's list says of
 by size, digest or frontmatter, is not printed.
 
 ` + listHelp(),
-		ValidArgsFunction: reach.Suggests(a, addSkills),
+		ValidArgsFunction: reach.CompleteFrom(a, addSkills),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 				return listServers(a, cmd, skillList(), args, f)
@@ -121,7 +121,7 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 	case len(uris) > 1:
 		return nil, cli.Usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
 	case found == nil:
-		return nil, cli.Usagef("the server lists no skill %q%s", name, cli.OrMeant(nearest.Name(name, names)))
+		return nil, cli.Usagef("the server lists no skill %q%s", name, cli.Suggestion(nearest.Name(name, names)))
 	}
 	return found, nil
 }

@@ -46,9 +46,9 @@ Exit codes:
   0    ended by Ctrl-C
   2    the command line is wrong
   3    the page cannot be served at its address`,
-		Args: cli.NoMore,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
+			return cli.IgnoreInterrupt(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)
@@ -88,7 +88,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 	if !o.noBrowser && a.Person != nil && account.CanOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
 		a.Out.Printf("The console is at\n  %s\n", link)
-		OpenOnce(ctx, a, link, over, &asking)
+		OpenLink(ctx, a, link, over, &asking)
 	} else {
 		a.Out.Printf("The console is at\n  %s\n", c.Link(origin, view))
 	}
@@ -147,7 +147,7 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		return s.Console.Link(s.Origin, ""), nil
 	}
 	link, over := s.Console.OpenedLink(s.Origin, "")
-	OpenOnce(ctx, a, link, over, &s.Opening)
+	OpenLink(ctx, a, link, over, &s.Opening)
 	return link, nil
 }
 
@@ -170,7 +170,7 @@ func consoleRoutes(a *cli.App, c *console.Console) consoleInspector {
 		all, err := cli.Instances(r.Context(), a.Place)
 		return map[string][]cli.Instance{"instances": all}, err
 	}))
-	c.Handle("/instances/{pid}/{rest...}", PassOrders(a.Place))
+	c.Handle("/instances/{pid}/{rest...}", ForwardHandler(a.Place))
 	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspectable(inspector.app) }))
 	conversationRoutes(a, c.Handle)
 	inspector.Mount(c.Handle)

@@ -39,7 +39,7 @@ func conversationRoutes(a *cli.App, handle func(pattern string, h http.Handler))
 		if err != nil {
 			return nil, err
 		}
-		return PageOf(record.Meta(), entries, from)
+		return NewPage(record.Meta(), entries, from)
 	}))
 }
 
@@ -64,9 +64,9 @@ type ConversationPage struct {
 	Next    int               `json:"next,omitempty"` // index of the next page, if there is one
 }
 
-// PageOf returns the page of a conversation that begins at an entry, within [MaxEntries] and
+// NewPage returns the page of a conversation that begins at an entry, within [MaxEntries] and
 // [MaxEntriesBytes].
-func PageOf(meta archive.Meta, entries []host.Entry, from int) (*ConversationPage, error) {
+func NewPage(meta archive.Meta, entries []host.Entry, from int) (*ConversationPage, error) {
 	page := &ConversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
 	size := 0
 	for i := from; i < len(entries); i++ {

@@ -39,7 +39,7 @@ func (i consoleInspector) Close() error {
 // NewInspector returns the console's inspector, which connects to servers like other commands. It
 // uses an App without a terminal, so that words typed for another command cannot agree to anything.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
-	own := cli.Ready(&cli.App{Place: a.Place, Ends: cli.Ends{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
+	own := cli.Ready(&cli.App{Place: a.Place, Signals: cli.Signals{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway
 	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog
 	own.Launch.ShareLogins()
@@ -63,7 +63,7 @@ func openInspected(ctx context.Context, a *cli.App, s inspect.Server, hooks insp
 	case s.Name != "" && launch.At(s.Name) == nil:
 		err = in.configured(ctx, s.Name)
 	case s.Name != "" && !isHTTP(s.Name):
-		in.target, err = reach.NamedServer(ctx, a, s.Name)
+		in.target, err = reach.ServerTarget(ctx, a, s.Name)
 	case s.Name != "":
 		s.URL = s.Name
 		fallthrough
@@ -89,7 +89,7 @@ type inspected struct {
 
 // configured sets the target to a configured server.
 func (in *inspected) configured(ctx context.Context, name string) error {
-	_, e, err := reach.ServerNamed(in.app, name)
+	_, e, err := reach.FindConfigured(in.app, name)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (in *inspected) opened() *inspect.Opened {
 	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
-	if s != nil && t.IsWeb() && !doctor.NamesAuthorization(s.Headers) {
+	if s != nil && t.IsWeb() && !doctor.HasAuthorization(s.Headers) {
 		o.Login = in.login
 	}
 	return o
@@ -165,17 +165,17 @@ func (in *inspected) entry() inspect.Entry {
 
 // explain returns the fault of a failed or lost connection, as doctor finds it.
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
-	t, s, p := in.target, in.server, &doctor.Patient{}
+	t, s, p := in.target, in.server, &doctor.Report{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
-	sound := s == nil || answered || doctor.LookFor(ctx, in.app, s, p)
+	sound := s == nil || answered || doctor.CheckReachable(ctx, in.app, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
-		p.Broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.OnlyMessages)
+		p.Fail("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.RemedyStrayOutput)
 	case sound:
-		p.NotStarted(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
+		p.FailStart(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
-	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.NamesAuthorization(s.Headers)}
+	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.HasAuthorization(s.Headers)}
 }
 
 // login logs the user in at the server. visit shows the page of the login.
@@ -200,7 +200,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	case err != nil:
 		return "", err
 	}
-	return account.DescribeLogin(l, time.Now()), account.Lacking(l, scopes)
+	return account.DescribeLogin(l, time.Now()), account.MissingScopes(l, scopes)
 }
 
 // isHTTP reports whether a server is an HTTP URL.

@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// OpenOnce opens a link in the browser until over is closed. It passes a private file that leads to
+// OpenLink opens a link in the browser until over is closed. It passes a private file that leads to
 // the link, because all users of the machine can read command lines.
-func OpenOnce(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
+func OpenLink(ctx context.Context, a *cli.App, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.Logger().Debug("the browser is not opened", "error", err)

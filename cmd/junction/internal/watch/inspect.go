@@ -37,7 +37,7 @@ Exit codes:
 				return err
 			}
 			o.inspected = s
-			return cli.Orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
+			return cli.IgnoreInterrupt(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)

@@ -70,13 +70,13 @@ junction up --audit logs calls.`,
 				return &cli.UsageError{Err: err}
 			}
 			watch := func(ctx context.Context, pids []string, f TrafficFilter) error {
-				return WatchTraffic(ctx, a, pids, 0, f)
+				return PrintTraffic(ctx, a, pids, 0, f)
 			}
-			if !a.Flags.JSON && !f.Full && f.Count == 0 && a.ShowsLive() {
+			if !a.Flags.JSON && !f.Full && f.Count == 0 && a.IsInteractive() {
 				watch = func(ctx context.Context, pids []string, f TrafficFilter) error { return watchCalls(ctx, a, pids, f) }
 			}
 			if err := watch(cmd.Context(), args, f); err != nil {
-				return cli.Orderly(cmd.Context(), err)
+				return cli.IgnoreInterrupt(cmd.Context(), err)
 			}
 			return nil
 		},
@@ -95,9 +95,9 @@ type ShownEvent struct {
 	Serves string `json:"-"` // the only server of the process, or empty
 }
 
-// WatchTraffic prints the messages of processes until the filter's count is reached or ctx is done.
+// PrintTraffic prints the messages of processes until the filter's count is reached or ctx is done.
 // tapped is the number of servers that a host will start through junction tap, or 0.
-func WatchTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
+func PrintTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
 	shown := 0
 	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
 		notes: f.Notes,
@@ -173,7 +173,7 @@ func sayBusy(a *cli.App, pid int) {
 	a.Screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, reach.MaxWatchers)
 }
 
-// errEnough ends [WatchTraffic].
+// errEnough ends [PrintTraffic].
 var errEnough = errors.New("enough was shown")
 
 // Shows reports whether the filter selects a message.
@@ -207,7 +207,7 @@ func showEvent(a *cli.App, e *ShownEvent, several, full bool) error {
 		number = "#" + strconv.FormatUint(e.Call, 10)
 	}
 	fmt.Fprintf(&b, "%-5s %s  ", number, live.Lane(&e.Event))
-	b.WriteString(plaintext.Line(strings.TrimRight(Gist(&e.Event), " "), maxExcerpt))
+	b.WriteString(plaintext.Line(strings.TrimRight(Summary(&e.Event), " "), maxExcerpt))
 	text := b.String()
 	if a.Out.Terminal() && terminal.Width(text) > a.Out.Width() && !full {
 		text = plaintext.Line(text, a.Out.Width())
@@ -223,8 +223,8 @@ func showEvent(a *cli.App, e *ShownEvent, several, full bool) error {
 	return err
 }
 
-// Gist returns a short text of a message.
-func Gist(e *traffic.Event) string {
+// Summary returns a short text of a message.
+func Summary(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
 	if e.Legacy {
 		return words + " refused" + took(e) + ": a legacy server"

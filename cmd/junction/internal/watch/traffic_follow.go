@@ -47,9 +47,9 @@ func FollowTraffic(ctx context.Context, p place.Place, pids []string, f TrafficF
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
-	defer reach.MarkWatching(p)()
+	defer reach.AnnounceWatcher(p)()
 	if f.not > 0 {
-		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+reach.TrafficEnd)] = true
+		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+reach.TrafficSuffix)] = true
 	}
 	w.ask(unwatched(dir, pids, w.seen))
 	for len(w.asking) > 0 && ctx.Err() == nil {
@@ -147,12 +147,12 @@ func (w *watched) join(a reached) {
 
 // dial connects to a process that sends its messages from then on. The first line has been scanned.
 func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
-	conn, err := cli.DialMine(w.ctx, path)
+	conn, err := cli.DialSocket(w.ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
-	_ = conn.SetDeadline(time.Now().Add(cli.StatusTime))
+	_ = conn.SetDeadline(time.Now().Add(cli.StatusTimeout))
 	_, _ = conn.Write([]byte{w.wants}) // reading reports an error of writing
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), MaxTrafficLine)
@@ -198,14 +198,14 @@ func ReadTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path 
 // unwatched returns the sockets of processes that are not watched, limited to pids if there are
 // any.
 func unwatched(dir string, pids []string, seen map[string]bool) []string {
-	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficEnd)) // the pattern is valid
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+reach.TrafficSuffix)) // the pattern is valid
 	return slices.DeleteFunc(all, func(path string) bool {
-		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
+		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), reach.TrafficSuffix))
 	})
 }
 
 // processOf returns the process ID in the name of a socket.
 func processOf(path string) (pid int) {
-	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), reach.TrafficEnd))
+	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), reach.TrafficSuffix))
 	return pid
 }

@@ -22,10 +22,10 @@ import (
 // orderTime limits the wait for the response of a process, which may have to ask slow servers.
 const orderTime = 2 * time.Minute
 
-// PassOrders returns a handler that forwards requests of the console to the process they name. It
+// ForwardHandler returns a handler that forwards requests of the console to the process they name. It
 // returns only the data of the response: a process must not set cookies, redirect, or serve pages
 // and scripts at the console's address.
-func PassOrders(p place.Place) http.Handler {
+func ForwardHandler(p place.Place) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pid := r.PathValue("pid")
 		if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
@@ -43,7 +43,7 @@ func PassOrders(p place.Place) http.Handler {
 			reply.Error(w, http.StatusBadRequest, err)
 			return
 		}
-		resp, err := cli.AskProcess(filepath.Join(dir, pid+cli.ControlEnd), req, orderTime)
+		resp, err := cli.SendToProcess(filepath.Join(dir, pid+cli.ControlSuffix), req, orderTime)
 		if err == nil {
 			defer resp.Body.Close()
 		}
@@ -51,7 +51,7 @@ func PassOrders(p place.Place) http.Handler {
 		case errors.Is(err, fs.ErrNotExist):
 			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
 			return
-		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+cli.ControlEnd)):
+		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+cli.ControlSuffix)):
 			reply.Error(w, http.StatusGone, err)
 			return
 		case err != nil || resp.StatusCode < http.StatusOK:
@@ -73,7 +73,7 @@ func PassOrders(p place.Place) http.Handler {
 // hasEnded reports whether the process of a socket has ended. A process that is killed during a
 // response resets the connection.
 func hasEnded(ctx context.Context, path string) bool {
-	conn, err := cli.DialMine(ctx, path)
+	conn, err := cli.DialSocket(ctx, path)
 	if err == nil {
 		conn.Close()
 	}
