@@ -77,7 +77,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		{"text where messages should be", inspect.Server{Name: "noisy"}, "output", `"Listening for you!"`, "the server must log to standard error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := inspectorPage{t, p.url}
+			p := inspectorPage{t: t, url: p.url}
 			path := p.begin(test.server)
 			failed := p.until(path, "state", "state", "failed")
 			for what, want := range map[string]string{"link": test.link, "cause": test.cause, "remedy": test.remedy} {
@@ -91,7 +91,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		})
 	}
 	t.Run("a schema that is none", func(t *testing.T) {
-		p := inspectorPage{t, p.url}
+		p := inspectorPage{t: t, url: p.url}
 		path := p.begin(inspect.Server{Command: "sh", Args: script("", `*tools/list*) say '"result":{"tools":[{"name":"search","inputSchema":{"type":"object","properties":{"q":{"type":"strin"}}}}]}' ;;`)})
 		p.until(path, "state", "state", "connected")
 		p.post(path+"/requests", map[string]string{"method": "tools/list"})
@@ -107,7 +107,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		}
 	})
 	t.Run("text between the messages", func(t *testing.T) {
-		p := inspectorPage{t, p.url}
+		p := inspectorPage{t: t, url: p.url}
 		path := p.begin(inspect.Server{Command: "sh", Args: script("echo 'Server begins'", "")})
 		p.until(path, "state", "state", "connected")
 		line := p.until(path, "stdout", "line", "Server begins")
@@ -116,7 +116,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		}
 	})
 	t.Run("an end in the middle of a call", func(t *testing.T) {
-		p := inspectorPage{t, p.url}
+		p := inspectorPage{t: t, url: p.url}
 		path := p.begin(inspect.Server{Command: "sh", Args: script("", `*tools/call*) echo 'Error: cannot divide by zero' >&2; exit 3 ;;`)})
 		p.until(path, "state", "state", "connected")
 		p.post(path+"/requests", map[string]any{"method": "tools/call", "params": map[string]any{"name": "divide", "arguments": map[string]int{"by": 0}}})

@@ -56,9 +56,15 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	slog.SetLogLoggerLevel(slog.LevelError) // as main does
 	os.Setenv(asProgram, "1")
-	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
+	os.Exit(runTests(m))
+}
+
+// runTests runs the tests of a package, with none of the user's secrets, and returns the exit code. Goroutines that are left
+// behind are a failure.
+func runTests(m *testing.M) int {
+	slog.SetLogLoggerLevel(slog.LevelError) // as main does
+	os.Setenv("JUNCTION_KEYRING", "off")    // it is the user's
 	// Children would wait a second each.
 	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
 	_ = flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0))) // most wait for what others do, and for time to pass
@@ -67,9 +73,9 @@ func TestMain(m *testing.M) {
 	if code == 0 && !settled(before) {
 		fmt.Fprintln(os.Stderr, "goroutines are left behind:")
 		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-		code = 1
+		return 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // settled waits for goroutines that are about to end.

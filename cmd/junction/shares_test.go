@@ -375,7 +375,7 @@ func (c pipeConn) RemoteAddr() net.Addr { return (&testConn{from: c.from}).Remot
 type pipeListener struct {
 	conns  chan net.Conn
 	closed context.Context
-	close  context.CancelFunc
+	end    context.CancelFunc
 }
 
 func (l pipeListener) Accept() (net.Conn, error) {
@@ -386,7 +386,7 @@ func (l pipeListener) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 }
-func (l pipeListener) Close() error { l.close(); return nil }
+func (l pipeListener) Close() error { l.end(); return nil }
 func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 func takeListener(s *stage) func(context.Context) error {
@@ -394,7 +394,7 @@ func takeListener(s *stage) func(context.Context) error {
 		s.Skip("the clients of a socket have no credentials")
 	}
 	l := pipeListener{conns: make(chan net.Conn)}
-	l.closed, l.close = context.WithCancel(s.ctx)
+	l.closed, l.end = context.WithCancel(s.ctx)
 	s.held.Go(func() {
 		_ = stream.ServeWith(s.ctx, l, newTools(), mcp.ServeOptions{Logger: silent, DrainTimeout: time.Millisecond})
 	})
@@ -467,7 +467,7 @@ func takeConsole(s *stage) func(context.Context) error {
 		s.Skip("the console has one user")
 	}
 	l := pipeListener{conns: make(chan net.Conn)}
-	l.closed, l.close = context.WithCancel(s.ctx)
+	l.closed, l.end = context.WithCancel(s.ctx)
 	c := console.New()
 	s.held.Go(func() { _ = c.Serve(s.ctx, l, log.New(io.Discard, "", 0)) })
 	connect := func(ctx context.Context, by caller) (net.Conn, error) {

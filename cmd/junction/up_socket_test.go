@@ -25,7 +25,7 @@ func TestBodyThatDoesNotComeKeepsNoConnectionOfTheSocket(t *testing.T) {
 			t.Run(name+", "+head, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					l := pipeListener{conns: make(chan net.Conn)}
-					l.closed, l.close = context.WithCancel(t.Context())
+					l.closed, l.end = context.WithCancel(t.Context())
 					server := &http.Server{Handler: up.ReadWhole(h), ReadHeaderTimeout: up.AdminTime, ReadTimeout: up.AdminTime}
 					ended := make(chan struct{})
 					go func() { defer close(ended); _ = server.Serve(l) }()

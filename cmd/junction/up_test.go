@@ -138,7 +138,7 @@ func (k *talk) end() {
 const hello = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`
 
 func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
-	settle(t) // not beside others, as it looks at the clock
+	settle(t) // not next to others, as it looks at the clock
 	const n = 8
 	config := manyServers(t, n)
 	learn(t, config, n)
