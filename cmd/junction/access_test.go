@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/formfill"
 	"github.com/spf13/cobra"
 )
@@ -32,14 +32,14 @@ func browse(page string) int {
 func settingsFile(t *testing.T, servers, junction string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "junction.json")
-	if err := os.WriteFile(in(t, file), []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, file), []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
 }
 
 func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for args, want := range map[string]string{
 		"--auth what":                             "--auth: expected none, keys, local, or the https URL of an authorization server, got \"what\"",
 		"--auth keys,what":                        `got "what"`,
@@ -60,7 +60,7 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 }
 
 func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	runs(t, "a password of ann\n", "user", "add", "ann").expect(t, cli.ExitOK, "Added: ann.", "")
 	for _, test := range []struct {
 		command func(*cli.App) *cobra.Command
@@ -72,7 +72,7 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		{policies.UserPasswdCommand, "ann", ""},
 		{policies.UserAddCommand, "ben", ""},
 	} {
-		a, seen := asking(t, "another password\nanother password\n")
+		a, seen := clitest.Asking(t, "another password\nanother password\n")
 		cmd := test.command(a)
 		cmd.SetArgs([]string{test.name})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -83,26 +83,5 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		if asked := strings.Contains(seen.String(), "Password: "); asked != (test.want == "") {
 			t.Errorf("%s %s: the password was asked for: %t", cmd.Name(), test.name, asked)
 		}
-	}
-}
-
-func TestScopesThatNoSettingNamesAreListed(t *testing.T) {
-	a, seen := asking(t, "")
-	x := &up.Access{Scopes: []string{"read"}}
-	x.Unnamed([]string{"read"}, "ann")
-	if up.SayUnnamed(a, x); seen.String() != "" {
-		t.Errorf("said %q", seen)
-	}
-	x.Unnamed([]string{"read", "write"}, "ann")
-	x.Unnamed([]string{"admin"}, "the key of ci")
-	up.SayUnnamed(a, x)
-	if want := `name "write" (ann), "admin" (the key of ci): logins`; !strings.Contains(seen.String(), want) {
-		t.Errorf("said %q, expected %q", seen, want)
-	}
-	for range up.MaxUnnamed {
-		x.Unnamed([]string{"more"}, "ben")
-	}
-	if up.SayUnnamed(a, x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
-		t.Errorf("said %q", seen)
 	}
 }

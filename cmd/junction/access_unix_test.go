@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/launch"
@@ -31,9 +32,9 @@ func withBrowser(t *testing.T, user string) {
 	script := filepath.Join(t.TempDir(), "browser")
 	line := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s' \"$@\"\n", self(t)[0], asBrowser)
 	processtest.WriteProgram(t, script, []byte(line), 0o700)
-	setenv(t, "JUNCTION_BROWSER", script)
-	setenv(t, "TEST_USER", user)
-	setenv(t, "TEST_PASSWORD", "the password of "+user)
+	clitest.Setenv(t, "JUNCTION_BROWSER", script)
+	clitest.Setenv(t, "TEST_USER", user)
+	clitest.Setenv(t, "TEST_PASSWORD", "the password of "+user)
 }
 
 // addUser adds a user who has scopes.
@@ -82,7 +83,7 @@ func processOfUp(t *testing.T, args ...string) (url string, kill func()) {
 
 // A login survives that junction up is killed: the key that signs tokens and the refresh tokens are kept.
 func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	addUser(t, "ann")
 	at := freeAddress(t)
 	url, kill := processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
@@ -119,7 +120,7 @@ func everythingEntry(t *testing.T) string {
 }
 
 func TestToolsNeedScopes(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	addUser(t, "ann", "use", "math")
 	addUser(t, "ben", "use")
 	addUser(t, "eve")
@@ -215,7 +216,7 @@ func documentAt(t *testing.T, url string) (found map[string]any) {
 }
 
 func TestEachEndpointIsAResourceOfItsOwn(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	addUser(t, "ann")
 	file := settingsFile(t, everythingEntry(t), `{"profiles":{"work":{"hide":["everything__echo"]}}}`)
 	r := serving(t, "up", "--auth", "local", "--config", file)
@@ -278,7 +279,7 @@ func TestTokensAreBoundWhereTheSettingsSaySo(t *testing.T) {
 	t.Parallel()
 	for _, proofs := range []string{"needed", "nonce"} {
 		t.Run(proofs, func(t *testing.T) {
-			alone(t)
+			clitest.Alone(t)
 			addUser(t, "ann")
 			far, seen := upstream(t)
 			file := settingsFile(t, `{"far":{"url":"`+far+`"}}`, `{"authorization":{"proofs":"`+proofs+`"}}`)
@@ -303,7 +304,7 @@ func TestTokensAreBoundWhereTheSettingsSaySo(t *testing.T) {
 
 // The token with which a client comes stays here (no token passthrough).
 func TestNoTokenIsPassedOn(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	addUser(t, "ann")
 	far, seen := upstream(t)
 	file := settingsFile(t, `{"far":{"url":"`+far+`"}}`, `{}`)
@@ -357,7 +358,7 @@ func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	server = s
-	setenv(t, "INTROSPECTION_SECRET", "its secret")
+	clitest.Setenv(t, "INTROSPECTION_SECRET", "its secret")
 	withBrowser(t, "ann")
 	for name, settings := range map[string]string{
 		"by signature":       `{}`,

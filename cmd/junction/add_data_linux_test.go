@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
@@ -40,14 +41,14 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", cli.ExitOK, "", "Let it write into ~/own, to keep it?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			inProcess(t)
+			clitest.InProcess(t)
 			s := newPackageSet(t)
 			s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
-			home, err := placeOf(t).Getwd()
+			home, err := clitest.PlaceOf(t).Getwd()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Mkdir(in(t, "own"), 0o700); err != nil {
+			if err := os.Mkdir(clitest.In(t, "own"), 0o700); err != nil {
 				t.Fatal(err)
 			}
 			fill := strings.NewReplacer("HOME", home)
@@ -64,7 +65,7 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 			}
 			got.expect(t, c.code, out, fill.Replace(c.says))
 			if c.code != cli.ExitOK {
-				if _, err := os.Stat(in(t, filepath.Join("junction", "mcp.json"))); err == nil {
+				if _, err := os.Stat(clitest.In(t, filepath.Join("junction", "mcp.json"))); err == nil {
 					t.Error("it was added")
 				}
 				return
@@ -94,7 +95,7 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 		{"memory", "", "--no-sandbox", ""},
 		{"time", "", "", ""}, // whose tools only read
 	} {
-		inProcess(t)
+		clitest.InProcess(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", c.server)
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
@@ -117,7 +118,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
 		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
 	} {
-		inProcess(t)
+		clitest.InProcess(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
@@ -126,7 +127,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 		if said := strings.Join(strings.Fields(got.stderr+got.stdout), " "); !strings.Contains(said, c.question) {
 			t.Errorf("%s: asked is %s", c.readme, said)
 		}
-		home, err := placeOf(t).Getwd()
+		home, err := clitest.PlaceOf(t).Getwd()
 		if err != nil {
 			t.Fatal(err)
 		}

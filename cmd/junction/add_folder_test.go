@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
@@ -29,7 +30,7 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 		{"nobody is asked, and the server starts", "", []string{"serve", "memory"}, cli.ExitOK, "there is no folder FOLDER; once there is, it may write into it with junction sandbox allow files --write", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			alone(t)
+			clitest.Alone(t)
 			s := newPackageSet(t)
 			s.versions["@x/files@1.0.0"] = self(t, test.server...)
 			home := t.TempDir()
@@ -64,7 +65,7 @@ func TestEachKindOfPackagesIsNamedWhereOneIsChosen(t *testing.T) {
 	}
 	_, table, _ := strings.Cut(string(text), "### What can be added\n")
 	table, _, _ = strings.Cut(table, "\nWhatever")
-	alone(t)
+	clitest.Alone(t)
 	got := runs(t, "", "add", "gem:server", "--yes")
 	var prefixes []string
 	for _, k := range runner.Kinds() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // endsSaying is a program that ends with a line on its standard error.
@@ -36,7 +37,7 @@ func noToolsServer(t *testing.T) []string {
 }
 
 func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, cli.ExitConnection, "",
@@ -47,7 +48,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 }
 
 func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.newest["mcp-timer"] = "1.0"
 	s.versions["mcp-timer@1.0"] = endsSaying(t, "ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed to MCPServer (from mcp.server.mcpserver import MCPServer) and other APIs changed; see the migration guide or pin 'mcp<2' to keep running v1 code.")
@@ -65,7 +66,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 }
 
 func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes", "--name", "my echo", "--env", "A=hidden", "--env", "B=hidden", "--host", "a.example", "--", "--token", "hidden", "--stdio").
@@ -73,7 +74,7 @@ func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
 }
 
 func TestTheExtrasOfAPackageAreNotInItsName(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["excel-agent-mcp[mcp]@1.0"] = self(t, "serve", "time")
 	s.runs(t, "", "add", "pypi:excel-agent-mcp[mcp]@1.0", "--yes").expect(t, cli.ExitOK, `Added "excel-agent" to`, "")

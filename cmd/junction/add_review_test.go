@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, cli.ExitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
@@ -21,7 +22,7 @@ func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 
 // A server that offers more to a connection with roots would be shown again, as changed, by the first chat.
 func TestAddConnectsWithAllThatAClientCanDeclare(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	var declared atomic.Pointer[mcp.ClientCapabilities]
 	s := mcp.NewServer("all", "1")
 	mcp.AddTool(s, "look", func(context.Context, struct{}) (string, error) { return "", nil })

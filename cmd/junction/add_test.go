@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -102,8 +103,8 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 // runs runs a command line with these packages, and a person who types something, if anything is typed.
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
-	var stdout, stderr safeBuffer
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)}})
+	var stdout, stderr clitest.SafeBuffer
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)}})
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	}
@@ -117,7 +118,7 @@ func pair(t *testing.T) (configuration, lock string) {
 	t.Helper()
 	var texts []string
 	for _, name := range []string{"mcp.json", install.LockName} {
-		text, err := os.ReadFile(in(t, filepath.Join("junction", name)))
+		text, err := os.ReadFile(clitest.In(t, filepath.Join("junction", name)))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -127,7 +128,7 @@ func pair(t *testing.T) (configuration, lock string) {
 }
 
 func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
 	if configuration, lock := pair(t); configuration+lock != "" {
@@ -166,7 +167,7 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 }
 
 func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	configuration, lock := pair(t)
@@ -205,7 +206,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 }
 
 func TestAServerThatIsThereIsReplacedOrKept(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes", "--host", "a.example.com").expect(t, cli.ExitOK, "Added", "")
 	before, _ := pair(t)
@@ -238,7 +239,7 @@ func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
 		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is taken for a program of the package: its author has it stand where npx would take it for another package"},
 		true:  {`["-y", "@x/echo@1.0.0"]`, "left out is launch-echo, which its author has stand in front of the package: it is no program of the package, and could start another one"},
 	} {
-		alone(t)
+		clitest.Alone(t)
 		s := newPackageSet(t)
 		s.noBins = noBins
 		s.versions["@x/echo@1.0.0"] = self(t, "serve", "everything")
@@ -254,7 +255,7 @@ func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
 }
 
 func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "upgrade").expect(t, cli.ExitOK, "Nothing is locked", "")
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
@@ -291,13 +292,13 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 }
 
 func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	configuration, lock := pair(t)
 	path := filepath.Join("junction", "mcp.json")
 	write := func(path, text string) {
-		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -313,7 +314,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	for _, args := range [][]string{{"call", "echo", "echo", "message=hi"}, {"upgrade", "echo"}, {"install"}} {
 		s.runs(t, "", args...).expect(t, cli.ExitConnection, "", "cannot be used")
 	}
-	if err := os.Remove(in(t, filepath.Join("junction", install.LockName))); err != nil {
+	if err := os.Remove(clitest.In(t, filepath.Join("junction", install.LockName))); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "--frozen starts only what is locked")
@@ -323,7 +324,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 }
 
 func TestKnownVulnerabilitiesAreListed(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	s.runs(t, "", "audit-deps").expect(t, cli.ExitOK, "0 known problems of 1 locked package.", "")
@@ -337,16 +338,16 @@ func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 }
 
 func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, cli.ExitOK, "Added", "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "") // which was consented to when it was added
-	lock, err := os.ReadFile(in(t, install.LockName))
+	lock, err := os.ReadFile(clitest.In(t, install.LockName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := strings.Replace(string(lock), "./index.js", "./other.js", 1)
-	if err := os.WriteFile(in(t, install.LockName), []byte(other), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, install.LockName), []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "nobody can be asked here")
@@ -354,13 +355,13 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 }
 
 func TestServersAreRemovedTogetherOrNotAtAll(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(`{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "remove", "one", "nosuch", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `no server is called "nosuch"`)
-	data, err := os.ReadFile(in(t, "mcp.json"))
+	data, err := os.ReadFile(clitest.In(t, "mcp.json"))
 	if err != nil || !strings.Contains(string(data), `"one"`) {
 		t.Errorf("of what could not be done as a whole something was done: %s %v", data, err)
 	}

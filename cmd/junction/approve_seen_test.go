@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // What junction up --review changes lets through was shown to nobody: chat asks about it in this folder and in others, and junction approve
 // lists it; that is an approval.
 func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	config := configuration(t, map[string]any{"kept": map[string]any{"command": "sh", "args": append([]string{"-c", `exec "$@"`, "sh"},
 		self(t, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db"))...)}})
 	r := serving(t, "up", "--tools", "all", "--review", "changes", "--config", config)
@@ -35,7 +36,7 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 		}
 	}
 	asked("in this folder")
-	chdir(t, t.TempDir())
+	clitest.Chdir(t, t.TempDir())
 	asked("in another folder")
 	listed := runs(t, "", "approve", "kept", "--config", config).stderr
 	_, rest, _ := strings.Cut(listed, "junction approve kept@")

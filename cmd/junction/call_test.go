@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestAnUnknownToolIsNamedHoweverTheServerRefusesIt(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	const script = `while read line; do
 	id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
 	case "$line" in

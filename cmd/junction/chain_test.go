@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // asWrapper is the argument that makes the test binary start the command line
@@ -41,7 +42,7 @@ type separate struct {
 	dir    string // to start in, below home
 	mark   string
 	cmd    *exec.Cmd
-	stderr safeBuffer
+	stderr clitest.SafeBuffer
 	most   int // how many ran at the same time
 }
 
@@ -76,7 +77,7 @@ func (s *separate) start(args ...string) {
 	argv := self(s.t, args...)
 	s.cmd = child(s.t, argv[0], argv[1:]...)
 	s.cmd.Dir = filepath.Join(s.home, s.dir)
-	s.cmd.Env = []string{"PATH=" + placeOf(s.t).Getenv("PATH"), "HOME=" + s.home, asProgram + "=1", s.mark}
+	s.cmd.Env = []string{"PATH=" + clitest.PlaceOf(s.t).Getenv("PATH"), "HOME=" + s.home, asProgram + "=1", s.mark}
 	s.cmd.Stderr = &s.stderr
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -227,7 +228,7 @@ func freeAddress(t *testing.T) string {
 }
 
 func TestAGatewayOmitsItsOwnAddress(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	at := freeAddress(t)
 	_, port, _ := net.SplitHostPort(at)
 	config := configuration(t, map[string]any{
@@ -260,7 +261,7 @@ func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 		t.Run("by "+revision, func(t *testing.T) {
 			config := s.write("servers.json", map[string]any{"mcpServers": map[string]any{
 				"again": map[string]any{"command": argv[0], "args": append(argv[1:], "--revision", revision)}}})
-			s.stderr = safeBuffer{}
+			s.stderr = clitest.SafeBuffer{}
 			s.start("up", "--http", at, "--config", config)
 			s.watch("it is this gateway, or a gateway that has this one as a server")
 			s.end()
@@ -269,7 +270,7 @@ func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 }
 
 func TestTheNameOfAMembersToolIsSuggestedWithItsPrefix(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, "up")
 	if got := runs(t, "", "call", r.url, "add", "a=1", "b=2"); got.code != cli.ExitProtocol || !strings.Contains(got.stderr, `did you mean "everything__add"?`) {
 		t.Errorf("got %+v", got)
@@ -301,7 +302,7 @@ func TestAGatewayOfAProjectNeverStartsItself(t *testing.T) {
 			s.start("up", "--http", "127.0.0.1:0", "--config", full)
 			s.watch(`entry "junction" in ~/` + path + ` is omitted`)
 			s.end()
-			s.stderr = safeBuffer{}
+			s.stderr = clitest.SafeBuffer{}
 			s.start("up", "--http", "127.0.0.1:0") // finds it
 			s.watch(`entry "junction" in ~/` + path + ` is omitted`)
 			s.end()
@@ -310,13 +311,13 @@ func TestAGatewayOfAProjectNeverStartsItself(t *testing.T) {
 }
 
 func TestListsOmitAGatewayOfTheSameServers(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "up", "--stdio")
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"junction": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, ".claude.json"), data, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, ".claude.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools", "prompts"} {

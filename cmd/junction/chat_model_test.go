@@ -7,14 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/model/providers"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
-	noState(t)
-	setenv(t, "SECRET_OF_MINE", "sk-0123456789abcdef0123")
+	clitest.NoState(t)
+	clitest.Setenv(t, "SECRET_OF_MINE", "sk-0123456789abcdef0123")
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
@@ -40,8 +39,8 @@ func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
 }
 
 func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
-	noState(t)
-	setenv(t, "KEY", "none")
+	clitest.NoState(t)
+	clitest.Setenv(t, "KEY", "none")
 	const complaint = `{"type":"error","code":"model_not_found","message":"The model m does not exist","error":{"type":"model_not_found","code":"model_not_found","message":"The model m does not exist"}}`
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusOK} {
 		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,25 +64,9 @@ func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
 }
 
 func TestTheEndOfATracedChatIsNoError(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	got := runs(t, "", "chat", "everything", "-p", "add 2 and 40", "--trace")
 	if got.code != cli.ExitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {
 		t.Errorf("exit code %d, %s", got.code, got.stderr)
-	}
-}
-
-// A key is not sent to an address that is not its service's: the message names the variable that is set.
-func TestAKeyThatWasWithheldIsNamed(t *testing.T) {
-	for _, test := range []struct{ provider, want string }{
-		{"openai", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
-		{"", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
-		{"anthropic", "name its variable with --key-env"},
-	} {
-		f := chat.ModelFlags{BaseURL: "http://127.0.0.1:1/v1"}
-		getenv := func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-0123"}[name] }
-		p, _ := providers.ByName(test.provider)
-		if got := f.KeyHint(p, getenv); got != test.want {
-			t.Errorf("%q: %q", test.provider, got)
-		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -86,7 +87,7 @@ func TestAServerThatAsksAtItsStartGetsTheRoots(t *testing.T) {
 	t.Parallel()
 	for name, listsLater := range map[string]bool{"and lists its tools": false, "before it lists its tools": true} {
 		t.Run(name, func(t *testing.T) {
-			noState(t)
+			clitest.NoState(t)
 			folder := t.TempDir()
 			url := asksForRoots(t, listsLater)
 			got := runs(t, "", "chat", url, "--root", folder, "--trust", host.ServerName(url), "-p", "folders")

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/mcp"
@@ -107,7 +108,7 @@ func upServing(t *testing.T, config string) (url string) {
 // lastTask is the id of the last task that was recorded.
 func lastTask(t *testing.T) (id string) {
 	t.Helper()
-	a, err := archive.Open(t.Context(), filepath.Join(placeOf(t).Getenv("JUNCTION_STATE"), "conversations.db"))
+	a, err := archive.Open(t.Context(), filepath.Join(clitest.PlaceOf(t).Getenv("JUNCTION_STATE"), "conversations.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,8 +139,8 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 		{"a server behind junction up", []string{"--trust", "junction"}, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noState(t)
-			withoutKeys(t)
+			clitest.NoState(t)
+			clitest.WithoutKeys(t)
 			url, called, proceed := works(t)
 			base, last := digger(t)
 			config := configuration(t, map[string]any{"works": map[string]any{"url": url}})
@@ -151,7 +152,7 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 
 			argv := self(t, append(args, "-p", "dig for me")...)
 			cmd := child(t, argv[0], argv[1:]...)
-			var stderr safeBuffer
+			var stderr clitest.SafeBuffer
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

@@ -14,27 +14,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
-	"github.com/junction-mcp/junction/model"
 )
 
-// noState runs the test with no model and no state of anybody.
-func noState(t *testing.T) {
-	t.Helper()
-	alone(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
-	for _, name := range []string{chat.ModelEnv, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR"} {
-		setenv(t, name, "")
-	}
-}
-
 func TestChatAnswersOneQuestion(t *testing.T) {
-	noState(t)
-	setenv(t, asInFolder, "1")
-	if err := os.WriteFile(in(t, "note.txt"), []byte("buy milk\n"), 0o600); err != nil {
+	clitest.NoState(t)
+	clitest.Setenv(t, asInFolder, "1")
+	if err := os.WriteFile(clitest.In(t, "note.txt"), []byte("buy milk\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -93,7 +82,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 }
 
 func TestChatTellsItsSevenSteps(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
 	if got.code != cli.ExitOK || got.stdout != "42\n" {
 		t.Fatalf("exit code %d, stdout %q", got.code, got.stdout)
@@ -111,7 +100,7 @@ func TestChatTellsItsSevenSteps(t *testing.T) {
 			t.Errorf("the trace has no %s", message)
 		}
 	}
-	drawing, err := os.ReadFile(in(t, "run.svg"))
+	drawing, err := os.ReadFile(clitest.In(t, "run.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +110,7 @@ func TestChatTellsItsSevenSteps(t *testing.T) {
 }
 
 func TestChatTellsEventsAsJSON(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--json")
 	var kinds []string
 	lines := bufio.NewScanner(strings.NewReader(got.stdout))
@@ -144,7 +133,7 @@ func TestChatTellsEventsAsJSON(t *testing.T) {
 // A model that says nothing, and a text longer than its window, are no failure of a
 // connection.
 func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
@@ -160,10 +149,10 @@ func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
 
 // Ctrl-C in the middle of a call: the conversation is kept as far as it came.
 func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(cli.ErrInterrupted) }}
-	code := run(ctx, placeOf(t), []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
+	code := run(ctx, clitest.PlaceOf(t), []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(clitest.SafeBuffer))
 	if code != cli.ExitInterrupted || !strings.HasSuffix(stdout.String(), `{"error":{"message":"interrupted"}}`+"\n") {
 		t.Fatalf("exit code %d, stdout %s", code, stdout.String())
 	}
@@ -176,8 +165,8 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 }
 
 func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
-	noState(t)
-	path, err := placeOf(t).State("conversations.db")
+	clitest.NoState(t)
+	path, err := clitest.PlaceOf(t).State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +184,7 @@ func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 }
 
 func TestConversationsAreStoredAndGoOn(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
 	if got := runs(t, "", "chat", "-p", "echo again", "--resume"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "again") {
 		t.Fatalf("resumed: %+v", got)
@@ -241,7 +230,7 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 }
 
 func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	recording := []replay.Turn{
 		{Calls: []replay.Call{{Name: "everything__add", Arguments: map[string]int{"a": 20, "b": 22}}}},
 		{Then: func(results []string) replay.Turn {
@@ -264,7 +253,7 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			endpoint := httptest.NewServer(replay.Handler(recording...))
 			defer endpoint.Close()
-			setenv(t, "KEY", "none")
+			clitest.Setenv(t, "KEY", "none")
 			url := endpoint.URL + "/v1"
 			if strings.Contains(test.flags[1], "anthropic") {
 				url = endpoint.URL
@@ -274,23 +263,5 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 				t.Errorf("%+v", got)
 			}
 		})
-	}
-}
-
-func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
-	noState(t)
-	paths := map[string]bool{}
-	for i := range 20 {
-		path, err := chat.SaveMedia((&cli.App{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if data, err := os.ReadFile(in(t, path)); err != nil || len(data) != 1 || data[0] != byte(i) {
-			t.Errorf("%s: %v, %v", path, data, err)
-		}
-		paths[path] = true
-	}
-	if len(paths) != 20 {
-		t.Errorf("20 images are in %d files", len(paths))
 	}
 }

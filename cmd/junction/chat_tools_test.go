@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/host"
 )
 
 func TestChatHasToolsOfItsOwn(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	for _, test := range []struct {
 		name string
 		args []string
@@ -36,7 +37,7 @@ func TestChatHasToolsOfItsOwn(t *testing.T) {
 }
 
 func TestWhatASubAgentDoesIsPartOfItsCall(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	question := []string{"chat", "-p", `task task="add 2 and 40" name=adder`}
 	got := runs(t, "", append(question, "--json")...)
 	var outer string
@@ -65,9 +66,9 @@ func TestWhatASubAgentDoesIsPartOfItsCall(t *testing.T) {
 }
 
 func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	config := `{"mcpServers":{"Host":{"command":"none"}}}`
-	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const remedy = `server "Host" is left out of the chat, as what Junction itself brings is called that: give it another name in `

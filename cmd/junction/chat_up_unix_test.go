@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // chat --up finds the junction up of this user at whatever address it is.
 func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
-	noState(t)
-	withoutKeys(t)
+	clitest.NoState(t)
+	clitest.WithoutKeys(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
 	first := upServing(t, config)
@@ -27,8 +28,8 @@ func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
 
 // Who has no key reads how to give one.
 func TestAMissingKeyAndAMissingGatewaySayWhatToDo(t *testing.T) {
-	noState(t)
-	withoutKeys(t)
+	clitest.NoState(t)
+	clitest.WithoutKeys(t)
 	r := serving(t, "up", "--auth", "keys", "everything")
 	const wanted = "HTTP status 401: not authenticated (-32600); --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create\n"
 	runs(t, "", "chat", "--up", "-p", "x").expect(t, cli.ExitConnection, "", wanted)

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/guard"
 )
 
 // An answer that was made without a server that waits for approval is none to a script, which reads which server that is.
 func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"kept": map[string]any{"command": "env", "args": argv}})
 	chat := func(more ...string) outcome {
@@ -26,7 +27,7 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 	if got := chat(); got.code != cli.ExitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved before: %+v", got)
 	}
-	path, err := placeOf(t).State("pins.json")
+	path, err := clitest.PlaceOf(t).State("pins.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,14 +6,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // Secrets of Junction that are replaced make nothing unreadable that was kept: keys of users are hashes, the token
 // of --admin protects nothing that is stored, and what a key of the audit log signed is verified by its public half.
 func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	state := t.TempDir()
-	setenv(t, "JUNCTION_STATE", state)
+	clitest.Setenv(t, "JUNCTION_STATE", state)
 	created := runs(t, "", "key", "create", "ann")
 	key := strings.TrimSpace(created.stdout)
 	call := func(folder string) {

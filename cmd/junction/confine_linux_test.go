@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
-	inProcess(t)
-	home, err := placeOf(t).Getwd()
+	clitest.InProcess(t)
+	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 
 // The folder of a project is not shown because the file stands there; one that the entry names is.
 func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	project := t.TempDir()
 	writeBelow(t, project, ".env", "TOKEN=made-up")
 	if err := os.Mkdir(filepath.Join(project, ".git"), 0o700); err != nil {
@@ -90,8 +91,8 @@ func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
 
 // To a program that writes into a home folder that ends with it, all is well: who looks at the status has to learn of it.
 func TestStatusSaysThatWhatAServerWritesIsThrownAway(t *testing.T) {
-	inProcess(t)
-	home, err := placeOf(t).Getwd()
+	clitest.InProcess(t)
+	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

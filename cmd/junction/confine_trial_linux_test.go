@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
-	inProcess(t)
-	home, err := placeOf(t).Getwd()
+	clitest.InProcess(t)
+	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 )
@@ -30,10 +31,10 @@ func TestThePageOfHostsSaysWhichCommandsReadTheFileOfEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
+		if err := os.MkdirAll(clitest.In(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(in(t, path), data, 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, path), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		options := config.Options{HomeDir: home, WorkDir: filepath.Join(home, "project"), Getenv: func(string) (string, bool) { return "", false }}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -97,8 +98,8 @@ func TestAFileThatSomebodyChangedIsDisconnectedByItsEntryOnly(t *testing.T) {
 }
 
 func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".lmstudio", "mcp.json")
 	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
 	program, args, _ := ownEntry(t, path)
@@ -109,7 +110,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 		t.Errorf("junction's file is %s", now)
 	}
 	runs(t, "", "disconnect", "lmstudio").expect(t, cli.ExitOK, "~/.lmstudio/mcp.json is removed: there was none before.\n", "")
-	if _, err := os.Stat(in(t, path)); err == nil {
+	if _, err := os.Stat(clitest.In(t, path)); err == nil {
 		t.Error("it is still there")
 	}
 
@@ -134,8 +135,8 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 }
 
 func TestWhatCannotBeTakenStaysInTheHost(t *testing.T) {
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".claude.json")
 	before := `{"mcpServers": {"a": {"command": "x"}, "h": {"type": "http", "url": "https://x.example", "headersHelper": "y"}}, "projects": {` + quoteJSON(home) + `: {"mcpServers": {"local": {"command": "z"}}}}}`
 	writeTap(t, path, before)
@@ -164,8 +165,8 @@ func TestVariablesThatTheServersNeedGoThroughTheHost(t *testing.T) {
 }
 
 func TestOneOfSeveralFilesThatAHostReadsTogetherHasJunction(t *testing.T) {
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	first, second := filepath.Join(home, ".continue", "config.yaml"), filepath.Join(home, ".continue", "mcpServers", "more.yaml")
 	writeTap(t, first, "name: x # mine\nmcpServers:\n  - name: a\n    command: y\n")
 	const more = "name: more\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: b\n    command: z\n"
@@ -198,10 +199,10 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"past": {"command": "x"}, "junction": { "disabled": true,`, 1))
 	writeTap(t, filepath.Join(home, "p", ".git", "HEAD"), "")
 	writeTap(t, filepath.Join(home, "p", ".cursor", "mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
-	chdir(t, filepath.Join(home, "p"))
+	clitest.Chdir(t, filepath.Join(home, "p"))
 	runs(t, "", "doctor").expect(t, broken, "  CAREFUL entry: somebody changed it since it was written\n", "")
 	runs(t, "", "doctor").expect(t, broken, "  CAREFUL servers: the host starts or calls these past junction: past, team (in ~/p/.cursor/mcp.json)\n", "")
-	chdir(t, home)
+	clitest.Chdir(t, home)
 
 	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
 	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
@@ -219,8 +220,8 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 // What connect took over is in two places then: who disconnects learns of the second one.
 func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
-		alone(t)
-		home, _ := placeOf(t).Getwd()
+		clitest.Alone(t)
+		home, _ := clitest.PlaceOf(t).Getwd()
 		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}, "notes": {"command": "notes-server"}}}`)
 		own, flags := "~/junction/mcp.json", []string(nil)
 		remove := "junction remove hub notes"
@@ -239,8 +240,8 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 // A server that two hosts had is in use while one of them is connected: nothing says then that it is to be removed, and who removes it is warned.
 func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
-		alone(t)
-		home, _ := placeOf(t).Getwd()
+		clitest.Alone(t)
+		home, _ := clitest.PlaceOf(t).Getwd()
 		const shared = `"notes": {"command": "notes-server", "env": {"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}`
 		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server"}, `+shared+`}}`)
 		writeTap(t, filepath.Join(home, ".codeium", "windsurf", "mcp_config.json"), `{"mcpServers": {`+shared+`}}`)

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // Servers of a project that nobody agreed to are one line with what to do, whichever command finds them.
 func TestServersNobodyAgreedToAreOneLine(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	servers := map[string]any{}
 	for i := range 10 {
 		servers[fmt.Sprint("s", i)] = map[string]any{"command": "no-such-program-here"}
@@ -18,7 +20,7 @@ func TestServersNobodyAgreedToAreOneLine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, map[string]string{".mcp.json": string(text)})
+	clitest.Write(t, map[string]string{".mcp.json": string(text)})
 	for _, command := range [][]string{{"list"}, {"tools"}, {"doctor"}, {"chat", "-p", "hello", "--no-save"}} {
 		got := runs(t, "", command...)
 		if said := got.stdout + got.stderr; strings.Count(said, "nobody can be asked here") != 1 || !strings.Contains(said, "10 servers of the project's file ") || !strings.Contains(said, "--config") {

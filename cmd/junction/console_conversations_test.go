@@ -3,21 +3,20 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
-	"github.com/junction-mcp/junction/model"
 )
 
 // storedTalk stores a conversation with these entries, and returns its id.
 func storedTalk(t *testing.T, entries ...host.Entry) string {
 	t.Helper()
-	path, err := placeOf(t).State("conversations.db")
+	path, err := clitest.PlaceOf(t).State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,21 +34,16 @@ func storedTalk(t *testing.T, entries ...host.Entry) string {
 	return c.Meta().ID
 }
 
-func said(text string) host.Entry {
-	m := model.UserText(text)
-	return host.Entry{At: time.Unix(1, 0).UTC(), Message: &m}
-}
-
 func TestTheConsoleReadsConversations(t *testing.T) {
-	alone(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
+	clitest.Alone(t)
+	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	ask := consoleServed(t)
 	if status, text := ask("GET", "conversations", ""); status != http.StatusOK || text != `{"conversations":[]}`+"\n" {
 		t.Errorf("with none it says %d: %s", status, text)
 	}
 	flow := json.RawMessage(`{"sources":[{"server":"mail","tool":"read","labels":"untrusted","prints":"AAAA","reads":2}],"consents":[{"server":"x","reason":1,"sources":null}]}`)
-	id := storedTalk(t, said("what is new?"), host.Entry{At: time.Unix(2, 0).UTC(), Flow: flow}, host.Entry{At: time.Unix(3, 0).UTC(), Note: "remember this"})
-	storedTalk(t, said("another matter"))
+	id := storedTalk(t, clitest.Said("what is new?"), host.Entry{At: time.Unix(2, 0).UTC(), Flow: flow}, host.Entry{At: time.Unix(3, 0).UTC(), Note: "remember this"})
+	storedTalk(t, clitest.Said("another matter"))
 
 	status, text := ask("GET", "conversations?search=new", "")
 	var list struct{ Conversations []archive.Meta }
@@ -78,26 +72,5 @@ func TestTheConsoleReadsConversations(t *testing.T) {
 		if status, text := ask("GET", path, ""); status != want || !strings.HasPrefix(text, `{"error":"`) {
 			t.Errorf("%s gets %d %s, want %d", path, status, text, want)
 		}
-	}
-}
-
-func TestALongConversationComesInPages(t *testing.T) {
-	var entries []host.Entry
-	for i := range watch.MaxEntries + 1 {
-		entries = append(entries, said(strconv.Itoa(i)))
-	}
-	page, err := watch.NewPage(archive.Meta{}, entries, 0)
-	if err != nil || len(page.Entries) != watch.MaxEntries || page.Next != watch.MaxEntries {
-		t.Fatalf("the first page has %d entries, next %d, %v", len(page.Entries), page.Next, err)
-	}
-	if page, err = watch.NewPage(archive.Meta{}, entries, page.Next); err != nil || len(page.Entries) != 1 || page.Next != 0 {
-		t.Errorf("the second has %d, next %d, %v", len(page.Entries), page.Next, err)
-	}
-	large := said(strings.Repeat("x", watch.MaxEntriesBytes))
-	if page, err = watch.NewPage(archive.Meta{}, []host.Entry{large, large}, 0); err != nil || len(page.Entries) != 1 || page.Next != 1 {
-		t.Errorf("of large ones the first has %d, next %d, %v", len(page.Entries), page.Next, err)
-	}
-	if page, err = watch.NewPage(archive.Meta{}, entries, len(entries)+5); err != nil || len(page.Entries) != 0 || page.Next != 0 {
-		t.Errorf("beyond the end there are %d, next %d, %v", len(page.Entries), page.Next, err)
 	}
 }

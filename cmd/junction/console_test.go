@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // consoleServed runs junction console until the test ends; a browser that has opened the link asks its API.
@@ -29,7 +30,7 @@ func pageServed(t *testing.T, args ...string) (ask func(method, path, body strin
 	stdout := &watchedBuffer{word: "?token=", seen: func() { began <- struct{}{} }}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, placeOf(t), args, strings.NewReader(""), stdout, io.Discard)
+		ended <- run(ctx, clitest.PlaceOf(t), args, strings.NewReader(""), stdout, io.Discard)
 	}()
 	t.Cleanup(func() {
 		interrupt(cli.ErrInterrupted)
@@ -72,7 +73,7 @@ func pageServed(t *testing.T, args ...string) (ask func(method, path, body strin
 }
 
 func TestTheConsoleShowsWhatRuns(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ask := consoleServed(t)
 	if status, text := ask("GET", "instances", ""); status != http.StatusOK || text != `{"instances":[]}`+"\n" {
 		t.Errorf("with nothing that runs it says %d: %s", status, text)
@@ -92,7 +93,7 @@ func TestTheConsoleIsForThisMachine(t *testing.T) {
 }
 
 func TestUpServesAConsole(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, "up", "everything", "--console")
 	link := regexp.MustCompile(`The console is at (http://127\.0\.0\.1:\d+/\S+)`)
 	var printed []string

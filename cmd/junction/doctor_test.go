@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -68,7 +69,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		"off":{"command":"x","disabled":true},
 		"wrong":{"command":3},
 		"page":{"url":"%s"},"no page":{"url":"%s"},"static page":{"url":"%s"}}}`, self(t)[0], self(t)[0], away, locked.URL, refused.URL, open.URL, failing.URL, untrusted.URL, page(http.StatusOK), page(http.StatusNotFound), page(http.StatusNotImplemented))
-	if err := os.WriteFile(in(t, "d.json"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "d.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "d.json", "--json")
@@ -131,7 +132,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 }
 
 func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, format := range [][]string{nil, {"--json"}} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -139,11 +140,11 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 			interrupt(cli.ErrInterrupted)
 			<-r.Context().Done()
 		}))
-		if err := os.WriteFile(in(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var stdout, stderr safeBuffer
-		code := run(ctx, placeOf(t), append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
+		var stdout, stderr clitest.SafeBuffer
+		code := run(ctx, clitest.PlaceOf(t), append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
 		if code != cli.ExitInterrupted || strings.Contains(stdout.String(), "BROKEN") || strings.Contains(stdout.String(), "broken link") || strings.Contains(stdout.String(), "next") || stderr.String() != "junction: interrupted\n" {
 			t.Errorf("%v: exit code %d\n%s%s", format, code, stdout.String(), stderr.String())
 		}
@@ -152,7 +153,7 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 }
 
 func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	release := make(chan struct{})
 	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -163,15 +164,15 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer slow.Close()
-	if err := os.WriteFile(in(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"gone":{"command":"no-such-program-here"}}}`, slow.URL), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"gone":{"command":"no-such-program-here"}}}`, slow.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr safeBuffer
+	var stdout, stderr clitest.SafeBuffer
 	shown := make(chan struct{})
 	watched := &watchedBuffer{word: "gone\n  BROKEN", seen: sync.OnceFunc(func() { close(shown) })}
 	done := make(chan int, 1)
 	go func() {
-		done <- run(t.Context(), placeOf(t), []string{"doctor", "--config", "d.json"}, strings.NewReader(""), io.MultiWriter(&stdout, watched), &stderr)
+		done <- run(t.Context(), clitest.PlaceOf(t), []string{"doctor", "--config", "d.json"}, strings.NewReader(""), io.MultiWriter(&stdout, watched), &stderr)
 	}()
 	select {
 	case <-shown:
@@ -185,7 +186,7 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 }
 
 func TestDoctorOfAFileThatCannotBeRead(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	writeTap(t, filepath.Join("junction", "mcp.json"), `{"mcpServers": {"a" {}}}`)
 	runs(t, "", "doctor").expect(t, cli.ExitConnection, "configuration\n  BROKEN  file: ", "not JSON: line 1, column 21")
 }

@@ -3,33 +3,25 @@
 package main
 
 import (
-	"context"
-	"crypto/tls"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
 )
 
 func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"only":   map[string]any{"command": "sh", "args": []string{"-c", "echo 'Listening on port 3000'; exec sleep 600"}},
 		"banner": map[string]any{"command": "sh", "args": []string{"-c", "echo '=== everything ==='; exec " + strings.Join(self(t, "serve", "everything"), " ")}},
@@ -37,7 +29,7 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "d.json"), text, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "d.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -53,7 +45,7 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 // What junction up refuses to start, as it would start itself, is not ok for doctor either.
 // Where it is waited for less long than for the message that has to follow, the line is quoted all the same.
 func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	configure(t, "d.json", `"hello":{"command":"/bin/sh","args":["-c","echo Hello; cat >/dev/null"],"startTimeout":"500ms"}`, "")
 	got := runs(t, "", "doctor", "--config", "d.json")
 	got.expect(t, cli.ExitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "Hello"; the server must log to standard error`, "")
@@ -61,7 +53,7 @@ func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
 }
 
 func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "d.json")
 	entry := fmt.Sprintf(`"again":{"command":"/bin/sh","args":["-c","'%s' up --stdio --config '%s'"]}`, self(t)[0], config)
@@ -72,59 +64,11 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 	}
 }
 
-func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
-	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction sandbox allow s --host a.example"} {
-		p := &doctor.Report{}
-		p.Pass("start", "")
-		p.AddRefusals(refused)
-		p.Fail("tools", "fetch failed", "report it")
-		p.AddRefusals(refused)
-		want := "report it"
-		if refused != "" {
-			want = "this may be why: " + refused + "; else report it"
-		}
-		if p.Links[0].Remedy != "" || p.Links[1].Remedy != want {
-			t.Errorf("%+v", p.Links)
-		}
-	}
-}
-
-func TestARemedyIsForTheKindOfServer(t *testing.T) {
-	for _, c := range []struct {
-		name    string
-		program bool
-		err     error
-		want    string
-	}{
-		{"of a URL", false, errors.New("the server answered with a status of 405"), "is the address right?"},
-		{"of a program", true, errors.New("it exited with status 1"), "run its command yourself"},
-		{"of a folder", true, errors.New(`working directory "/none" does not exist`), `change "cwd"`},
-		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
-		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
-		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
-		{"of a slow one", true, reach.StartTimeoutError(time.Second, ""), `a longer "startTimeout"`},
-		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
-		{"of a server of HTTP that is slow", true, reach.StartTimeoutError(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
-		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
-		{"of an entry's file", false, &config.Problem{Field: "tls.ca", Err: fs.ErrNotExist}, `change "tls.ca" of the entry`},
-		{"of an entry's file of variables", true, &config.Problem{Server: "s", Field: "envFile", Err: fs.ErrNotExist}, `change "envFile" of the entry`},
-		{"of http at an address of https", false, fmt.Errorf("initialize: %w", http.ErrSchemeMismatch), `begin "url" of the entry with http://`},
-		{"of a handshake without TLS", false, fmt.Errorf("initialize: %w", tls.RecordHeaderError{Msg: "no"}), `begin "url" of the entry with http://`},
-		{"of a port", false, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "nothing listens there"},
-		{"of a login", false, &mcp.StatusError{Status: 401}, "sign in: junction login s"},
-		{"of a path", false, &mcp.StatusError{Status: 404}, "there is nothing at this path"},
-	} {
-		if got := reach.StartRemedy(c.program, c.err, "s", 0); !strings.Contains(got, c.want) {
-			t.Errorf("%s it says %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a program")
-	if err := os.WriteFile(in(t, file), nil, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, file), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
@@ -133,7 +77,7 @@ func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
 }
 
 func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	url := strings.Replace(web.URL, "http:", "https:", 1)
@@ -142,7 +86,7 @@ func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
 func TestStatusSaysWhatMendsAServer(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	noisy := fmt.Sprintf("echo starting; exec '%s' serve everything", self(t)[0])
 	configure(t, file, fmt.Sprintf(`"none":{"command":"no-such-program-anywhere"},"noisy":{"command":"/bin/sh","args":["-c",%q],"start":"eager"}`, noisy), "")

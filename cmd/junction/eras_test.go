@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -56,7 +57,7 @@ func sessionAsker(t *testing.T) (ways map[string]string) {
 }
 
 func TestProxyFindsTheEraInWhichAServerCanAsk(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for way, server := range sessionAsker(t) {
 		for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 			t.Run(way+" "+revision, func(t *testing.T) {
@@ -85,7 +86,7 @@ func TestUpFindsTheEraInWhichAServerAtAURLCanAsk(t *testing.T) {
 	t.Parallel()
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
-			alone(t)
+			clitest.Alone(t)
 			config := configuration(t, map[string]any{"far": map[string]any{"url": sessionAsker(t)["http"]}})
 			call := func(url string) outcome {
 				return runs(t, "", "call", url, "far__ask", "--elicit", `{"name":"bob"}`, "--revision", revision)
@@ -103,7 +104,7 @@ func TestUpFindsTheEraInWhichAServerAtAURLCanAsk(t *testing.T) {
 }
 
 func TestCallFindsTheEraInWhichAServerCanAsk(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for way, server := range sessionAsker(t) {
 		t.Run(way, func(t *testing.T) {
 			ask := func(args ...string) outcome {

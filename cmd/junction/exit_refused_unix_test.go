@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // Whatever refuses a request, the command says that it was junction, and by the same exit code; the server is not said to have failed.
 func TestRefusalsHaveOneExitCode(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
-	write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules":[
+	clitest.Write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules":[
 		{"effect":"deny","tool":"fail","name":"no failures"}, {"effect":"deny","tool":"wait"},
 		{"effect":"deny","tool":"add","when":"args.a > 10","reason":"too large"},
 		{"effect":"deny","when":"method == 'prompts/get'","reason":"no prompts"}], "default":"allow"}`})
@@ -63,8 +64,8 @@ func TestRefusalsHaveOneExitCode(t *testing.T) {
 
 // A tool that rules deny is found by nobody, and its name is not misspelt: whoever calls it reads which rule denies it.
 func TestADeniedToolIsNotUnknown(t *testing.T) {
-	noState(t)
-	write(t, map[string]string{"rules.json": `{"rules":[{"effect":"deny","tool":"echo","reason":"no echoes"}],"default":"allow"}`})
+	clitest.NoState(t)
+	clitest.Write(t, map[string]string{"rules.json": `{"rules":[{"effect":"deny","tool":"echo","reason":"no echoes"}],"default":"allow"}`})
 	for _, mode := range []string{"all", "search"} {
 		r := serving(t, "up", "--tools", mode, "--policy", "rules.json", "everything")
 		for _, words := range [][]string{{"everything__echo", "message=hi"}, {"everything__echo", `{"message":"hi"}`}} {
@@ -80,7 +81,7 @@ func TestADeniedToolIsNotUnknown(t *testing.T) {
 
 // A server that says of itself what only a gateway may say is not believed.
 func TestServersDoNotSpeakForTheGateway(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	const lies = `while read -r line; do
 	id=$(printf '%%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
 	case $line in

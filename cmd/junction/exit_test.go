@@ -6,18 +6,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // One code means one thing, whichever command ends with it.
 func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != cli.ExitOK {
 		t.Fatalf("%+v", got)
 	}
-	if err := os.WriteFile(in(t, "broken.json"), []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "broken.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -58,47 +57,16 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 	}
 }
 
-func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
-	noState(t)
-	stored, err := reach.OpenConversations(t.Context(), placeOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stored.Close()
-	if _, _, err := (chat.Store{Archive: stored}).Open(t.Context(), "nope"); err == nil || err.Error() != `no conversation has the ID "nope"` {
-		t.Errorf("got %v", err)
-	}
-}
-
 // Stored conversations that cannot be read are a file, whoever wants them.
 func TestAnUnreadableArchiveIsAFile(t *testing.T) {
-	noState(t)
-	path := filepath.Join(placeOf(t).Getenv("JUNCTION_STATE"), "conversations.db")
-	if err := os.WriteFile(in(t, path), []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
+	clitest.NoState(t)
+	path := filepath.Join(clitest.PlaceOf(t).Getenv("JUNCTION_STATE"), "conversations.db")
+	if err := os.WriteFile(clitest.In(t, path), []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"chat", "-p", "x"}, {"chat", "-p", "x", "--resume"}, {"conversations", "list"}, {"conversations", "export", "last"}} {
 		if got := runs(t, "", args...); got.code != cli.ExitConnection || !strings.Contains(got.stderr, path) {
 			t.Errorf("%v: %+v", args, got)
-		}
-	}
-}
-
-func TestThePagesTellTheExitCodesAsTheHelpDoes(t *testing.T) {
-	for page, help := range map[string]string{"host.md": chat.ExitHelp, "cli.md": cli.ExitHelp} {
-		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		said := strings.ReplaceAll(string(text), "`", "")
-		for line := range strings.Lines(help) {
-			code, meaning, found := strings.Cut(strings.TrimSpace(line), " ")
-			if !found || !strings.Contains("0 1 2 3 4 5 6 130", code) {
-				continue
-			}
-			if row := "| " + code + " | " + strings.TrimSpace(meaning) + " |"; !strings.Contains(said, row) {
-				t.Errorf("docs/%s has no row %s", page, row)
-			}
 		}
 	}
 }

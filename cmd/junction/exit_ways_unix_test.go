@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // diesCalled ends when its tool is called, answers the tool "refused" with a protocol error, and the tool "slow" never.
@@ -29,7 +30,7 @@ done`
 
 // The exit code of a call says what went wrong with the server, whichever way it goes.
 func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{
 		"live":    map[string]any{"command": "sh", "args": []string{"-c", diesCalled}, "timeout": "2s"},
 		"ended":   map[string]any{"command": "sh", "args": []string{"-c", "echo broken >&2; exit 3"}},
@@ -86,7 +87,7 @@ func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
 
 // A call by a server's name goes to the process that junction up has of it.
 func TestCallUsesTheServerThatRuns(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	starts := filepath.Join(t.TempDir(), "starts")
 	argv := self(t, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db"))
 	const script = `echo start >>"$1"; shift; exec "$@"`

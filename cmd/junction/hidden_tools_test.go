@@ -8,19 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // Whatever names tools have, a call of one that rules hide is a decision in the log.
 func TestACallOfAToolThatRulesHideIsInTheLogAsDenied(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, rules := range map[string]string{"rules.json": `{"default": "allow", "rules": [{"effect": "deny", "tool": "add"}]}`, "more.json": `{"default": "allow", "rules": [{"effect": "deny", "tool": "echo"}]}`} {
-		if err := os.WriteFile(in(t, name), []byte(rules), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, name), []byte(rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,10 +40,10 @@ func TestACallOfAToolThatRulesHideIsInTheLogAsDenied(t *testing.T) {
 				second = `, "f": {"command": "env", "args": ` + string(argv) + `}`
 			}
 			config := `{"mcpServers": {"e": {"command": "env", "args": ` + string(argv) + `}` + second + `}, "junction": {"tools": "all", "policy": "rules.json", ` + test.settings + `"audit": {"folder": "log"}}}`
-			if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+			if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.RemoveAll(in(t, "log")); err != nil {
+			if err := os.RemoveAll(clitest.In(t, "log")); err != nil {
 				t.Fatal(err)
 			}
 			r := serving(t, "up", "--config", "mcp.json")

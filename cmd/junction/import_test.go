@@ -10,14 +10,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 // hostFiles are those of some hosts in a home of their own.
 func hostFiles(t *testing.T) (home string) {
 	t.Helper()
-	alone(t)
-	home, err := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 		t.Errorf("it is\n%s", now)
 	}
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
-	a := cli.Ready(&cli.App{Place: placeOf(t)})
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t)})
 	if value, err := a.Secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
@@ -154,13 +155,13 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 
 // Whoever wrote a repository must not get their servers into a person's own file unseen.
 func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	project := filepath.Join(home, "p")
 	path := filepath.Join(project, ".cursor", "mcp.json")
 	writeTap(t, filepath.Join(project, ".git", "HEAD"), "")
 	writeTap(t, path, `{"mcpServers": {"team": {"command": "./serve", "args": ["${workspaceFolder}/data"]}}}`)
-	chdir(t, project)
+	clitest.Chdir(t, project)
 	own := filepath.Join(home, "junction", "mcp.json")
 	runs(t, "", "import", "--all", "--yes").expect(t, cli.ExitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
 	if _, err := os.Stat(own); err == nil {
@@ -181,8 +182,8 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 //lint:ignore ST1008 what is looked at first comes first
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
-	var out, screen safeBuffer
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard}})
+	var out, screen clitest.SafeBuffer
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard}})
 	a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	root := root(a, nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
@@ -209,7 +210,7 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
-	a := cli.Ready(&cli.App{Place: placeOf(t)})
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t)})
 	if value, err := a.Secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}

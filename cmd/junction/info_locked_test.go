@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestInfoShowsWhatIsLocked(t *testing.T) {
 	s := newPackageSet(t)
-	alone(t)
+	clitest.Alone(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitOK, "Added", "")
 	for _, word := range []string{"npm:@x/echo", "npm:@x/echo@1.0.0"} {
 		s.runs(t, "", "info", word).expect(t, cli.ExitOK, "echo, which junction.lock says is npm @x/echo 1.0.0: ", "")

@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 )
 
 func TestInspectConnectsBeforeThePageIsOpened(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ask := pageServed(t, "inspect", "everything")
 	status, text := ask(http.MethodGet, "connections", "")
 	var got struct {
@@ -23,7 +24,7 @@ func TestInspectConnectsBeforeThePageIsOpened(t *testing.T) {
 }
 
 func TestInspectTakesTheWordsOfCall(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, c := range []struct{ args, problem string }{
 		{"", "SERVER is missing"},
 		{"--", "after \"--\" stands the command"},
@@ -40,8 +41,8 @@ func TestInspectTakesTheWordsOfCall(t *testing.T) {
 }
 
 func TestTheConsoleListsWhatItCanConnectTo(t *testing.T) {
-	alone(t)
-	write(t, map[string]string{"servers.json": `{"mcpServers": {"site": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer hidden"}}, "bad": {"command": 7}}}`})
+	clitest.Alone(t)
+	clitest.Write(t, map[string]string{"servers.json": `{"mcpServers": {"site": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer hidden"}}, "bad": {"command": 7}}}`})
 	ask := consoleServed(t, "--config", "servers.json")
 	status, text := ask(http.MethodGet, "servers", "")
 	var got struct {

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -245,7 +246,7 @@ func (w *world) command(args ...string) *exec.Cmd {
 	argv := self(w.T, args...)
 	cmd := child(w.T, argv[0], argv[1:]...)
 	cmd.Dir = w.dir
-	cmd.Env = append(placeOf(w.T).Environ(), "HOME="+w.dir, "XDG_CONFIG_HOME="+w.dir, "XDG_CACHE_HOME="+w.dir, "APPDATA="+w.dir, "LOCALAPPDATA="+w.dir, "XDG_RUNTIME_DIR="+w.dir)
+	cmd.Env = append(clitest.PlaceOf(w.T).Environ(), "HOME="+w.dir, "XDG_CONFIG_HOME="+w.dir, "XDG_CACHE_HOME="+w.dir, "APPDATA="+w.dir, "LOCALAPPDATA="+w.dir, "XDG_RUNTIME_DIR="+w.dir)
 	return cmd
 }
 
@@ -264,12 +265,12 @@ func (w *world) run(args ...string) string {
 // A startedCommand is a command that runs until the test ends.
 type startedCommand struct {
 	*world
-	objects *safeBuffer // standard output
-	printed *safeBuffer // standard error
+	objects *clitest.SafeBuffer // standard output
+	printed *clitest.SafeBuffer // standard error
 }
 
 func (w *world) start(args ...string) *startedCommand {
-	p := &startedCommand{w, new(safeBuffer), new(safeBuffer)}
+	p := &startedCommand{w, new(clitest.SafeBuffer), new(clitest.SafeBuffer)}
 	cmd := w.command(args...)
 	cmd.Stdout, cmd.Stderr = p.objects, p.printed
 	if err := cmd.Start(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
@@ -40,7 +41,7 @@ func flawed(t *testing.T) (url string, called *atomic.Int64) {
 }
 
 func TestLintExitsByTheGravestFinding(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	url, called := flawed(t)
 	runs(t, "", "lint", url).expect(t, cli.ExitOK, "0 errors, 1 warning, 1 note; 1 tool called.", "")
 	if n := called.Load(); n != 1 {
@@ -61,7 +62,7 @@ func TestLintExitsByTheGravestFinding(t *testing.T) {
 }
 
 func TestLintOfSeveralServersGoesOnAfterOneThatDoesNotStart(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	url, _ := flawed(t)
 	got := runs(t, "", "lint", "http://127.0.0.1:1/mcp", url, "--json")
 	if got.code != cli.ExitConnection || !strings.Contains(got.stderr, "127.0.0.1:1") {
@@ -90,7 +91,7 @@ func TestLintOfSeveralServersGoesOnAfterOneThatDoesNotStart(t *testing.T) {
 }
 
 func TestLintHearsWhatAProgramPrints(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	if os.PathSeparator == '\\' {
 		t.Skip("a script of a shell")
 	}
@@ -107,7 +108,7 @@ func TestLintHearsWhatAProgramPrints(t *testing.T) {
 }
 
 func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct {
 		args []string
 		want string
@@ -128,7 +129,7 @@ func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
 }
 
 func TestLintOffersWhatAServerAsksFor(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := mcp.NewServer("asks", "1")
 	mcp.AddToolWith(s, mcp.Tool{Name: "folders", Description: "Says where it may work.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(ctx context.Context, _ struct{}) (int, error) {
 		roots, err := mcp.Roots(ctx)

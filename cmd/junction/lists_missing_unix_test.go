@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A gateway whose servers still start lists some tools; who asks learns that it is a part.
 func TestTheToolsOfAGatewaySayWhichServersAreMissing(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	configure(t, "mcp.json", written(t, "a", dir)+`,"late":{"command":"sleep","args":["60"]}`, `"tools":"all"`)
 	r := serving(t, "up", "--config", "mcp.json")

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
@@ -24,12 +25,12 @@ import (
 // cloned makes a project of somebody else whose lock has a server.
 func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 	t.Helper()
-	alone(t)
+	clitest.Alone(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, cli.ExitOK, "Added", "")
 	editLock(t, change)
-	path, err := placeOf(t).State("projects.json")
+	path, err := clitest.PlaceOf(t).State("projects.json")
 	if err == nil {
-		err = os.Remove(in(t, path))
+		err = os.Remove(clitest.In(t, path))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -40,9 +41,9 @@ func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 
 func editLock(t *testing.T, change func(lock string) string) {
 	t.Helper()
-	lock, err := os.ReadFile(in(t, install.LockName))
+	lock, err := os.ReadFile(clitest.In(t, install.LockName))
 	if err == nil {
-		err = os.WriteFile(in(t, install.LockName), []byte(change(string(lock))), 0o600)
+		err = os.WriteFile(clitest.In(t, install.LockName), []byte(change(string(lock))), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +113,7 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"by": "docker", "image": "evil.example/node", "hosts": ["*"]}`, 1)
 		}},
 		{"another command line", "then it is not confined\n", func(lock string) string {
-			write(t, map[string]string{"junction.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "@x/echo@2.0.0"]}}}`})
+			clitest.Write(t, map[string]string{"junction.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "@x/echo@2.0.0"]}}}`})
 			return strings.Replace(lock, `"sandbox": {}`, `"source": "x"`, 1)
 		}},
 	} {
@@ -125,7 +126,7 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, func(lock string) string { return lock })
-	a, _ := asking(t, "y\n")
+	a, _ := clitest.Asking(t, "y\n")
 	a.Launch.Locks.Packages = s
 	t.Cleanup(func() { _ = a.Launch.Close() })
 	_, entries, err := reach.ConfiguredServers(a)
@@ -143,7 +144,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
-	if err := os.Remove(in(t, install.LockName)); err != nil {
+	if err := os.Remove(clitest.In(t, install.LockName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) {
@@ -153,14 +154,14 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 
 func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	s := newPackageSet(t)
-	alone(t)
+	clitest.Alone(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
-	a, _ := asking(t, "")
+	a, _ := clitest.Asking(t, "")
 	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := layer.Open(&settings.Settings{Review: string(review.Changes)}, layer.Options{Place: placeOf(t)})
+	y, err := layer.Open(&settings.Settings{Review: string(review.Changes)}, layer.Options{Place: clitest.PlaceOf(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +191,9 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	}
 	d := review.Definitions("echo", []json.RawMessage{json.RawMessage(late)}, nil)[0]
 	path := filepath.Join("junction", install.LockName)
-	lock, err := os.ReadFile(in(t, path))
+	lock, err := os.ReadFile(clitest.In(t, path))
 	if err == nil {
-		err = os.WriteFile(in(t, path), []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.Pins.Load().Check(d).Hash+`",`, 1)), 0o600)
+		err = os.WriteFile(clitest.In(t, path), []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.Pins.Load().Check(d).Hash+`",`, 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -2,14 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"log/slog"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // records are the lines of standard error, each of which is a record of slog.
@@ -31,9 +30,9 @@ func records(t *testing.T, stderr string) (all []map[string]any) {
 
 // All that junction up writes to standard error is JSON if that is wanted: what it serves, what servers do, and why it ended.
 func TestUpLogsAsJSON(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := `{"mcpServers": {"broken": {"command": "no-such-program-anywhere"}, "odd": {"command": "x", "comand": "y"}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--log-format", "json", "--audit=log")
@@ -64,7 +63,7 @@ func TestUpLogsAsJSON(t *testing.T) {
 }
 
 func TestProxyLogsAsJSON(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	got := runs(t, "", "proxy", "--http", "127.0.0.1:0", "--log-format", "json", "--", "no-such-program-anywhere")
 	if all := records(t, got.stderr); got.code != cli.ExitConnection || len(all) != 1 || all[0]["level"] != "ERROR" {
 		t.Errorf("exit code %d: %s", got.code, got.stderr)
@@ -75,20 +74,4 @@ func TestProxyLogsAsJSON(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	records(t, r.stderr.String())
-}
-
-// What Junction says and what it logs have one style on standard error.
-func TestLogAsTextHasTheStyleOfTheRest(t *testing.T) {
-	var said safeBuffer
-	log := slog.New(cli.NewLineHandler(&said, slog.LevelInfo))
-	log.Debug("not shown")
-	log.Info("junction: read again", "files", 2)
-	log.With("server", "a b").WithGroup("tls").Warn("gateway: lost", "error", errors.New("two\nlines"), "level", "high")
-	log.Error("http: panic\njunction: paste this", "msg", "")
-	want := "junction: info: read again files=2\n" +
-		"junction: warning: gateway: lost server=\"a b\" tls.error=\"two\\nlines\" tls.level=high\n" +
-		"junction: error: http: panic\\njunction: paste this\n"
-	if got := said.String(); got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
 }

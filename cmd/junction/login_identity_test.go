@@ -8,19 +8,20 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // One login at the organization's identity provider serves all servers that trust it.
 func TestAUserLogsInAtTheirOrganization(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	withFollower(t)
-	s, other := newTokenSite(t), newTokenSite(t)
-	s.identityTime = time.Hour
-	setenv(t, "PROVIDER_SECRET", "hush")
+	s, other := clitest.NewTokenSite(t), clitest.NewTokenSite(t)
+	s.IdentityTime = time.Hour
+	clitest.Setenv(t, "PROVIDER_SECRET", "hush")
 	entry := func(at string) string {
 		return `{"url":"` + at + `/mcp","oauth":{"clientId":"c","grant":"enterprise","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}`
 	}
-	write(t, map[string]string{"servers.json": `{"mcpServers":{"site":` + entry(s.URL) + `,"other":` + entry(other.URL) + `}}`})
+	clitest.Write(t, map[string]string{"servers.json": `{"mcpServers":{"site":` + entry(s.URL) + `,"other":` + entry(other.URL) + `}}`})
 	with := func(args ...string) outcome { return runs(t, "", append(args, "--config", "servers.json")...) }
 	idp := s.URL + "/provider"
 	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "sign in: junction login site")
@@ -34,29 +35,29 @@ func TestAUserLogsInAtTheirOrganization(t *testing.T) {
 	everywhere.expect(t, cli.ExitOK, idp, "")
 	// The organization decides about each server, and nobody has to log in again for another one.
 	with("call", "other", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "access_denied")
-	s.trusts = other.URL
+	s.Trusts = other.URL
 	with("call", "other", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
-	if len(s.logins) != 1 || len(s.identities) != 1 {
-		t.Errorf("%d logins, %d ID tokens", len(s.logins), len(s.identities))
+	if len(s.Logins) != 1 || len(s.Identities) != 1 {
+		t.Errorf("%d logins, %d ID tokens", len(s.Logins), len(s.Identities))
 	}
 	logout := with("logout", "site")
 	logout.expect(t, cli.ExitOK, "Logged out: "+idp+" revoked it. Tokens of other servers hold until they expire.", "")
-	if !slices.Contains(s.revoked, "secret-login") {
-		t.Errorf("revoked are %q", s.revoked)
+	if !slices.Contains(s.Revoked, "secret-login") {
+		t.Errorf("revoked are %q", s.Revoked)
 	}
 	with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitConnection, "", "sign in: junction login site")
 
-	s.identityTime = 3 * time.Second // it is renewed for the next token; a busy machine logs in within it
+	s.IdentityTime = 3 * time.Second // it is renewed for the next token; a busy machine logs in within it
 	with("login", "site").expect(t, cli.ExitOK, "Logged in: ", "")
-	s.identityTime = time.Hour
-	clear(s.tokens)
+	s.IdentityTime = time.Hour
+	clear(s.Tokens)
 	waitFor(t, "the ID token is renewed", func() bool {
 		with("call", "site", "add", "a=1", "b=2").expect(t, cli.ExitOK, `{"sum":3}`, "")
-		clear(s.tokens)
-		return len(s.identities) != 2 || t.Failed()
+		clear(s.Tokens)
+		return len(s.Identities) != 2 || t.Failed()
 	})
-	if len(s.logins) != 2 {
-		t.Errorf("%d logins", len(s.logins))
+	if len(s.Logins) != 2 {
+		t.Errorf("%d logins", len(s.Logins))
 	}
 	if shown := fmt.Sprint(login, everywhere, logout); strings.Contains(shown, "secret") {
 		t.Errorf("a secret is shown: %s", shown)

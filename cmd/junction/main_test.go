@@ -3,25 +3,18 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"runtime/pprof"
-	"slices"
-	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/place"
@@ -57,35 +50,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Setenv(asProgram, "1")
-	os.Exit(runTests(m))
-}
-
-// runTests runs the tests of a package, with none of the user's secrets, and returns the exit code. Goroutines that are left
-// behind are a failure.
-func runTests(m *testing.M) int {
-	slog.SetLogLoggerLevel(slog.LevelError) // as main does
-	os.Setenv("JUNCTION_KEYRING", "off")    // it is the user's
-	// Children would wait a second each.
-	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
-	_ = flag.Set("test.parallel", strconv.Itoa(6*runtime.GOMAXPROCS(0))) // most wait for what others do, and for time to pass
-	before := runtime.NumGoroutine()
-	code := m.Run()
-	if code == 0 && !settled(before) {
-		fmt.Fprintln(os.Stderr, "goroutines are left behind:")
-		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-		return 1
-	}
-	return code
-}
-
-// settled waits for goroutines that are about to end.
-func settled(before int) bool {
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
-		if time.Now().After(deadline) {
-			return false
-		}
-	}
-	return true
+	os.Exit(clitest.RunTests(m))
 }
 
 // self is the command line of a junction that is another process.
@@ -98,116 +63,24 @@ func self(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// places are those of the tests that run, by their names.
-var places sync.Map
-
-// alone gives a test a place of its own, and has it run next to others.
-func alone(t *testing.T) {
-	t.Helper()
-	if root, _, _ := strings.Cut(t.Name(), "/"); slices.Contains(notYet, root) {
-		inProcess(t)
-		return
-	}
-	if _, again := places.Load(t.Name()); !again && !strings.Contains(t.Name(), "/") {
-		t.Parallel()
-	}
-	settle(t)
-}
-
 // asInFolder, in the environment of a place, has names of files in its folder be printed without the folder.
 const asInFolder = "JUNCTION_TEST_IN_FOLDER"
 
 // inFolder is [alone], in a folder that is not the home, for a test that expects names of files as a process prints them that is there.
 func inFolder(t *testing.T) {
 	t.Helper()
-	alone(t)
-	chdir(t, t.TempDir())
-	setenv(t, asInFolder, "1")
-}
-
-// notYet are the tests that need the process to be where they are alone. It only shrinks.
-var notYet = []string{
-	"TestPermissionsAreListedAndTakenBack",
-	"TestTrustThatIsSaidTwiceIsTakenBackOrNamed",
-	"TestWhatIsNotSaidHereIsNotTakenBackHere",
-}
-
-// settle gives a test a place of its own, with none of the settings of whoever runs the tests.
-func settle(t *testing.T) {
-	t.Helper()
-	home := t.TempDir()
-	keepPlace(t, place.Place{Vars: os.Environ(), Dir: home})
-	for _, name := range homeVariables() {
-		setenv(t, name, home)
-	}
-}
-
-// inProcess has the process be where a test is alone, for what has no place yet: programs in a sandbox.
-func inProcess(t *testing.T) {
-	t.Helper()
-	home := t.TempDir()
-	for _, name := range homeVariables() {
-		t.Setenv(name, home)
-	}
-	t.Chdir(home)
-	keepPlace(t, place.Place{})
-}
-
-func homeVariables() []string {
-	return []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA"}
-}
-
-func keepPlace(t testing.TB, p place.Place) {
-	places.Store(t.Name(), p)
-	t.Cleanup(func() { places.Delete(t.Name()) })
-}
-
-// placeOf returns the place of a test, or of the one that it is a part of; without alone it is that of the process.
-func placeOf(t testing.TB) place.Place {
-	for name, found := t.Name(), true; found; {
-		if p, is := places.Load(name); is {
-			return p.(place.Place)
-		}
-		end := strings.LastIndexByte(name, '/')
-		name, found = name[:max(end, 0)], end >= 0
-	}
-	return place.Place{}
-}
-
-// setenv sets a variable in the place of a test.
-func setenv(t testing.TB, name, value string) {
-	t.Helper()
-	p := placeOf(t)
-	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
-		t.Setenv(name, value)
-		return
-	}
-	p.Vars = append(slices.Clip(p.Environ()), name+"="+value)
-	keepPlace(t, p)
-}
-
-// chdir has a test work in another folder.
-func chdir(t testing.TB, dir string) {
-	t.Helper()
-	p := placeOf(t)
-	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
-		t.Chdir(dir)
-		return
-	}
-	p.Dir = filepath.Clean(in(t, dir))
-	keepPlace(t, p)
+	clitest.Alone(t)
+	clitest.Chdir(t, t.TempDir())
+	clitest.Setenv(t, asInFolder, "1")
 }
 
 // child returns a program that runs in the place of a test.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
-	return placeOf(t).Command(context.Background(), name, args...)
+	return clitest.PlaceOf(t).Command(context.Background(), name, args...)
 }
 
-// in returns the path of a file that is named in the place of a test.
-func in(t testing.TB, name string) string { return placeOf(t).Path(name) }
-
 func TestCommands(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct {
 		name           string
 		args           string
@@ -311,7 +184,7 @@ func TestCommands(t *testing.T) {
 }
 
 func TestJSON(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct {
 		name, args string
 		code       int
@@ -344,7 +217,7 @@ func TestJSON(t *testing.T) {
 }
 
 func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	cancelled := make(chan struct{}, 1)
 	server := mcp.NewServer("slow", "1")
 	mcp.AddTool(server, "wait", func(ctx context.Context, _ struct{}) (string, error) {
@@ -364,8 +237,8 @@ func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(cli.ErrInterrupted) }}
-		var stdout safeBuffer
-		code := run(ctx, placeOf(t), []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
+		var stdout clitest.SafeBuffer
+		code := run(ctx, clitest.PlaceOf(t), []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
 		if code != cli.ExitInterrupted || stdout.String() != `{"error":{"message":"interrupted"}}`+"\n" {
 			t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
 		}
@@ -379,13 +252,13 @@ func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 
 // A watchedBuffer calls seen when a word is written.
 type watchedBuffer struct {
-	safeBuffer
+	clitest.SafeBuffer
 	word string
 	seen func()
 }
 
 func (w *watchedBuffer) Write(p []byte) (int, error) {
-	n, err := w.safeBuffer.Write(p)
+	n, err := w.SafeBuffer.Write(p)
 	if strings.Contains(w.String(), w.word) {
 		w.seen()
 	}
@@ -405,7 +278,7 @@ func TestHelpFitsATerminal(t *testing.T) {
 }
 
 func TestShellCompletion(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct{ args, want string }{
 		{"ping|e", "everything\tships with junction\n"},
 		{"call|everything|", "echo\tReturn the message unchanged.\n"},
@@ -432,9 +305,9 @@ func TestShellCompletion(t *testing.T) {
 }
 
 func TestShellCompletesConversations(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
-	stored, err := reach.OpenConversations(t.Context(), placeOf(t))
+	stored, err := reach.OpenConversations(t.Context(), clitest.PlaceOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +327,7 @@ func TestBashCompletesWithoutItsPackage(t *testing.T) {
 	if err != nil {
 		t.Skip("no bash here")
 	}
-	alone(t)
+	clitest.Alone(t)
 	script := runs(t, "", "completion", "bash")
 	for _, test := range []struct{ line, words, want string }{
 		{"call ev", "call ev", "everything"},
@@ -465,7 +338,7 @@ func TestBashCompletesWithoutItsPackage(t *testing.T) {
 		const ask = "\n" + `compopt() { :; }; COMP_LINE="$1"; COMP_POINT=${#1}; COMP_TYPE=9; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); __start_junction "$1"; printf '%s\n' "${COMPREPLY[*]}"`
 		program := self(t)[0]
 		args := append([]string{"--norc", "--noprofile", "-c", script.stdout + ask, "bash", program + " " + test.line, program}, strings.Fields(test.words)...)
-		out, err := placeOf(t).Command(t.Context(), bash, args...).CombinedOutput()
+		out, err := clitest.PlaceOf(t).Command(t.Context(), bash, args...).CombinedOutput()
 		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != test.want {
 			t.Errorf("%s: %v, %q, want %q", test.line, err, got, test.want)
 		}
@@ -477,14 +350,8 @@ func run(ctx context.Context, p place.Place, args []string, stdin io.Reader, std
 	if p.Getenv(asInFolder) != "" {
 		stdout, stderr = shortened{stdout, p.Dir}, shortened{stderr, p.Dir}
 	}
-	defer awaitStarts()
+	defer clitest.AwaitStarts()
 	return runKillable(ctx, p, nil, nil, args, stdin, stdout, stderr)
-}
-
-// awaitStarts waits for programs that other tests are starting: until they run, they hold what this process closed, such as locks.
-func awaitStarts() {
-	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
 }
 
 // A shortened writes names of files in a folder as a process prints them that is there.
@@ -501,7 +368,7 @@ func (s shortened) Write(p []byte) (int, error) {
 // writeBelow makes a file and its folders.
 func writeBelow(t *testing.T, dir, name, text string) {
 	t.Helper()
-	path := filepath.Join(in(t, dir), name)
+	path := filepath.Join(clitest.In(t, dir), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}

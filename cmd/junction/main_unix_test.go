@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // alive reports whether a process is there, and not only waits to be reaped.
@@ -38,7 +39,7 @@ func slowServers(t *testing.T) (config string, started func() (pids []int)) {
 		"mute": script(`echo $$ >> "$0"; exec sleep 301`),
 	})
 	return config, func() (pids []int) {
-		data, _ := os.ReadFile(in(t, path))
+		data, _ := os.ReadFile(clitest.In(t, path))
 		for _, word := range strings.Fields(string(data)) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				pids = append(pids, pid)
@@ -49,13 +50,13 @@ func slowServers(t *testing.T) (config string, started func() (pids []int)) {
 }
 
 func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config, started := slowServers(t)
 	for _, command := range []string{"list", "up --http 127.0.0.1:0"} {
 		before := len(started())
 		argv := self(t, append(strings.Fields(command), "--config", config)...)
 		cmd := child(t, argv[0], argv[1:]...)
-		var stderr safeBuffer
+		var stderr clitest.SafeBuffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -80,11 +81,11 @@ func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
 }
 
 func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config, started := slowServers(t)
 	argv := self(t, "list", "--config", config)
 	cmd := child(t, argv[0], argv[1:]...)
-	var stdout, stderr safeBuffer
+	var stdout, stderr clitest.SafeBuffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -100,7 +101,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 }
 
 func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, command := range []string{"tools", "ping"} {
 		got := runs(t, "", command, "--timeout", "2s", "--", "sh", "-c", "echo; echo listening; echo again; sleep 60")
 		if got.code != cli.ExitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout gives it longer`+"\n") {
@@ -110,7 +111,7 @@ func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
 }
 
 func TestATimeoutIsKept(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	began := time.Now()
 	got := runs(t, "", "tools", "--timeout", "300ms", "--", "sleep", "60")
 	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 300ms; --timeout gives it longer\n" {

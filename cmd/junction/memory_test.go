@@ -1,23 +1,17 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/cmd/junction/internal/use"
-	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // counted is a configuration of one server, and how often it was started.
@@ -36,7 +30,7 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 	t.Parallel()
 	for _, first := range []string{"tools", "prompts --json", "tools every", "list", "chat -p hello"} {
 		t.Run(first, func(t *testing.T) {
-			noState(t)
+			clitest.NoState(t)
 			config, starts := counted(t)
 			runs(t, "", append(strings.Fields(first), "--config", config)...)
 			if n := starts(); n != 1 {
@@ -73,7 +67,7 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 }
 
 func TestAServerThatFailsIsOneLine(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{
 		"broken": map[string]any{"command": "sh", "args": []string{"-c", `printf 'Traceback (most recent call last):\n  File "x.py", line 1\nKeyError: 1\n' >&2; exit 1`}},
 		"mute":   map[string]any{"command": "sh", "args": []string{"-c", "cat > /dev/null"}},
@@ -91,7 +85,7 @@ func TestAServerThatFailsIsOneLine(t *testing.T) {
 }
 
 func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	servers := map[string]any{"z-missing": map[string]any{"command": "no-such-program"}}
 	for i := range max(2, runtime.GOMAXPROCS(0)) {
 		servers[fmt.Sprint("mute", i)] = map[string]any{"command": "sh", "args": []string{"-c", "cat > /dev/null"}}
@@ -102,69 +96,17 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestOneThatIsConnectedAnswers(t *testing.T) {
-	a := &cli.App{Place: placeOf(t)}
-	s := reach.ListedServer{Entry: cli.Entry{Name: "slow"}, Listing: reach.Listing{Err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
-	if got := use.FailureLine(a, s); got != `server "slow": tools/list: no response in time` {
-		t.Error(got)
-	}
-	if s.IsSilent() {
-		t.Error("it answered")
-	}
-	s.Listing.Err = &cli.ConnectError{Cause: s.Listing.Err}
-	if !s.IsSilent() {
-		t.Error("it did not answer")
-	}
-}
-
 func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
-	alone(t)
-	if err := os.WriteFile(in(t, "file"), nil, 0o600); err != nil {
+	clitest.Alone(t)
+	if err := os.WriteFile(clitest.In(t, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	setenv(t, "XDG_CACHE_HOME", filepath.Join(placeOf(t).Getenv("HOME"), "file"))
+	clitest.Setenv(t, "XDG_CACHE_HOME", filepath.Join(clitest.PlaceOf(t).Getenv("HOME"), "file"))
 	argv := self(t, "serve", "everything")
 	one := map[string]any{"command": argv[0], "args": argv[1:]}
 	got := runs(t, "", "tools", "--config", configuration(t, map[string]any{"one": one, "two": one}))
 	if n := strings.Count(got.stderr, "not remembered"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "━━ two  (defined in ") || n > 1 || n == 0 && runtime.GOOS == "linux" {
 		t.Errorf("said %d times: %+v", n, got.stderr)
-	}
-}
-
-func TestServersThatStillStartAreNamed(t *testing.T) {
-	seen := new(bytes.Buffer)
-	s := &reach.StartList{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waiting, "e": reach.Waiting}, Said: map[string]bool{}}
-	s.Note("a", "", false)
-	s.Print()
-	s.Print()
-	s.Note("b", "npx installs x", true)
-	s.Print()
-	s.Note("b", "", false)
-	s.Note("c", "", false)
-	s.Note("d", "", true)
-	s.Print()
-	s.Note("d", "", false)
-	s.Print()
-	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
-		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
-		t.Errorf("got %q, want %q", seen, want)
-	}
-}
-
-func TestOneServerThatStartsForLongIsNamed(t *testing.T) {
-	for took, want := range map[time.Duration][]string{
-		reach.StartingPause - time.Millisecond: nil,
-		reach.StartingPause + time.Millisecond: {"still starting: a (npx installs x)", ""},
-	} {
-		synctest.Test(t, func(t *testing.T) {
-			var shown []string
-			end := reach.ShowStarting("a (npx installs x)", func(line string) { shown = append(shown, line) })
-			time.Sleep(took)
-			end()
-			if !slices.Equal(shown, want) {
-				t.Errorf("after %v: %q, want %q", took, shown, want)
-			}
-		})
 	}
 }
 
@@ -182,7 +124,7 @@ while read line; do
 done`
 
 func TestClientsAreOfferedWhatTheirLikeGot(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{"picky": map[string]any{"command": "sh", "args": []string{"-c", picky}}})
 	for i, test := range []struct {
 		capabilities string
@@ -214,7 +156,7 @@ func TestClientsAreOfferedWhatTheirLikeGot(t *testing.T) {
 }
 
 func TestUpEndsAtOnceWithServersThatDo(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ends := filepath.Join(t.TempDir(), "ends")
 	server := map[string]any{"command": "sh", "args": append([]string{"-c", `"$@"; echo $? >>"$0"`, ends}, self(t, "serve", "everything")...), "start": "eager"}
 	config := configuration(t, map[string]any{"one": server, "two": server})

@@ -7,10 +7,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestAnErrorNamesTheServerOnce(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	for _, test := range []struct{ args, want string }{

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // An outcome is what a run left behind.
@@ -17,8 +17,8 @@ type outcome struct {
 
 func runs(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
-	var stdout, stderr safeBuffer
-	code := run(t.Context(), placeOf(t), args, strings.NewReader(stdin), &stdout, &stderr)
+	var stdout, stderr clitest.SafeBuffer
+	code := run(t.Context(), clitest.PlaceOf(t), args, strings.NewReader(stdin), &stdout, &stderr)
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
@@ -46,25 +46,7 @@ func (o outcome) expectObject(t *testing.T, code int, members string) {
 	}
 }
 
-// A safeBuffer can be written by many goroutines at once.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-var _ io.Writer = (*safeBuffer)(nil)
+var _ io.Writer = (*clitest.SafeBuffer)(nil)
 
 // memberNames are the names of the one object in text.
 func memberNames(t *testing.T, text string) string {

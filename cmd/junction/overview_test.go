@@ -8,12 +8,11 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/use"
-	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{
 		"every":  map[string]any{"command": argv[0], "args": argv[1:]},
@@ -53,7 +52,7 @@ func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
 }
 
 func TestTheListStartsNoServerThatIsRemembered(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	started := filepath.Join(t.TempDir(), "started")
 	const script = `echo x >> "$1"; exec "$0" serve everything`
 	config := configuration(t, map[string]any{"every": map[string]any{"command": "sh", "args": []string{"-c", script, self(t)[0], started}}})
@@ -75,7 +74,7 @@ func TestTheListStartsNoServerThatIsRemembered(t *testing.T) {
 }
 
 func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{"other": map[string]any{"url": "http://127.0.0.1:1/mcp"}})
 	got := runs(t, "", "tools", "everything", "--config", config)
 	if got.code != cli.ExitOK || !strings.Contains(got.stdout, "\necho") || !strings.Contains(got.stderr, "everything: ships with junction\n") {
@@ -83,31 +82,8 @@ func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
 	}
 }
 
-func TestATerminalShowsALineForEachTool(t *testing.T) {
-	l := use.ToolList()
-	entries := []json.RawMessage{
-		json.RawMessage(`{"name":"a","description":"First. Second.","inputSchema":{"properties":{"x":{"type":"string"}}}}`),
-		json.RawMessage(`{"name":"longer","description":"Use it, e.g. so.\nMore."}`),
-		json.RawMessage(`{"name":"b"}`),
-	}
-	brief, err := l.ShownAs(false).Text(entries, 60)
-	if want := "  a       First.\n  longer  Use it, e.g. so.\n  b\n"; err != nil || brief != want {
-		t.Errorf("got %v\n%s\nwant\n%s", err, brief, want)
-	}
-	full, err := l.ShownAs(true).Text(entries, 60)
-	if err != nil || !strings.Contains(full, "Second.") || !strings.Contains(full, "x  string  optional") {
-		t.Errorf("got %v\n%s", err, full)
-	}
-	wide, _ := l.ShownAs(false).Text([]json.RawMessage{json.RawMessage(`{"name":"` + strings.Repeat("n", 90) + `","description":"` + strings.Repeat("日本", 90) + `"}`),
-		json.RawMessage(`{"name":"n","description":"` + strings.Repeat("日本", 90) + `"}`)}, 60)
-	lines := strings.Split(strings.TrimSuffix(wide, "\n"), "\n")
-	if len(lines) != 2 || terminal.Width(lines[1]) > 60 {
-		t.Errorf("got %q", lines)
-	}
-}
-
 func TestStatusSaysWhereEachServerIsDefined(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}})
 	serving(t, "up", "--config", config, "every", "filesystem")

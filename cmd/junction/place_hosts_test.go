@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 func TestHostsAreThoseOfThePlace(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, ".cursor"), 0o700); err != nil {
 		t.Fatal(err)
@@ -18,23 +19,23 @@ func TestHostsAreThoseOfThePlace(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".cursor", "mcp.json"), []byte(`{"mcpServers":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	setenv(t, "HOME", home)
-	setenv(t, "USERPROFILE", home)
+	clitest.Setenv(t, "HOME", home)
+	clitest.Setenv(t, "USERPROFILE", home)
 	for _, command := range []string{"connect", "disconnect", "tap", "import"} {
 		runs(t, "", "host", command).expect(t, cli.ExitUsage, "", "found here: cursor")
 	}
-	l := &up.LiveUp{Served: &up.Served{App: &cli.App{Place: placeOf(t)}}}
+	l := &up.LiveUp{Served: &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}}}
 	if hosts := l.Hosts(); len(hosts) != 1 || hosts[0].Name != "Cursor" {
 		t.Errorf("the live screen finds %v", hosts)
 	}
 }
 
 func TestRootsAreThoseOfThePlace(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	folder := t.TempDir()
 	if err := os.Mkdir(filepath.Join(folder, "work"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chdir(t, folder)
+	clitest.Chdir(t, folder)
 	runs(t, "", "call", "everything", "echo", "message=hi", "--root", "work").expect(t, cli.ExitOK, "hi", "")
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/internal/redact/planted"
 	"github.com/junction-mcp/junction/mcp"
@@ -127,7 +128,7 @@ func filesOf(t *testing.T, folder string) string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := os.ReadFile(in(t, name))
+		text, err := os.ReadFile(clitest.In(t, name))
 		all.Write(text)
 		return err
 	})

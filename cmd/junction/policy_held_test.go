@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/scripted"
@@ -29,9 +30,9 @@ func (reader) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAns
 
 // What is explained is what would become of the call, also where the person said what the server does not.
 func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	state := t.TempDir()
-	setenv(t, "JUNCTION_STATE", state)
+	clitest.Setenv(t, "JUNCTION_STATE", state)
 	s := mcp.NewServer("db", "1")
 	mcp.AddToolWith(s, mcp.Tool{Name: "query", Title: "Query", Description: "Ask the database.", Annotations: &mcp.ToolAnnotations{Title: "Ask"}},
 		func(context.Context, struct{}) (string, error) { return "a row", nil })
@@ -59,7 +60,7 @@ func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	if got := explain(); !strings.HasPrefix(got, "ALLOW:") {
 		t.Errorf("after: %s", got)
 	}
-	setup := &chat.Setup{App: &cli.App{Place: placeOf(t)}}
+	setup := &chat.Setup{App: &cli.App{Place: clitest.PlaceOf(t)}}
 	setup.Options.Pins = pins
 	if all := setup.ApprovedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
 		t.Errorf("listed are %+v", all)

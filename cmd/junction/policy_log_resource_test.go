@@ -7,12 +7,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // Rules see a resource under its server's own URI, and the log has the one that clients know: where that is another, the
 // log does not tell what a rule makes of it.
 func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	var records []*audit.Record
 	for _, uri := range []string{"junction:files/file:///secret", "ui://junction/files/secret"} { // as up writes them
 		records = append(records, &audit.Record{Kind: audit.KindCall, Time: time.Now(), Method: "resources/read", Name: uri})
@@ -22,7 +23,7 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 		"mine.json":  `{"mcpServers": {"files": {"command": "files"}}}`,
 		"rules.json": `{"rules": [{"effect": "deny", "when": "resource in ['file:///secret', 'ui://secret']"}], "default": "allow"}`, // denies it in a gateway
 	} {
-		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,11 +36,11 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 // writeLog makes an audit log of records in the folder log, with a key in the file key.
 func writeLog(t *testing.T, records ...*audit.Record) {
 	t.Helper()
-	key, err := audit.ReadKey(in(t, "key"))
+	key, err := audit.ReadKey(clitest.In(t, "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(in(t, "log"), audit.Options{Key: key, NoSync: true})
+	log, err := audit.Open(clitest.In(t, "log"), audit.Options{Key: key, NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,17 +9,18 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 )
 
 // Rules are tried on calls as they were, and where the log does not tell how, that is said.
 func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 	inFolder(t)
-	key, err := audit.ReadKey(in(t, "key"))
+	key, err := audit.ReadKey(clitest.In(t, "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(in(t, "log"), audit.Options{Key: key, NoSync: true})
+	log, err := audit.Open(clitest.In(t, "log"), audit.Options{Key: key, NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +53,12 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "mine.json"), []byte(`{"mcpServers": {"files": {"command": "files"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mine.json"), []byte(`{"mcpServers": {"files": {"command": "files"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	verdicts := func(rules string) string {
 		t.Helper()
-		if err := os.WriteFile(in(t, "rules.json"), []byte(rules), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		got := runs(t, "", "policy", "test", "log", "--policy", "rules.json", "--config", "mine.json", "--json")
@@ -86,19 +87,19 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 			t.Errorf("%s: got %s", test.name, got)
 		}
 	}
-	if files, _ := filepath.Glob(in(t, "log/*.jsonl")); len(files) != 1 {
+	if files, _ := filepath.Glob(clitest.In(t, "log/*.jsonl")); len(files) != 1 {
 		t.Errorf("the log has %v", files)
 	}
 }
 
 // What a program reads, such as grep, has each row on a line of its own.
 func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
-	alone(t)
-	key, err := audit.ReadKey(in(t, "key"))
+	clitest.Alone(t)
+	key, err := audit.ReadKey(clitest.In(t, "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open(in(t, "log"), audit.Options{Key: key, NoSync: true})
+	log, err := audit.Open(clitest.In(t, "log"), audit.Options{Key: key, NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +110,7 @@ func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	when := "has(args.path) && args.path.endsWith('/a/long/name.txt')"
-	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"rules": [{"effect": "deny", "tool": "read", "when": "`+when+`"}, {"effect": "allow", "tool": "read", "when": "!(`+when+`)"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(`{"rules": [{"effect": "deny", "tool": "read", "when": "`+when+`"}, {"effect": "allow", "tool": "read", "when": "!(`+when+`)"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{"list": when, "test log": when, "explain files read": when} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // The commands that explain rules go by those that junction up has with the same configuration.
@@ -35,11 +36,11 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			inFolder(t)
-			config, err := placeOf(t).UserConfigDir()
+			config, err := clitest.PlaceOf(t).UserConfigDir()
 			if err != nil {
 				t.Fatal(err)
 			}
-			write(t, map[string]string{
+			clitest.Write(t, map[string]string{
 				filepath.Join(config, "junction", "policy.json"): denies("own"),
 				"on/mcp.json": withSettings, "on/rules/up.json": denies("up"), "on/team.json": strings.ReplaceAll(denies("team"), `"s"`, `"t"`),
 				"near/mcp.json": `{"mcpServers": {"s": {"command": "s"}}}`, "near/junction.json": `{"junction": {"policy": "up.json"}}`, "near/up.json": denies("near"),
@@ -53,7 +54,7 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 // Calls of an audit log are decided by the rules of the profile that they came to.
 func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
 	inFolder(t)
-	write(t, map[string]string{
+	clitest.Write(t, map[string]string{
 		"mcp.json":  `{"mcpServers": {"s": {"command": "s"}}, "junction": {"policy": "all.json", "profiles": {"team": {"policy": "team.json"}}}}`,
 		"all.json":  `{"default": "allow"}`,
 		"team.json": `{"rules": [{"effect": "deny", "server": "s"}]}`,

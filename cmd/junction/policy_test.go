@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/gateway/rules"
 )
 
@@ -14,7 +15,7 @@ import (
 func withPolicy(t *testing.T) {
 	t.Helper()
 	inFolder(t)
-	folder, err := placeOf(t).UserConfigDir()
+	folder, err := clitest.PlaceOf(t).UserConfigDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,10 +32,10 @@ func withPolicy(t *testing.T) {
 		"slip.json":       `{"rules": [{"effect": "deny", "server": "filesytem"}, {"effect": "deny", "server": "elsewhere"}, {"effect": "deny", "server": "file*"}]}`,
 		"wrong.json":      "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
 	} {
-		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
+		if err := os.MkdirAll(clitest.In(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // logsCalls is a server that writes each call to its standard error, and ends with the call of crash.
@@ -49,9 +50,9 @@ func TestTheStandardErrorOfAServerIsForWhoRunsIt(t *testing.T) {
 		{"a proxy for one", []string{"proxy", "notes"}, false, "note", calls("crash")},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			noState(t)
+			clitest.NoState(t)
 			config := filepath.Join(t.TempDir(), "mcp.json")
-			write(t, map[string]string{config: fmt.Sprintf(`{"mcpServers":{"notes":{"command":"sh","args":["-c",%q]},"broken":{"command":"sh","args":["-c","echo %s >&2; exit 1"]}}}`, logsCalls, private)})
+			clitest.Write(t, map[string]string{config: fmt.Sprintf(`{"mcpServers":{"notes":{"command":"sh","args":["-c",%q]},"broken":{"command":"sh","args":["-c","echo %s >&2; exit 1"]}}}`, logsCalls, private)})
 			args, headers := append(test.command, "--config", config), [2][]string{}
 			if test.several {
 				args = append(args, "--auth", "keys")

@@ -1,18 +1,16 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	path := configuration(t, map[string]any{
 		"typo": map[string]any{"comand": "npx", "args": []string{"x"}},
@@ -36,7 +34,7 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 }
 
 func TestMembersWithoutEffectAreReported(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	path := configuration(t, map[string]any{
 		"program": map[string]any{"command": argv[0], "args": argv[1:], "headers": map[string]any{"A": "b"}},
@@ -62,7 +60,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 		`{"mcpServers":{}}`: `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
 		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`: "there is no server to serve: all of d.json are disabled",
 	} {
-		if err := os.WriteFile(in(t, "d.json"), []byte(data), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "d.json"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if r := serving(t, "up", "--config", "d.json"); !strings.Contains(r.stderr.String(), want) {
@@ -74,7 +72,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": defined twice, both times on line 1, and not used; rename or remove one`,
 		``: `d.json: the file is empty`,
 	} {
-		if err := os.WriteFile(in(t, "d.json"), []byte(data), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "d.json"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", "d.json"); got.code != cli.ExitConnection || !strings.Contains(got.stderr, want) {
@@ -84,26 +82,5 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 	path := configuration(t, map[string]any{"typo": map[string]any{"comand": "npx"}})
 	if got := runs(t, "", "up", "--stdio", "--config", path); got.code != cli.ExitConnection || !strings.Contains(got.stderr, "there is no server to serve") {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
-	for _, name := range config.EntryMembers() {
-		member := fmt.Sprintf("%q:null", name)
-		if of, inner, is := strings.Cut(name, "."); is {
-			member = fmt.Sprintf("%q:{%q:null}", of, inner)
-		}
-		file, err := config.Parse("mcp.json", []byte(`{"mcpServers":{"x":{"command":"a",`+member+`}}}`), config.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range file.Warnings {
-			t.Errorf("%v", w)
-		}
-	}
-	for field, want := range map[string]string{"comand": "command", "cmd": "command", "evn": "env", "agrs": "args", "environment": "env", "Environment": "env", "arguments": "args", "workingDirectory": "cwd", "endpoint": "url", "oauth.environment": "", "start_timeout": "startTimeout", "uri": "url", "oauth.ClientID": "clientId", "oauth.client_id": "clientId", "tls.CA": "ca", "oauth.command": "", "autoApprove": "", "description": "", "name": "", "args": ""} {
-		if got := reach.SuggestMember(&config.Problem{Field: field}); got != want {
-			t.Errorf("%s: %q, want %q", field, got, want)
-		}
 	}
 }

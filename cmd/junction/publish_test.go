@@ -11,12 +11,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/server"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/registry"
 )
 
 func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	program := append([]string{"--"}, self(t, "serve", "everything")...)
 	publish := func(words ...string) outcome { return runs(t, "", append([]string{"publish"}, words...)...) }
 	made := func(more ...string) outcome { return publish(append(more, program...)...) }
@@ -33,7 +33,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, cli.ExitUsage, "", "--token: expected ${secret:NAME}")
 	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, cli.ExitUsage, "", "a registry wants to know who publishes")
 
-	if err := os.WriteFile(in(t, "x.mcpb"), []byte("bundle"), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "x.mcpb"), []byte("bundle"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first := made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--package", "mcpb:https://x.example/x.mcpb#x.mcpb", "--description", "All of the protocol")
@@ -54,13 +54,13 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 
 	// What people write into the file stays, and packages follow the version.
 	made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--description", "All of the protocol", "--write").expect(t, cli.ExitOK, "", "server.json is written")
-	text, err := os.ReadFile(in(t, "server.json"))
+	text, err := os.ReadFile(clitest.In(t, "server.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	edited := strings.Replace(string(text), `"identifier": "@x/y",`, `"identifier": "@x/y", "environmentVariables": [{"name": "KEY", "isSecret": true}],`, 1)
 	edited = strings.Replace(edited, `"description": "All`, `"icons": [{"src": "https://x.example/i.png"}], "description": "All`, 1)
-	if err := os.WriteFile(in(t, "server.json"), []byte(edited), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "server.json"), []byte(edited), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	second := made("--server-version", "1.1.0")
@@ -90,35 +90,13 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 		fmt.Fprintf(w, `{"server":%s}`, body)
 	}))
 	defer h.Close()
-	setenv(t, "REGISTRY_TOKEN", "not-this-one")
+	clitest.Setenv(t, "REGISTRY_TOKEN", "not-this-one")
 	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, cli.ExitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
 	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, cli.ExitConnection, "", "the variable NO_SUCH_TOKEN is not set")
-	setenv(t, "REGISTRY_TOKEN", "publish-it")
+	clitest.Setenv(t, "REGISTRY_TOKEN", "publish-it")
 	done := publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}")
 	done.expect(t, cli.ExitOK, "", "io.github.junction-mcp/junction 1.0.0 is published in "+h.URL)
 	if !json.Valid([]byte(got)) || !strings.Contains(got, `"name":"KEY"`) || strings.Contains(done.stderr, "publish-it") {
 		t.Errorf("published %s, and said %s", got, done.stderr)
-	}
-}
-
-func TestTheNameOfAServerIsThatOfItsModule(t *testing.T) {
-	for module, want := range map[string]string{
-		"github.com/owner/weather":           "io.github.owner/weather https://github.com/owner/weather ",
-		"github.com/owner/weather/v2":        "io.github.owner/weather https://github.com/owner/weather ",
-		"github.com/owner/tools/cmd/weather": "io.github.owner/weather https://github.com/owner/tools cmd/weather",
-		"example.com/weather":                "com.example/weather",
-		"mcp.example.com/team/weather":       "com.example.mcp/weather",
-		"gitlab.com/owner/weather":           " https://gitlab.com/owner/weather ",
-		"weather":                            "",
-		"":                                   "",
-	} {
-		root := strings.TrimSuffix(module, "/cmd/weather")
-		got := server.ModuleServerName(module)
-		if r := server.ModuleRepository(root, module); r != nil {
-			got += " " + r.URL + " " + r.Subfolder
-		}
-		if got != want {
-			t.Errorf("%s: %q, want %q", module, got, want)
-		}
 	}
 }

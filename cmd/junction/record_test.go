@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -25,7 +26,7 @@ import (
 func exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if got := run(t.Context(), placeOf(t), args, strings.NewReader(""), &out, &errs); got != code {
+	if got := run(t.Context(), clitest.PlaceOf(t), args, strings.NewReader(""), &out, &errs); got != code {
 		t.Fatalf("junction %q: exit code %d, want %d\n%s%s", args, got, code, out.String(), errs.String())
 	}
 	return out.String(), errs.String()
@@ -33,7 +34,7 @@ func exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
 
 // Each command that can record: what was recorded answers in the place of its servers.
 func TestWhatWasRecordedIsServed(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct {
 		name   string
 		record []string
@@ -46,7 +47,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 		{"chat", []string{"chat", "-p", "add 2 and 40", "everything", "--record", "file.jsonl"}, "add", "everything"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			chdir(t, t.TempDir())
+			clitest.Chdir(t, t.TempDir())
 			exits(t, cli.ExitOK, test.record...)
 			replay := self(t, "replay", "file.jsonl")
 			if test.server != "" {
@@ -56,7 +57,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 			if out != "{\"sum\":42}\n" {
 				t.Errorf("the replay says %q", out)
 			}
-			if info, err := os.Stat(in(t, "file.jsonl")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			if info, err := os.Stat(clitest.In(t, "file.jsonl")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("the file is %v, %v", info, err)
 			}
 		})
@@ -64,9 +65,9 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 }
 
 func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	settings := `{"mcpServers": {"everything": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"]}}, "junction": {"profiles": {"work": {"servers": ["everything"]}}}}`
-	if err := os.WriteFile(in(t, "junction.json"), []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "junction.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
@@ -79,13 +80,13 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 
 func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 	inFolder(t)
-	if err := os.WriteFile(in(t, "mine.txt"), []byte("mine"), 0o644); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mine.txt"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(in(t, "folder"), 0o700); err != nil {
+	if err := os.Mkdir(clitest.In(t, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	held, err := filelock.Try(in(t, "held.jsonl"))
+	held, err := filelock.Try(clitest.In(t, "held.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,30 +101,30 @@ func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 			t.Errorf("%s: it says %s, want %s", file, stderr, want)
 		}
 	}
-	if text, err := os.ReadFile(in(t, "mine.txt")); err != nil || string(text) != "mine" {
+	if text, err := os.ReadFile(clitest.In(t, "mine.txt")); err != nil || string(text) != "mine" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
 	for range 2 { // a recording is replaced, and a folder gets one file more
 		exits(t, cli.ExitOK, "call", "everything", "add", "a=1", "b=2", "--record", "again.jsonl")
 	}
-	if text, err := os.ReadFile(in(t, "again.jsonl")); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
+	if text, err := os.ReadFile(clitest.In(t, "again.jsonl")); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
 		t.Errorf("the file has %s, %v", text, err)
 	}
 	if _, stderr := exits(t, cli.ExitOK, "call", "everything", "add", "a=1", "b=2", "--record", "new/"); !strings.HasPrefix(stderr, "Recording to ") {
 		t.Errorf("it says %s", stderr)
 	}
-	if files, _ := filepath.Glob(in(t, "new/junction-*.jsonl")); len(files) != 1 {
+	if files, _ := filepath.Glob(clitest.In(t, "new/junction-*.jsonl")); len(files) != 1 {
 		t.Errorf("the folder has %q", files)
 	}
 }
 
 // A server says back what it was sent with: no recording has it.
 func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	var sent http.Header
 	s := mcp.NewServer("parrot", "1")
 	mcp.AddTool(s, "parrot", func(context.Context, struct{}) (string, error) {
-		return sent.Get("X-Api-Key") + " " + sent.Get("Authorization") + " " + placeOf(t).Getenv("PARROT_PASSWORD"), nil
+		return sent.Get("X-Api-Key") + " " + sent.Get("Authorization") + " " + clitest.PlaceOf(t).Getenv("PARROT_PASSWORD"), nil
 	})
 	endpoint := streamable.Handler(s)
 	defer endpoint.Close()
@@ -132,17 +133,17 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 		endpoint.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	setenv(t, "PARROT_PASSWORD", "planted-4711")
-	setenv(t, "PARROT_TOKEN", "planted-4712")
+	clitest.Setenv(t, "PARROT_PASSWORD", "planted-4711")
+	clitest.Setenv(t, "PARROT_TOKEN", "planted-4712")
 	config := `{"mcpServers": {"parrot": {"url": "` + server.URL + `", "headers": {"X-Api-Key": "planted-4713", "Authorization": "Bearer ${PARROT_TOKEN}"}}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := exits(t, cli.ExitOK, "call", "--config", "mcp.json", "parrot", "parrot", "--record", "file.jsonl")
 	if out != "planted-4713 Bearer planted-4712 planted-4711\n" {
 		t.Fatalf("the server says %q", out)
 	}
-	text, err := os.ReadFile(in(t, "file.jsonl"))
+	text, err := os.ReadFile(clitest.In(t, "file.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 
 // The file of a proxy that is killed can be read, and has all that the client got.
 func TestAProxyThatIsKilledLeavesAReadableFile(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	argv := self(t, "proxy", "--record", "file.jsonl", "everything")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -23,7 +24,7 @@ import (
 
 // A server that worked when it was last connected to, and does not start any more.
 func TestServerThatIsGoneIsNotShownAsGood(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	there := filepath.Join(t.TempDir(), "there")
 	if err := os.WriteFile(there, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestServerThatIsGoneIsNotShownAsGood(t *testing.T) {
 }
 
 func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}})
 	learn(t, config, 1)
@@ -65,7 +66,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
 	sick := &doctor.Report{}
 	sick.Fail("start", "the port is taken", "look at its log")
-	sick.AddRunning(reach.RunningServers(t.Context(), placeOf(t)).Find(shownEntry(t, config)))
+	sick.AddRunning(reach.RunningServers(t.Context(), clitest.PlaceOf(t)).Find(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
@@ -76,7 +77,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 // shownEntry is the one server of a configuration.
 func shownEntry(t *testing.T, config string) cli.Entry {
 	t.Helper()
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
 	a.Flags.Config = []string{config}
 	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil || len(entries) != 1 {
@@ -86,11 +87,11 @@ func shownEntry(t *testing.T, config string) cli.Entry {
 }
 
 func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, "up")
 	address := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), launch.EndpointPath)
 	runs(t, "", "up", "--http", address).expect(t, cli.ExitConnection, "", fmt.Sprintf("this address is in use by the junction up of process %d, in ", os.Getpid()))
-	dir, err := cli.StatusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(clitest.PlaceOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,8 +23,8 @@ import (
 // notes makes a configuration with a server of the files in ~/notes, with settings behind it.
 func notes(t *testing.T, settings string) {
 	t.Helper()
-	inProcess(t)
-	write(t, map[string]string{"notes/a.md": "hello\n", "secret.txt": "sesame\n", "work/.git/HEAD": "",
+	clitest.InProcess(t)
+	clitest.Write(t, map[string]string{"notes/a.md": "hello\n", "secret.txt": "sesame\n", "work/.git/HEAD": "",
 		"mcp.json": `{"mcpServers": {"notes": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "filesystem", "--root", "./notes"], "env": {"` + asProgram + `": "1"}},
   "far": {"url": "https://example.com/mcp"}}` + settings + "}\n"})
 }
@@ -48,12 +49,12 @@ func TestTheSandboxOfAServerIsShown(t *testing.T) {
 func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	const settings = ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n        \"read\": [\"~/notes\"] // why\n      }\n    }\n  }\n}"
 	notes(t, settings)
-	home, _ := placeOf(t).Getwd()
+	home, _ := clitest.PlaceOf(t).Getwd()
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work", "--read", filepath.Join(home, "notes"), "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN", "--memory", "2GB").
 		expect(t, cli.ExitOK, "junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n+ read   ~/work\n+ write  /srv/x\n+ host   api.example.com\n+ env    TOKEN\n+ memory  2000MB\n", "")
 	changed := func(want string) {
 		t.Helper()
-		text, err := os.ReadFile(in(t, "mcp.json"))
+		text, err := os.ReadFile(clitest.In(t, "mcp.json"))
 		if err != nil || !strings.HasSuffix(string(text), ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n"+want+"      }\n    }\n  }\n}}\n") {
 			t.Errorf("%v: got\n%s\nwant\n%s", err, text, want)
 		}
@@ -72,15 +73,15 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, cli.ExitConnection, "", `"*.com": expected at least two labels behind the *`)
 	// A link to a file that is kept elsewhere, as with others' settings, stays one.
-	if err := errors.Join(os.Rename(in(t, "mcp.json"), in(t, "kept.json")), os.Symlink("kept.json", "mcp.json")); err != nil {
+	if err := errors.Join(os.Rename(clitest.In(t, "mcp.json"), clitest.In(t, "kept.json")), os.Symlink("kept.json", "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host   api.example.com\n", "")
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\",\n        \"hosts\": [\"api.example.com\"]\n")
-	if target, err := os.Readlink(in(t, "mcp.json")); target != "kept.json" {
+	if target, err := os.Readlink(clitest.In(t, "mcp.json")); target != "kept.json" {
 		t.Errorf("the link leads to %q, %v", target, err)
 	}
-	if err := os.Remove(in(t, "mcp.json")); err != nil {
+	if err := os.Remove(clitest.In(t, "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	notes(t, "")
@@ -110,7 +111,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Out: terminal.NewScreen(new(safeBuffer)), Screen: terminal.NewScreen(new(safeBuffer))}})
+	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(new(clitest.SafeBuffer)), Screen: terminal.NewScreen(new(clitest.SafeBuffer))}})
 	a.Flags.Config = []string{"mcp.json"}
 	shown, err := server.ReadProfile(a, []string{"notes"})
 	if err != nil {
@@ -129,7 +130,7 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file={"path": "a.md"}`}
 	runs(t, "", args...).expect(t, cli.ExitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
 	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
-	text, err := os.ReadFile(in(t, "junction.json"))
+	text, err := os.ReadFile(clitest.In(t, "junction.json"))
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: got %s", err, text)
 	}
@@ -160,14 +161,14 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 }
 
 func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
-	inProcess(t)
-	write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
+	clitest.InProcess(t)
+	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
 	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK, "web needs:",
 		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
 }
 
 func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	project := t.TempDir()
 	elsewhere, err := os.MkdirTemp("/tmp", "junction-test-")
 	if err != nil {
@@ -176,9 +177,9 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	defer os.RemoveAll(elsewhere)
 	loose := elsewhere + ".jsonl"
 	defer os.Remove(loose)
-	write(t, map[string]string{filepath.Join(project, "a.md"): "hello\n"})
+	clitest.Write(t, map[string]string{filepath.Join(project, "a.md"): "hello\n"})
 	program := `{"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", `
-	write(t, map[string]string{"mcp.json": `{"mcpServers": {
+	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {
   "files": ` + program + `"filesystem", "--root", ` + quoteJSON(project) + `]},
   "all": ` + program + `"filesystem", "--root", "/"]},
   "memory": ` + program + `"memory", "--file", ` + quoteJSON(elsewhere+"/memory.jsonl") + `]},
@@ -194,44 +195,44 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	} {
 		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, cli.ExitOK, c.want, "Called "+strings.SplitN(c.call, "=", 2)[0]+".\n")
 	}
-	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Count(string(text), "sandbox") != 4 {
+	if text, err := os.ReadFile(clitest.In(t, "junction.json")); err != nil || strings.Count(string(text), "sandbox") != 4 {
 		t.Errorf("%v: got %s", err, text)
 	}
 	runs(t, "", "call", "files", "read-file", "path=a.md", "--config", "mcp.json").expect(t, cli.ExitOK, "hello", "")
 	runs(t, "", "call", "memory", "read_graph", "--config", "mcp.json").expect(t, cli.ExitOK, "Ada", "")
 	// What is there can be allowed.
-	write(t, map[string]string{loose: ""})
+	clitest.Write(t, map[string]string{loose: ""})
 	runs(t, "", "sandbox", "learn", "loose", "--config", "mcp.json", "--yes", "--call", ada).expect(t, cli.ExitOK, "+ write  "+loose+"\n"+nothing, "")
 	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, cli.ExitOK, "Ada", "")
 }
 
 // A server chooses whom it asks for, and --yes writes what is proposed.
 func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
+	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK,
 		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction sandbox allow memory --host 169.254.169.254\n", "")
-	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Contains(string(text), "169.254") {
+	if text, err := os.ReadFile(clitest.In(t, "junction.json")); err != nil || strings.Contains(string(text), "169.254") {
 		t.Errorf("%v: got %s", err, text)
 	}
 }
 
 func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
+	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
 		"junction: these calls failed, so what they use may be missing: nosuch\njunction: it used what is not proposed; each line above that says so has the command that allows it\n")
-	write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
+	clitest.Write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
 		"junction: it used what is not proposed; to allow that: junction sandbox allow memory --host 169.254.169.254\n")
 }
@@ -243,17 +244,17 @@ func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T)
 		t.Skip(err)
 	}
 	command := `test ! -e notes/ran && echo > notes/ran && exec ./server serve filesystem --root ./notes` // it starts once
-	write(t, map[string]string{"mcp.json": `{"mcpServers": {"notes": {"command": "sh", "args": ["-c", ` + quoteJSON(command) + `], "env": {"` + asProgram + `": "1"}}}}`})
+	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"notes": {"command": "sh", "args": ["-c", ` + quoteJSON(command) + `], "env": {"` + asProgram + `": "1"}}}}`})
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json"}
 	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitConnection, "With this profile it does not start", `server "notes" does not start with this profile, so nothing was written; without --yes you are asked`)
-	if text, err := os.ReadFile(in(t, "junction.json")); err == nil {
+	if text, err := os.ReadFile(clitest.In(t, "junction.json")); err == nil {
 		t.Errorf("written is %s", text)
 	}
 }
 
 func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
-	home, _ := placeOf(t).Getwd()
+	home, _ := clitest.PlaceOf(t).Getwd()
 	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, cli.ExitConnection, "",
 		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, cli.ExitOK, "+ read   ~/notes\n", "")
@@ -261,8 +262,8 @@ func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 }
 
 func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
-	inProcess(t)
-	write(t, map[string]string{
+	clitest.InProcess(t)
+	clitest.Write(t, map[string]string{
 		"mcp.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "echo@1.0.0", "--loud"]}}}`,
 		"junction.lock": `{"version": 1, "servers": {"echo": {"replaces": ["npx", "-y", "echo@1.0.0"],
   "package": {"type": "npm", "name": "echo", "version": "1.0.0", "integrity": "sha512-x", "program": ["node", "echo.js"]}, "sandbox": {"read": ["~/notes"]}}}}`,
@@ -278,14 +279,14 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 		t.Errorf("the lock has %+v with %+v", got, got.Sandbox)
 	}
 	// Settings come first.
-	write(t, map[string]string{"junction.json": `{"junction": {"servers": {"echo": {"sandbox": {"write": ["~/out"]}}}}}`})
+	clitest.Write(t, map[string]string{"junction.json": `{"junction": {"servers": {"echo": {"sandbox": {"write": ["~/out"]}}}}}`})
 	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, cli.ExitOK, "echo is confined, by junction.servers.echo.sandbox in junction.json:\n  write  ~/out\n", "")
 }
 
 // Who allows a path that is not there, or a file alone, should know what the server cannot do with it.
 func TestAllowSaysWhatAPathDoesNotAllow(t *testing.T) {
-	inProcess(t)
-	home, err := placeOf(t).Getwd()
+	clitest.InProcess(t)
+	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -39,7 +40,7 @@ func TestScripts(t *testing.T) {
 			name, _, _ := strings.Cut(pair, "=")
 			p.Vars = append(p.Vars, name+"="+ts.Getenv(name))
 		}
-		var stdout, stderr safeBuffer
+		var stdout, stderr clitest.SafeBuffer
 		code = run(t.Context(), p, args, strings.NewReader(stdin), &stdout, &stderr)
 		_, _ = ts.Stdout().Write([]byte(stdout.String()))
 		_, _ = ts.Stderr().Write([]byte(stderr.String()))
@@ -70,7 +71,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
-			for _, name := range homeVariables() {
+			for _, name := range clitest.HomeVariables() {
 				e.Setenv(name, filepath.Join(e.WorkDir, ".home"))
 			}
 			e.Vars = append(e.Vars, asProgram+"=1", asInFolder+"=1", "JUNCTION_KEYRING=off", "PATH="+bin+string(filepath.ListSeparator)+os.Getenv("PATH"))

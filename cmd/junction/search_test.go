@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A registry that wants a token, and then goes away.
 func TestSearchNeedsTheRegistryOnce(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	down := false
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -31,7 +32,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	configure := func(token string) {
 		t.Helper()
 		text := fmt.Sprintf(`{"mcpServers": {}, "junction": {"registries": [{"name": "house", "url": %q, "token": %q}]}}`, h.URL, token)
-		if err := os.WriteFile(in(t, "mcp.json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,11 +47,11 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	search("--offline").expect(t, cli.ExitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
 	search().expect(t, cli.ExitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
-	setenv(t, "HOUSE_TOKEN", "sesame-open")
+	clitest.Setenv(t, "HOUSE_TOKEN", "sesame-open")
 	const line = "org.example/weather  (Weather, 1.0.0, npm)\n    Tells the weather\n"
 	search().expect(t, cli.ExitOK, line, "junction info NAME shows all about one")
 	configure("${file:token}")
-	if err := os.WriteFile(in(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	search("--sync").expect(t, cli.ExitOK, line, "")
@@ -75,7 +76,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 		`{"url": "https://x.example"},{"url":"https://x.example"}`: `registry "x.example" is there twice`,
 		`{"url": "http://x.example", "token": "${HOME}"}`:          "a token is sent over https only",
 	} {
-		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		search().expect(t, cli.ExitConnection, "", want)
@@ -83,13 +84,13 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 }
 
 func TestInfoShowsWhatLooksWrong(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	write := func(file, text string) {
 		t.Helper()
-		if err := os.MkdirAll(in(t, filepath.Join("servers", filepath.Dir(file))), 0o700); err != nil {
+		if err := os.MkdirAll(clitest.In(t, filepath.Join("servers", filepath.Dir(file))), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(in(t, filepath.Join("servers", file)), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, filepath.Join("servers", file)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
@@ -19,20 +20,20 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	runs(t, "x", "secret", "set", "other.one").expect(t, cli.ExitOK, "", "")
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "api\nother.one\n", "")
 	runs(t, "", "secret", "list", "--json").expect(t, cli.ExitOK, `{"secrets":["api","other.one"]}`, "")
-	if err := os.WriteFile(in(t, "token"), []byte("private-too\n"), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "token"), []byte("private-too\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	argv, err := json.Marshal(self(t, "serve", "filesystem", "--root", "${secret:api}/${file:token}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(in(t, filepath.Join(value, "private-too")), 0o700); err != nil {
+	if err := os.MkdirAll(clitest.In(t, filepath.Join(value, "private-too")), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, filepath.Join(value, "private-too", "found.txt")), nil, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, filepath.Join(value, "private-too", "found.txt")), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, cli.ExitOK, "found.txt", "")
@@ -42,7 +43,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if all := checked.stdout + checked.stderr + listed.stdout + listed.stderr; strings.Contains(all, value) || strings.Contains(all, "private-too") {
 		t.Errorf("a secret is shown: %s", all)
 	}
-	folder, err := placeOf(t).State("")
+	folder, err := clitest.PlaceOf(t).State("")
 	if err != nil {
 		t.Fatal(err)
 	}

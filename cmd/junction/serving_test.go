@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A running is a command that serves.
 type running struct {
 	url      string
-	stderr   *safeBuffer
+	stderr   *clitest.SafeBuffer
 	stop     func() int // interrupts it and returns its exit code
 	exitCode chan int
 }
@@ -30,7 +31,7 @@ var address = regexp.MustCompile(`https?://127\.0\.0\.1:\d+/mcp`)
 func serving(t *testing.T, args ...string) *running {
 	t.Helper()
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
-	r := &running{stderr: new(safeBuffer), exitCode: make(chan int, 1)}
+	r := &running{stderr: new(clitest.SafeBuffer), exitCode: make(chan int, 1)}
 	up := make(chan string, 1)
 	printed := &watchedBuffer{word: "/mcp", seen: func() {
 		select {
@@ -39,7 +40,7 @@ func serving(t *testing.T, args ...string) *running {
 		}
 	}}
 	go func() {
-		r.exitCode <- run(ctx, placeOf(t), append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, printed))
+		r.exitCode <- run(ctx, clitest.PlaceOf(t), append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, printed))
 	}()
 	stopped := -1
 	r.stop = func() int {
@@ -59,8 +60,8 @@ func serving(t *testing.T, args ...string) *running {
 }
 
 func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
-	alone(t)
-	if err := os.WriteFile(in(t, "note.txt"), []byte("in the folder"), 0o600); err != nil {
+	clitest.Alone(t)
+	if err := os.WriteFile(clitest.In(t, "note.txt"), []byte("in the folder"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up")
@@ -86,7 +87,7 @@ func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
 }
 
 func TestUpTellsWhyServersAreNotThere(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{
 		"every":  map[string]any{"command": argv[0], "args": argv[1:]},
@@ -108,7 +109,7 @@ func TestUpTellsWhyServersAreNotThere(t *testing.T) {
 }
 
 func TestUpOnStandardInputAndOutput(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "up", "--stdio")
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		got := runs(t, "", append([]string{"call", "everything__echo", "message=hi", "--revision", revision, "--"}, argv...)...)
@@ -119,7 +120,7 @@ func TestUpOnStandardInputAndOutput(t *testing.T) {
 }
 
 func TestStdioHoldsNothingButTheProtocol(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
 	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
 	for _, args := range [][]string{{"serve", "everything"}, {"up", "--stdio"}, append([]string{"proxy", "--"}, self(t, "serve", "everything")...)} {
@@ -139,7 +140,7 @@ func TestStdioHoldsNothingButTheProtocol(t *testing.T) {
 }
 
 func TestClientsOfTheOlderHTTPTransportAreServed(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, "serve", "everything")
 	config := configuration(t, map[string]any{"old": map[string]any{"type": "sse", "url": strings.TrimSuffix(r.url, "/mcp") + "/sse"}})
 	if got := runs(t, "", "call", "old", "add", "a=1", "b=2", "--config", config, "--revision", "2024-11-05"); got.code != cli.ExitOK || !strings.Contains(got.stdout, "3") {
@@ -151,7 +152,7 @@ func TestClientsOfTheOlderHTTPTransportAreServed(t *testing.T) {
 }
 
 func TestProxyBridgesTheEras(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, append([]string{"proxy", "--revision", "2025-06-18", "--"}, self(t, "serve", "everything")...)...)
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		got := runs(t, "", "call", r.url, "ask-two-at-once", "--elicit", `{"name":"Ada","place":"Oslo"}`, "--revision", revision)
@@ -165,7 +166,7 @@ func TestProxyBridgesTheEras(t *testing.T) {
 }
 
 func TestProxyEndsWithTheServer(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	end := filepath.Join(t.TempDir(), "end")
 	const script = `exec 3<&0; "$0" serve everything <&3 & while [ ! -e "$1" ]; do sleep 0.05; done; kill $!`
 	front := serving(t, "proxy", "--", "sh", "-c", script, self(t)[0], end)
@@ -179,7 +180,7 @@ func TestProxyEndsWithTheServer(t *testing.T) {
 }
 
 func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	end := filepath.Join(t.TempDir(), "end")
 	const script = `exec 3<&0; "$0" serve everything <&3 & while [ ! -e "$1" ]; do sleep 0.05; done; echo last words >&2; kill $!; exit 7`
 	in, client, err := os.Pipe()
@@ -188,11 +189,11 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 	}
 	defer client.Close() // the client stays
 	stdout := &watchedBuffer{word: `"serverInfo"`, seen: func() { _ = os.WriteFile(end, nil, 0o600) }}
-	stderr, exitCode := new(safeBuffer), make(chan int, 1)
+	stderr, exitCode := new(clitest.SafeBuffer), make(chan int, 1)
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer interrupt(nil)
 	go func() {
-		exitCode <- run(ctx, placeOf(t), append([]string{"proxy", "--", "sh", "-c", script}, self(t)[0], end), in, stdout, stderr)
+		exitCode <- run(ctx, clitest.PlaceOf(t), append([]string{"proxy", "--", "sh", "-c", script}, self(t)[0], end), in, stdout, stderr)
 	}()
 	if _, err := client.WriteString(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"); err != nil {
 		t.Fatal(err)
@@ -208,7 +209,7 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 }
 
 func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, test := range []struct{ args, want, not string }{
 		{"serve everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
 		{"up everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
@@ -218,7 +219,7 @@ func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 	} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		stderr := &watchedBuffer{word: "/mcp", seen: func() { interrupt(cli.ErrInterrupted) }}
-		if code := run(ctx, placeOf(t), strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
+		if code := run(ctx, clitest.PlaceOf(t), strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
 			t.Errorf("%s: exit code %d", test.args, code)
 		}
 		if said := stderr.String(); !strings.Contains(said, test.want) || strings.Contains(said, test.not) {
@@ -235,14 +236,14 @@ func configuration(t *testing.T, servers map[string]any) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "servers.json")
-	if err := os.WriteFile(in(t, path), data, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, path), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
 func TestNamesAreAllowedByAFlag(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	r := serving(t, "serve", "everything", "--allow-host", "mcp.example", "--allow-origin", "https://app.example")
 	for host, want := range map[string]int{"mcp.example": http.StatusMethodNotAllowed, "evil.example": http.StatusForbidden} {
 		for origin, allowed := range map[string]bool{"https://app.example": true, "https://evil.example": false} {

@@ -22,6 +22,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/results"
@@ -73,7 +74,7 @@ var budgets = []budget{
 	{uses: []string{"state: share.NewHeld()"}, shown: "mcp/tasks.TestResultsAreShared"},
 	{uses: []string{"mcp/auth: share.NewTurns(maxAsked)"}, shown: "mcp/auth.TestIntrospectionIsShared"},
 	{uses: []string{"mcp/auth: share.New(maxAllProofs)"}, shown: "mcp/auth.TestProofsAreShared"},
-	{uses: []string{"cmd/junction/internal/reach: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/reach: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction.TestConnectionsAreShared"},
+	{uses: []string{"cmd/junction/internal/reach: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/reach: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction/internal/reach.TestConnectionsAreShared"},
 }
 
 // Whatever one caller takes, with credentials or without, another one is served within servedTime.
@@ -369,38 +370,20 @@ type pipeConn struct {
 	from string
 }
 
-func (c pipeConn) RemoteAddr() net.Addr { return (&testConn{from: c.from}).RemoteAddr() }
-
-// A pipeListener accepts what is sent to it, until it is closed.
-type pipeListener struct {
-	conns  chan net.Conn
-	closed context.Context
-	end    context.CancelFunc
-}
-
-func (l pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed.Done():
-		return nil, net.ErrClosed
-	}
-}
-func (l pipeListener) Close() error { l.end(); return nil }
-func (pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
+func (c pipeConn) RemoteAddr() net.Addr { return (&clitest.TestConn{From: c.from}).RemoteAddr() }
 
 func takeListener(s *stage) func(context.Context) error {
 	if s.eve.user != "" {
 		s.Skip("the clients of a socket have no credentials")
 	}
-	l := pipeListener{conns: make(chan net.Conn)}
-	l.closed, l.end = context.WithCancel(s.ctx)
+	l := clitest.PipeListener{Conns: make(chan net.Conn)}
+	l.Closed, l.End = context.WithCancel(s.ctx)
 	s.held.Go(func() {
 		_ = stream.ServeWith(s.ctx, l, newTools(), mcp.ServeOptions{Logger: silent, DrainTimeout: time.Millisecond})
 	})
 	connect := func(by caller) error {
 		here, there := net.Pipe()
-		l.conns <- pipeConn{there, by.address}
+		l.Conns <- pipeConn{there, by.address}
 		s.Cleanup(func() { here.Close() })
 		if _, err := fmt.Fprintf(here, initialize+"\n", ""); err != nil {
 			return err
@@ -466,15 +449,15 @@ func takeConsole(s *stage) func(context.Context) error {
 	if s.eve.user != "" {
 		s.Skip("the console has one user")
 	}
-	l := pipeListener{conns: make(chan net.Conn)}
-	l.closed, l.end = context.WithCancel(s.ctx)
+	l := clitest.PipeListener{Conns: make(chan net.Conn)}
+	l.Closed, l.End = context.WithCancel(s.ctx)
 	c := console.New()
 	s.held.Go(func() { _ = c.Serve(s.ctx, l, log.New(io.Discard, "", 0)) })
 	connect := func(ctx context.Context, by caller) (net.Conn, error) {
 		here, there := net.Pipe()
 		s.Cleanup(func() { here.Close() })
 		select {
-		case l.conns <- pipeConn{there, by.address}:
+		case l.Conns <- pipeConn{there, by.address}:
 			return here, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // An entry with "http" is a server whose tools send the requests that it says, with the entry's headers.
 func TestARequestOfTheConfigurationIsATool(t *testing.T) {
-	alone(t)
-	var got safeBuffer
+	clitest.Alone(t)
+	var got clitest.SafeBuffer
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(&got, "%s %s %s %s\n", r.Method, r.URL, r.Header.Get("Authorization"), body)
@@ -30,7 +31,7 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 				"inputSchema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}},
 			{"name": "report", "method": "post", "url": "/v1/reports", "body": {"text": "{text}", "by": "me"}}],
 		"url": "` + api.URL + `", "headers": {"Authorization": "Bearer ${secret:weather}"}}}}`
-	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", "weather", "forecast", "city=Oslo/..", "days=3", "--config", "servers.json").expect(t, cli.ExitOK, `"warm":true`, "")
@@ -45,8 +46,8 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 }
 
 func TestServeHTTPSaysWhatIsWrongWithATemplate(t *testing.T) {
-	alone(t)
-	if err := os.WriteFile(in(t, "tool.json"), []byte(`{"name": "x"}`), 0o600); err != nil {
+	clitest.Alone(t)
+	if err := os.WriteFile(clitest.In(t, "tool.json"), []byte(`{"name": "x"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{

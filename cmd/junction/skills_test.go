@@ -8,13 +8,14 @@ import (
 	"testing/fstest"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestSkillsAreListedAndPrinted(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	const text = "---\nname: refunds\ndescription: How refunds are made.\n---\n\nSee more.md.\n"
 	s := mcp.NewServer("shop", "1")
 	if _, err := skills.Add(s, fstest.MapFS{

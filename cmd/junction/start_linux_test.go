@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // On a terminal junction alone shows what is configured, and starts none of it.
@@ -16,10 +18,10 @@ func TestJunctionAloneOnATerminal(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, "mcp.json"), []byte(`{"mcpServers": {"every": {"command": "touch", "args": ["started"]}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	keyboard, screen := pseudoTerminal(t)
-	cmd := placeOf(t).Command(t.Context(), self(t)[0])
+	keyboard, screen := clitest.PseudoTerminal(t)
+	cmd := clitest.PlaceOf(t).Command(t.Context(), self(t)[0])
 	cmd.Dir = home
-	cmd.Env = append(placeOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
+	cmd.Env = append(clitest.PlaceOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

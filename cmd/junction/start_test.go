@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -35,7 +36,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 		{nil, "a fault", nil, []string{"0 servers\n  ! a fault\n"}},
 	} {
 		for _, width := range []int{40, 80} {
-			got := startText(placeOf(t), test.entries, test.fault, test.running, width)
+			got := startText(clitest.PlaceOf(t), test.entries, test.fault, test.running, width)
 			for line := range strings.Lines(got) {
 				if terminal.Width(strings.TrimSuffix(line, "\n")) > width {
 					t.Errorf("at %d columns: %s", width, line)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -63,8 +64,8 @@ func hostReads(path string) int {
 // tapHome is a home with a configuration of Cursor's, whose servers are a program, and one at an address that wants a header.
 func tapHome(t *testing.T) (path, content string) {
 	t.Helper()
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	path = filepath.Join(home, ".cursor", "mcp.json")
 	content = "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"calc\": {\"command\": " + quoteJSON(self(t)[0]) + ", \"args\": [\"serve\", \"everything\"], \"env\": {\"" + asProgram + "\": \"1\"},},\r\n  },\r\n}\r\n"
 	writeTap(t, path, content)
@@ -78,18 +79,18 @@ func quoteJSON(s string) string {
 
 func writeTap(t *testing.T, path, content string) {
 	t.Helper()
-	path = in(t, path)
-	if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
+	path = clitest.In(t, path)
+	if err := os.MkdirAll(clitest.In(t, filepath.Dir(path)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, path), []byte(content), 0o640); err != nil {
+	if err := os.WriteFile(clitest.In(t, path), []byte(content), 0o640); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func readTap(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(in(t, path))
+	data, err := os.ReadFile(clitest.In(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +98,10 @@ func readTap(t *testing.T, path string) string {
 }
 
 // tapping runs junction tap until stop, which returns its exit code.
-func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop func() int) {
+func tapping(t *testing.T, args ...string) (stdout, stderr *clitest.SafeBuffer, stop func() int) {
 	t.Helper()
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
-	stdout, stderr = new(safeBuffer), new(safeBuffer)
+	stdout, stderr = new(clitest.SafeBuffer), new(clitest.SafeBuffer)
 	began, code := make(chan struct{}, 1), make(chan int, 1)
 	watched := &watchedBuffer{word: "they appear when the host starts them", seen: func() {
 		select {
@@ -109,7 +110,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop fun
 		}
 	}}
 	go func() {
-		code <- run(ctx, placeOf(t), append([]string{"tap"}, args...), strings.NewReader(""), stdout, io.MultiWriter(stderr, watched))
+		code <- run(ctx, clitest.PlaceOf(t), append([]string{"tap"}, args...), strings.NewReader(""), stdout, io.MultiWriter(stderr, watched))
 	}()
 	ended := -1
 	stop = func() int {
@@ -135,7 +136,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if !strings.Contains(tapped, `"proxy", "--name", "calc", "--", `) || !strings.HasPrefix(tapped, "\ufeff{ // mine\r\n") {
 		t.Errorf("the file is now %s", tapped)
 	}
-	if info, err := os.Stat(in(t, path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+	if info, err := os.Stat(clitest.In(t, path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
 	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
@@ -167,11 +168,11 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 // hostCommand is a host that reads a file.
 func hostCommand(t *testing.T, path string) *exec.Cmd {
 	cmd := child(t, self(t)[0])
-	cmd.Env = append(placeOf(t).Environ(), asHost+"="+path)
+	cmd.Env = append(clitest.PlaceOf(t).Environ(), asHost+"="+path)
 	return cmd
 }
 
-func waitForText(t *testing.T, b *safeBuffer, word string) {
+func waitForText(t *testing.T, b *clitest.SafeBuffer, word string) {
 	t.Helper()
 	for !strings.Contains(b.String(), word) {
 		if t.Context().Err() != nil {
@@ -191,7 +192,7 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	runs(t, "", "tap", "--", "nobody-knows").expect(t, cli.ExitUsage, "", `junction tap claude-code -- nobody-knows`)
 	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, cli.ExitUsage, "", `one or the other`)
 	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To put it back: junction tap --undo cursor")
-	folder, _ := placeOf(t).Abs("said")
+	folder, _ := clitest.PlaceOf(t).Abs("said")
 	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
 		t.Errorf("the file is %s", tapped)
 	}
@@ -207,7 +208,7 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 
 func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	path, content := tapHome(t)
-	setenv(t, asHost, path)
+	clitest.Setenv(t, asHost, path)
 	plain := strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(content)
 	writeTap(t, path, plain)
 	got := runs(t, "", "tap", "cursor", "--record", "said", "--", self(t)[0])
@@ -218,7 +219,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	if now := readTap(t, path); now != plain {
 		t.Errorf("the file is %q", now)
 	}
-	recordings, _ := filepath.Glob(in(t, filepath.Join("said", "calc-*.jsonl")))
+	recordings, _ := filepath.Glob(clitest.In(t, filepath.Join("said", "calc-*.jsonl")))
 	if len(recordings) != 1 || !strings.Contains(readTap(t, recordings[0]), `"server":"calc"`) || !strings.Contains(readTap(t, recordings[0]), `"name":"add"`) {
 		t.Errorf("recorded is %v", recordings)
 	}
@@ -226,7 +227,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	if err := os.Symlink(self(t)[0], filepath.Join(bin, "cursor-agent")); err != nil {
 		t.Skip(err)
 	}
-	setenv(t, "PATH", bin)
+	clitest.Setenv(t, "PATH", bin)
 	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
 	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, cli.ExitConnection, "", "/nosuch/program cannot be run")
 	if now := readTap(t, path); now != plain {
@@ -237,8 +238,8 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 // The header of an entry must not be seen by other users of the machine.
 func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	r := serving(t, "serve", "everything") // before the home is another
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "Tapped in")
@@ -369,14 +370,14 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 
 // What a server writes to its standard error is in the host's log, as without a tap.
 func TestProxyPassesStandardErrorOn(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
 	runs(t, said, "proxy", "--name", "s", "--", "sh", "-c", "echo 'key is missing' >&2; exit 7").expect(t, cli.ExitConnection, `"error"`, "key is missing\n")
 }
 
 func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
-	alone(t)
-	home, _ := placeOf(t).Getwd()
+	clitest.Alone(t)
+	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".codex", "config.toml")
 	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
 	writeTap(t, path, content)

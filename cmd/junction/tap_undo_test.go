@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
@@ -43,7 +44,7 @@ func TestATapPutsBackAFileThatTheHostPutInThePlaceOfALink(t *testing.T) {
 func TestATapSaysThatItsRecordIsGone(t *testing.T) {
 	path, _ := tapHome(t)
 	_, stderr, stop := tapping(t, "cursor")
-	folder, err := placeOf(t).State("taps")
+	folder, err := clitest.PlaceOf(t).State("taps")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestAFileThatCannotBeTakenBackHindersNoOtherOne(t *testing.T) {
 	path, before := tapHome(t)
 	other := filepath.Join(t.TempDir(), "other.json")
 	writeTap(t, other, `{"mcpServers":{"a":{"command":"x"}}}`)
-	folder, err := placeOf(t).State("taps")
+	folder, err := clitest.PlaceOf(t).State("taps")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -24,12 +25,12 @@ const addCase = "server: everything\ncases:\n- {case: adds, tool: add, arguments
 func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
 	inFolder(t)
 	program := strings.Join(self(t, "serve", "filesystem", "--root", "{{dir}}"), "', '")
-	write(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
+	clitest.Write(t, map[string]string{"files.txtar": "-- notes/one.txt --\nthe first note\n-- cases.yaml --\nserver: {command: ['" + program + "']}\ncases:\n- {case: a note, tool: read-file, arguments: {path: '{{dir}}/notes/one.txt'}, expect: {text: {contains: the first note}}}\n"})
 	got := runs(t, "", "test", "files.txtar", "--revisions", "all", "--transports", "all", "--tap", "--junit", "out.xml")
 	got.expect(t, cli.ExitOK, "TAP version 14\n1..15\nok 1 - files.txtar [2026-07-28, stdio] a note\n", "")
 	got.expect(t, cli.ExitOK, "ok 3 - files.txtar [2026-07-28, sse] # SKIP 2026-07-28 has no HTTP+SSE\n", "")
 	got.expect(t, cli.ExitOK, "ok 15 - files.txtar [2024-11-05, sse] a note\n", "")
-	text, err := os.ReadFile(in(t, "out.xml"))
+	text, err := os.ReadFile(clitest.In(t, "out.xml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,13 +45,13 @@ func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
 }
 
 func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	entry := `{"mcpServers": {"sums": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"], "unknownMember": 1}}}`
 	files := map[string]string{"junction.json": entry}
 	for _, name := range []string{"a", "b", "c", "d"} {
 		files["tests/"+name+".yaml"] = strings.Replace(addCase, "everything", "sums\neach: case", 1) + "- {case: again, tool: echo, arguments: {message: hi}, expect: {text: hi}}\n"
 	}
-	write(t, files)
+	clitest.Write(t, files)
 	got := runs(t, "", "test", "tests", "--config", "junction.json", "--parallel", "4", "--transports", "all")
 	got.expect(t, cli.ExitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
 	if n := strings.Count(got.stderr, "unknownMember"); n > 1 {
@@ -73,7 +74,7 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	t.Cleanup(newer.Close)
 	t.Cleanup(older.Close)
 	text := strings.Replace(addCase, "{a: 1, b: 2}", "{A: 1, B: 2}", 1)
-	write(t, map[string]string{
+	clitest.Write(t, map[string]string{
 		"tests/add.yaml": text,
 		"junction.json":  `{"mcpServers": {"newer": {"url": "` + newer.URL + `"}, "older": {"type": "sse", "url": "` + older.URL + `"}}}`,
 	})
@@ -85,7 +86,7 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "newer", "--revisions", "2025-06-18").expect(t, cli.ExitOK, "[2025-06-18, http]: 1 case passed", "")
 	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "older").expect(t, cli.ExitOK, ", sse]: 1 case passed", "")
 	recorded := strings.Replace(text, "everything", "{recording: ../two.jsonl, recorded: b}", 1)
-	write(t, map[string]string{
+	clitest.Write(t, map[string]string{
 		"tests/add.yaml": recorded,
 		"none.yaml":      strings.Replace(recorded, "..", "nowhere", 1),
 		"two.jsonl": `{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}
@@ -106,7 +107,7 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 
 // A server lists more tools to a client that can be asked; the draft declares what the one declared that was recorded.
 func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	var b bytes.Buffer
 	recorder, err := recording.New(&b, recording.Options{Through: true})
 	if err != nil {
@@ -131,11 +132,11 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 	if err := recorder.Close(); err != nil {
 		t.Fatal(err)
 	}
-	write(t, map[string]string{"session.jsonl": b.String()})
+	clitest.Write(t, map[string]string{"session.jsonl": b.String()})
 	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, cli.ExitOK, "", "")
 	runs(t, "", "test", "draft.yaml", "--update").expect(t, cli.ExitOK, "1 case passed", "")
 	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, cli.ExitOK, "1 case passed, 0 failed", "")
-	text, err := os.ReadFile(in(t, "draft.yaml"))
+	text, err := os.ReadFile(clitest.In(t, "draft.yaml"))
 	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // sleeps starts, and says nothing.
@@ -15,7 +16,7 @@ var sleeps = map[string]any{"command": "sh", "args": []string{"-c", "exec sleep 
 
 // A command waits no longer than --timeout for a server that a junction up starts; how long that start may take is said.
 func TestTimeoutBoundsAStartInUp(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{"slow": sleeps, "slower": map[string]any{"command": "sh", "args": sleeps["args"], "startTimeout": "2m"}})
 	r := serving(t, "up", "--tools", "all", "--config", config)
 	began := time.Now()
@@ -29,7 +30,7 @@ func TestTimeoutBoundsAStartInUp(t *testing.T) {
 
 // A proxy at an address listens while its server starts: its clients learn what becomes of that.
 func TestProxyListensWhileItsServerStarts(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := configuration(t, map[string]any{
 		"slow": map[string]any{"command": "sh", "args": []string{"-c", "exec sleep 600"}, "startTimeout": "3s"},
 		"ends": map[string]any{"command": "sh", "args": []string{"-c", "sleep 3; echo broken >&2; exit 3"}},

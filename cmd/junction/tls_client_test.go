@@ -17,19 +17,20 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
-	ca := newAuthority(t)
-	caFile, _ := save(t, dir, "ca", ca.cert, ca.key)
-	client, clientKey := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
-	certFile, keyFile := save(t, dir, "ann", client, clientKey)
-	stranger, strangerKey := newAuthority(t).sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "eve"}})
-	strangerFile, strangerKeyFile := save(t, dir, "eve", stranger, strangerKey)
+	ca := clitest.NewAuthority(t)
+	caFile, _ := clitest.Save(t, dir, "ca", ca.Cert, ca.Key)
+	client, clientKey := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+	certFile, keyFile := clitest.Save(t, dir, "ann", client, clientKey)
+	stranger, strangerKey := clitest.NewAuthority(t).Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "eve"}})
+	strangerFile, strangerKeyFile := clitest.Save(t, dir, "eve", stranger, strangerKey)
 	one, err := os.ReadFile(certFile)
 	if err != nil {
 		t.Fatal(err)
@@ -42,9 +43,9 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 	if err := os.WriteFile(both, append(one, two...), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	own, ownKey := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	own, ownKey := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	pool := x509.NewCertPool()
-	pool.AddCert(ca.cert)
+	pool.AddCert(ca.Cert)
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "who", func(context.Context, struct{}) (string, error) { return "it worked", nil })
 	url := func(version uint16) string {
@@ -77,7 +78,7 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile(in(t, "tls.json"), text, 0o600); err != nil {
+				if err := os.WriteFile(clitest.In(t, "tls.json"), text, 0o600); err != nil {
 					t.Fatal(err)
 				}
 				got := runs(t, "", "call", "s", "who", "--config", "tls.json")
@@ -90,10 +91,10 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 }
 
 func TestDoctorSaysThatAClientCertificateIsWanted(t *testing.T) {
-	alone(t)
-	ca := newAuthority(t)
-	caFile, _ := save(t, t.TempDir(), "ca", ca.cert, ca.key)
-	own, ownKey := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	clitest.Alone(t)
+	ca := clitest.NewAuthority(t)
+	caFile, _ := clitest.Save(t, t.TempDir(), "ca", ca.Cert, ca.Key)
+	own, ownKey := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "server"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 	web := httptest.NewUnstartedServer(http.NotFoundHandler())
 	web.Config.ErrorLog = log.New(io.Discard, "", 0)
 	web.TLS = &tls.Config{ClientAuth: tls.RequireAnyClientCert, Certificates: []tls.Certificate{{Certificate: [][]byte{own.Raw}, PrivateKey: ownKey}}}
@@ -103,7 +104,7 @@ func TestDoctorSaysThatAClientCertificateIsWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "tls.json"), text, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "tls.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "tls.json")

@@ -2,91 +2,33 @@ package main
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// An authority signs certificates.
-type authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{}
-	a.cert, a.key = a.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "authority"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign})
-	return a
-}
-
-// sign makes a certificate, signed by the authority, or by itself where that is new.
-func (a *authority) sign(t *testing.T, c *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.SerialNumber, c.NotBefore, c.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	by, with := c, key
-	if a.cert != nil {
-		by, with = a.cert, a.key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, c, by, &key.PublicKey, with)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signed, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return signed, key
-}
-
-// save writes a certificate and its key as files.
-func save(t *testing.T, dir, name string, c *x509.Certificate, key *ecdsa.PrivateKey) (cert, keyFile string) {
-	t.Helper()
-	der, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cert, keyFile = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
-	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: c.Raw}, keyFile: {Type: "EC PRIVATE KEY", Bytes: der}} {
-		if err := os.WriteFile(in(t, path), pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return cert, keyFile
-}
-
 func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 	inFolder(t)
 	dir := t.TempDir()
-	ca := newAuthority(t)
-	caFile, _ := save(t, dir, "ca", ca.cert, ca.key)
+	ca := clitest.NewAuthority(t)
+	caFile, _ := clitest.Save(t, dir, "ca", ca.Cert, ca.Key)
 	site := func() (cert, key string) {
-		c, k := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "site"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-		return save(t, dir, "site", c, k)
+		c, k := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "site"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+		return clitest.Save(t, dir, "site", c, k)
 	}
 	cert, key := site()
-	write(t, map[string]string{"rules.json": `{"rules":[{"effect":"deny","tool":"add","when":"principal.subject != 'ann'","reason":"only ann adds"}],"default":"allow"}`})
+	clitest.Write(t, map[string]string{"rules.json": `{"rules":[{"effect":"deny","tool":"add","when":"principal.subject != 'ann'","reason":"only ann adds"}],"default":"allow"}`})
 	r := serving(t, "up", "--tls-cert", cert, "--tls-key", key, "--tls-client-ca", caFile, "--policy", "rules.json", "everything")
 	if !strings.HasPrefix(r.url, "https://") {
 		t.Fatalf("it serves at %s", r.url)
@@ -94,10 +36,10 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 	serial := ""
 	add := func(name string) (string, error) {
 		pool := x509.NewCertPool()
-		pool.AddCert(ca.cert)
+		pool.AddCert(ca.Cert)
 		config := &tls.Config{RootCAs: pool, VerifyConnection: func(s tls.ConnectionState) error { serial = s.PeerCertificates[0].SerialNumber.String(); return nil }}
 		if name != "" {
-			c, k := ca.sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+			c, k := ca.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 			config.Certificates = []tls.Certificate{{Certificate: [][]byte{c.Raw}, PrivateKey: k}}
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -122,7 +64,7 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 	if got, err := add(""); err == nil {
 		t.Errorf("without a certificate: %q", got)
 	}
-	write(t, map[string]string{cert: "broken"})
+	clitest.Write(t, map[string]string{cert: "broken"})
 	time.Sleep(up.CertificatePause)
 	for range 2 {
 		if _, err := add("ann"); err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/fields/fieldstest"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -128,13 +129,13 @@ func apart(t *testing.T, line string) (o struct {
 		".cursor/mcp.json": `{"mcpServers": {"notes": {"command": "run-notes"}}}`,
 	} {
 		path := filepath.Join(home, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(in(t, filepath.Dir(path)), 0o700), os.WriteFile(in(t, path), []byte(text), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(clitest.In(t, filepath.Dir(path)), 0o700), os.WriteFile(clitest.In(t, path), []byte(text), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := placeOf(t).Command(t.Context(), program, strings.Fields(line)...)
+	cmd := clitest.PlaceOf(t).Command(t.Context(), program, strings.Fields(line)...)
 	cmd.Dir = home
-	cmd.Env = append(placeOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home+"/config", "XDG_CACHE_HOME="+home+"/cache", "APPDATA="+home, "LOCALAPPDATA="+home)
+	cmd.Env = append(clitest.PlaceOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home+"/config", "XDG_CACHE_HOME="+home+"/cache", "APPDATA="+home, "LOCALAPPDATA="+home)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
@@ -203,7 +204,7 @@ func TestValuesAreCompletedUnderEachName(t *testing.T) {
 func TestThePageOfTheCommandLineHasTheTree(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
-	root := root((&cli.App{Place: placeOf(t)}), nil)
+	root := root((&cli.App{Place: clitest.PlaceOf(t)}), nil)
 	for _, b := range tree() {
 		c, _, err := root.Find(strings.Fields(b.path))
 		if err != nil || b.path == launch.RenewCommand {

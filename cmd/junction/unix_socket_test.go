@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -19,9 +20,9 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("skip: files have no mode there")
 	}
-	alone(t)
+	clitest.Alone(t)
 	const path = "up.sock" // below the limit of a socket's name
-	full := in(t, path)
+	full := clitest.In(t, path)
 	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: full, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
@@ -29,10 +30,10 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	left.SetUnlinkOnClose(false)
 	_ = left.Close() // what a process leaves that was killed
 	ctx, interrupt := context.WithCancelCause(t.Context())
-	stderr, code, up := new(safeBuffer), make(chan int, 1), make(chan struct{}, 100)
+	stderr, code, up := new(clitest.SafeBuffer), make(chan int, 1), make(chan struct{}, 100)
 	printed := &watchedBuffer{word: "junction serves at http+unix:" + full, seen: func() { up <- struct{}{} }}
 	go func() {
-		code <- run(ctx, placeOf(t), []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
+		code <- run(ctx, clitest.PlaceOf(t), []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
 	}()
 	<-up
 	info, err := os.Stat(full)
@@ -62,10 +63,10 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	if got := <-code; got != cli.ExitOK {
 		t.Errorf("exit code %d: %s", got, stderr)
 	}
-	if _, err := os.Lstat(in(t, path)); err == nil {
+	if _, err := os.Lstat(clitest.In(t, path)); err == nil {
 		t.Error("the socket is still there")
 	}
-	if err := os.WriteFile(in(t, path), nil, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, path), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, cli.ExitConnection, "", "and no socket")

@@ -1,30 +1,23 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/up/layer"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
@@ -51,97 +44,16 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 			t.Errorf("%+v: got %v, %v", test, got, err)
 		}
 	}
-	alone(t)
+	clitest.Alone(t)
 	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, cli.ExitUsage, "", "is not on a loopback address")
 	runs(t, "", "up", "everything", "--admin-insecure").expect(t, cli.ExitUsage, "", "--admin-insecure goes with --admin")
 }
 
-func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
-	for _, test := range []struct {
-		reach up.Audience
-		token string
-		path  string
-		want  int
-	}{
-		{up.ThisMachine, "", "/metrics", http.StatusOK},
-		{up.ThisMachine, "", "/api/status", http.StatusUnauthorized},
-		{up.EncryptedNetwork, "", "/metrics", http.StatusUnauthorized},
-		{up.EncryptedNetwork, "secret", "/metrics", http.StatusOK},
-		{up.EncryptedNetwork, "secret", "/api/status", http.StatusOK},
-		{up.EncryptedNetwork, "", "/healthz", http.StatusOK},
-		{up.BareNetwork, "", "/metrics", http.StatusOK},
-		{up.BareNetwork, "secret", "/api/status", http.StatusNotFound},
-	} {
-		req := httptest.NewRequest("GET", test.path, nil)
-		if test.token != "" {
-			req.Header.Set("Authorization", "Bearer "+test.token)
-		}
-		w := httptest.NewRecorder()
-		v.AdminMux(t.Context(), test.reach, prometheus.NewRegistry(), "secret").ServeHTTP(w, req)
-		if w.Code != test.want {
-			t.Errorf("%+v: got %d %s", test, w.Code, w.Body)
-		}
-	}
-}
-
-// Servers that fail are tried again and again. Where each was tried once, nothing of that takes the gateway from its clients.
-func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
-		g := v.Gateway.Members()
-		add := func(name string) {
-			t.Helper()
-			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
-				select {
-				case <-time.After(6 * time.Second):
-					return nil, errors.New("no handshake")
-				case <-ctx.Done():
-					return nil, ctx.Err()
-				}
-			}
-			if err := g.Add(name, gateway.Upstream{Dial: dial, Program: true}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at a time
-			add(fmt.Sprint("server", i))
-		}
-		if time.Sleep(time.Second); v.NotReady(t.Context()) == "" {
-			t.Error("it is ready before any server was tried")
-		}
-		time.Sleep(10 * time.Minute)
-		states := map[gateway.State]int{}
-		watch := func() {
-			t.Helper()
-			for range 300 {
-				for _, s := range g.Status() {
-					states[s.State]++
-				}
-				if why := v.NotReady(t.Context()); why != "" {
-					t.Fatalf("it is not ready: %s", why)
-				}
-				time.Sleep(time.Second)
-			}
-		}
-		watch()
-		if states[gateway.Connecting] == 0 || states[gateway.Failed] == 0 {
-			t.Errorf("the servers were seen as %v", states)
-		}
-		add("added")
-		watch()
-		ended, end := context.WithCancel(t.Context())
-		if end(); v.NotReady(ended) == "" {
-			t.Error("it is ready while it ends")
-		}
-	})
-}
-
 // What nobody approved is listed, and approved by its hash; a changed configuration is read when that is asked for.
 func TestTheAPIApprovesAndReloads(t *testing.T) {
-	alone(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
-	setenv(t, launch.AdminTokenEnv, "token-of-the-test")
+	clitest.Alone(t)
+	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
+	clitest.Setenv(t, launch.AdminTokenEnv, "token-of-the-test")
 	argv := self(t, "serve", "everything")
 	write := func(servers ...string) {
 		t.Helper()
@@ -153,7 +65,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "servers.json"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -218,10 +130,10 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	}
 	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == cli.ExitOK })
 
-	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: "+in(t, "servers.json")) {
+	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: "+clitest.In(t, "servers.json")) {
 		t.Errorf("reloading what is broken: %d %s", code, body)
 	}
 	write("one", "two")
@@ -235,11 +147,11 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	alone(t)
-	v := &up.Served{App: &cli.App{Place: placeOf(t)}, Gateway: gatewayWith(t, new(settings.Settings))}
+	clitest.Alone(t)
+	v := &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}, Gateway: clitest.GatewayWith(t, new(settings.Settings))}
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
-	if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "servers.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, cli.ExitOK, "one__add", "") // so that it is remembered

@@ -13,14 +13,15 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := `{"mcpServers": {}, "junction": {"audit": {"folder": "log", "maxFile": "1KB", "keep": "900KB", "keepFor": "2160h"}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--audit-keep", "4KB", "everything")
@@ -30,10 +31,10 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
+	files, _ := filepath.Glob(clitest.In(t, "log/*.jsonl"))
 	var total int64
 	for _, name := range files {
-		info, err := os.Stat(in(t, name))
+		info, err := os.Stat(clitest.In(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +49,7 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 // Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
 func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	inFolder(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
+	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
 	printed, admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`), ""
 	for end := time.Now().Add(10 * time.Second); admin == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -70,7 +71,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	if got := get("/readyz"); got != "200 ok\n" {
 		t.Errorf("it is ready: %s", got)
 	}
-	if err := os.Rename(in(t, "log"), in(t, "elsewhere")); err != nil {
+	if err := os.Rename(clitest.In(t, "log"), clitest.In(t, "elsewhere")); err != nil {
 		t.Skipf("skip: an open folder cannot be moved here: %v", err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -87,7 +88,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
 	}
-	if err := os.Rename(in(t, "elsewhere"), in(t, "log")); err != nil {
+	if err := os.Rename(clitest.In(t, "elsewhere"), clitest.In(t, "log")); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, cli.ExitOK, "hi", "")
@@ -101,14 +102,14 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 }
 
 func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"}, "policy": "rules.json",
 		"servers": {"e": {"hide": ["fail"], "redact": {"arguments": ["/reason", "/to"]}, "tools": {"echo": {"redact": {"arguments": ["/message"]}}}}}}}`
-	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"default": "allow", "rules": [{"effect": "deny", "tool": "count*"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(`{"default": "allow", "rules": [{"effect": "deny", "tool": "count*"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
@@ -144,11 +145,11 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 }
 
 func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"},
 		"servers": {"everything": {"tools": {"add": {"limits": {"rate": "1/h"}}}}}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
@@ -165,11 +166,11 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 }
 
 func TestTailEndsQuietly(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupt(cli.ErrInterrupted)
-	var stdout, stderr safeBuffer
-	if code := run(ctx, placeOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != cli.ExitInterrupted || stdout.String()+stderr.String() != "" {
+	var stdout, stderr clitest.SafeBuffer
+	if code := run(ctx, clitest.PlaceOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != cli.ExitInterrupted || stdout.String()+stderr.String() != "" {
 		t.Errorf("exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
 	runs(t, "", "audit", "query", t.TempDir()).expect(t, cli.ExitOK, "", "No line matches.")

@@ -2,44 +2,20 @@ package main
 
 import (
 	"bufio"
-	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
-
-// pseudoTerminal returns both ends of a terminal: of the person, and of the program.
-func pseudoTerminal(t *testing.T) (keyboard, screen *os.File) {
-	t.Helper()
-	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
-	if err != nil {
-		t.Skipf("this system gives no pseudo terminals: %v", err)
-	}
-	t.Cleanup(func() { keyboard.Close() })
-	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		screen, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { screen.Close() })
-	return keyboard, screen
-}
 
 // A question would stop it before a word of it is shown: it begins without what it would ask about, and says so.
 func TestUpInTheBackgroundOfATerminalAsksNothing(t *testing.T) {
-	alone(t)
-	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
-	keyboard, screen := pseudoTerminal(t)
+	clitest.Alone(t)
+	clitest.Write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
+	keyboard, screen := clitest.PseudoTerminal(t)
 	// A shell that has jobs (-m) gives each a group of its own.
 	shell := child(t, "sh", append([]string{"-mc", `"$0" "$@" & echo job $!; wait`}, self(t, "up", "--http", "127.0.0.1:0")...)...)
 	shell.Stdin, shell.Stdout, shell.Stderr = screen, screen, screen

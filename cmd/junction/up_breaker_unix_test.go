@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A server whose calls get no response in the time that its entry gives is not called for a while, and status says so.
 func TestAServerThatDoesNotRespondIsNotCalledForAWhile(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	entry := strings.Replace(written(t, "a", t.TempDir()), `{"command"`, `{"timeout":"200ms","command"`, 1)
 	configure(t, "mcp.json", entry, `"tools": "all"`)
 	r := serving(t, "up", "--config", "mcp.json")

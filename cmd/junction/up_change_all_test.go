@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/launch"
@@ -206,7 +207,7 @@ func changes(t *testing.T, front changedFront) *changing {
 
 // startOnStreams starts a junction up by its one client.
 func (c *changing) startOnStreams(args []string) {
-	c.up = &startedCommand{c.world, new(safeBuffer), new(safeBuffer)}
+	c.up = &startedCommand{c.world, new(clitest.SafeBuffer), new(clitest.SafeBuffer)}
 	cmd := c.command(args...)
 	program := command.New(cmd.Path, args...)
 	program.Environ, program.Dir = cmd.Env, cmd.Dir
@@ -217,10 +218,10 @@ func (c *changing) startOnStreams(args []string) {
 
 // startServing starts a junction up at an address, and connects a user who looks and one whose call runs to each path over each transport.
 func (c *changing) startServing(args []string) {
-	authority, pool := newAuthority(c.T), x509.NewCertPool()
-	pool.AddCert(authority.cert)
-	cert, certKey := authority.sign(c.T, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	save(c.T, c.dir, "up", cert, certKey)
+	authority, pool := clitest.NewAuthority(c.T), x509.NewCertPool()
+	pool.AddCert(authority.Cert)
+	cert, certKey := authority.Sign(c.T, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	clitest.Save(c.T, c.dir, "up", cert, certKey)
 	key := func(user string) http.Header {
 		return http.Header{"Authorization": {"Bearer " + strings.TrimSpace(c.run("key", "create", user))}}
 	}

@@ -13,11 +13,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // What a changed configuration changes around a server ends nothing of it; what starts it anew lets it end what it runs first.
 func TestAChangedConfigurationEndsNoCall(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config, api, pids := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "api.json"), filepath.Join(dir, "pids")
 	came, release := make(chan struct{}), make(chan struct{})
@@ -32,7 +33,7 @@ func TestAChangedConfigurationEndsNoCall(t *testing.T) {
 	path := func(name string) string {
 		return fmt.Sprintf(`"/%s":{"get":{"operationId":%q,"responses":{"200":{"description":"ok","content":{"text/plain":{"schema":{"type":"string"}}}}}}}`, name, name)
 	}
-	write(t, map[string]string{api: fmt.Sprintf(`{"openapi":"3.0.3","info":{"title":"x","version":"1"},"servers":[{"url":%q}],"paths":{%s,%s}}`, web.URL, path("hold"), path("go"))})
+	clitest.Write(t, map[string]string{api: fmt.Sprintf(`{"openapi":"3.0.3","info":{"title":"x","version":"1"},"servers":[{"url":%q}],"paths":{%s,%s}}`, web.URL, path("hold"), path("go"))})
 	server := func(env string) string {
 		return fmt.Sprintf(`"a":{"command":"/bin/sh","args":["-c","echo $$ >> '%s'; exec '%s' serve openapi --from '%s'"],"env":{"WHICH":%q}}`, pids, self(t)[0], api, env)
 	}

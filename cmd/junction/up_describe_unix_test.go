@@ -11,14 +11,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(in(t, "s.json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "s.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +56,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
-		"The configuration cannot be used as it is now, so the servers from before keep running: " + in(t, "s.json"),
+		"The configuration cannot be used as it is now, so the servers from before keep running: " + clitest.In(t, "s.json"),
 		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {
@@ -65,10 +66,10 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
-	runs(t, "", "status").expect(t, cli.ExitOK, "Not used: "+in(t, "s.json")+`: server "wrong": command: expected a string, got a number`+"\n", "")
+	runs(t, "", "status").expect(t, cli.ExitOK, "Not used: "+clitest.In(t, "s.json")+`: server "wrong": command: expected a string, got a number`+"\n", "")
 	r.stop()
 
-	if err := os.Rename(in(t, "s.json"), in(t, ".mcp.json")); err != nil {
+	if err := os.Rename(clitest.In(t, "s.json"), clitest.In(t, ".mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	serving(t, "up")

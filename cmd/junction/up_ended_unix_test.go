@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,7 +23,7 @@ import (
 // A server that was killed in the middle of a call, which had it start again, has a line though it is connected when
 // the board looks.
 func TestAServerThatIsKilledDuringACallHasALine(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	file := filepath.Join(t.TempDir(), "pid")
 	g := gateway.New(gateway.Options{Name: "g"})
 	defer g.Close()
@@ -37,7 +38,7 @@ func TestAServerThatIsKilledDuringACallHasALine(t *testing.T) {
 	var out bytes.Buffer
 	b := up.NewBoard(terminal.NewScreen(&out), false, false, "")
 	b.Start(g)
-	data, err := os.ReadFile(in(t, file))
+	data, err := os.ReadFile(clitest.In(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

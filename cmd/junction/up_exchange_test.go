@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -23,11 +22,10 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
-	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
@@ -136,14 +134,10 @@ func (s *exchangeSite) token(w http.ResponseWriter, r *http.Request) {
 		"issued_token_type": "urn:ietf:params:oauth:token-type:access_token"})
 }
 
-func exchangeEntry(at string, more string) string {
-	return `{"url":"` + at + `","oauth":{"clientId":"gateway","clientSecret":"${GATEWAY_SECRET}","grant":"token-exchange"` + more + `}}`
-}
-
 func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	s := newExchangeSite(t)
-	setenv(t, "GATEWAY_SECRET", "hush")
+	clitest.Setenv(t, "GATEWAY_SECRET", "hush")
 	var traces strings.Builder
 	var tracing sync.Mutex
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -153,7 +147,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	}))
 	defer collector.Close()
 	key := strings.TrimSpace(runs(t, "", "key", "create", "robot").stdout)
-	file := settingsFile(t, `{"modern":`+exchangeEntry(s.URL+"/modern", "")+`,"legacy":`+exchangeEntry(s.URL+"/legacy", "")+`}`, `{"tools":"all","audit":{"results":"keep"}}`)
+	file := settingsFile(t, `{"modern":`+clitest.ExchangeEntry(s.URL+"/modern", "")+`,"legacy":`+clitest.ExchangeEntry(s.URL+"/legacy", "")+`}`, `{"tools":"all","audit":{"results":"keep"}}`)
 	r := serving(t, "up", "--auth", "keys,"+s.URL, "--config", file, "--audit=log", "--otlp", collector.URL, "--log-level", "debug")
 	call := func(who, token, server string, more ...string) outcome {
 		return runs(t, "", append([]string{"call", r.url, server + "__whoami", "--header", "Authorization: Bearer " + token}, more...)...)
@@ -192,11 +186,11 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	seen := map[string]string{"standard error": r.stderr.String(), "traces": traces.String()}
-	state, err := placeOf(t).State("")
+	state, err := clitest.PlaceOf(t).State("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{in(t, "log"), state} {
+	for _, folder := range []string{clitest.In(t, "log"), state} {
 		_ = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				text, _ := os.ReadFile(path)
@@ -217,93 +211,10 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	}
 }
 
-// What is got for a user ends when their token is known to be revoked.
-func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
-	revoked := false
-	x := &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
-	x.Verifier = verifierFunc(func(string) (*auth.Token, error) {
-		if revoked {
-			return nil, auth.ErrInactive
-		}
-		return &auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now()}, nil
-	})
-	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := &up.Exchanging{}
-	one.Made.Store(made)
-	x.Exchanges.Add(one)
-	principal, _ := x.At("/mcp")
-	var got *oauth.Exchanged
-	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := principal(r)
-		if err != nil {
-			w.WriteHeader(http.StatusUnauthorized)
-			return
-		}
-		caller, found := auth.CallerOf(r.Context())
-		if !found || strings.Contains(fmt.Sprintf("%v %+v %#v", p, *p, caller), "t0ken") || caller.Token.Reveal() != "t0ken" {
-			t.Errorf("%+v came as %+v", p, caller)
-		}
-		whose, err := one.Whose(r.Context(), &mcp.Request{Principal: p})
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		got = whose.(*oauth.Exchanged)
-		other := *p
-		other.Scopes = []string{"more"}
-		if _, err := one.Whose(r.Context(), &mcp.Request{Principal: &other}); err == nil || !strings.Contains(err.Error(), "connect again") {
-			t.Errorf("a message with other rights than its stream: %v", err)
-		}
-	}))
-	ask := func() int {
-		req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/mcp", nil)
-		req.Header.Set("Authorization", "Bearer t0ken")
-		w := httptest.NewRecorder()
-		endpoint.ServeHTTP(w, req)
-		return w.Code
-	}
-	sends := func() error {
-		response, err := got.RoundTrip(httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/files", nil))
-		if err == nil {
-			_ = response.Body.Close()
-		}
-		return err
-	}
-	if code := ask(); code != http.StatusOK {
-		t.Fatalf("status %d", code)
-	}
-	if err := sends(); err != nil {
-		t.Error(err)
-	}
-	revoked = true
-	if code := ask(); code != http.StatusUnauthorized {
-		t.Errorf("status %d", code)
-	}
-	if err := sends(); err == nil || !strings.Contains(err.Error(), oauth.ErrCallerEnded.Error()) {
-		t.Errorf("after the token was revoked: %v", err)
-	}
-}
-
-type verifierFunc func(token string) (*auth.Token, error)
-
-func (f verifierFunc) Verify(_ context.Context, token, _ string) (*auth.Token, error) {
-	return f(token)
-}
-
-// open is a server that wants no token.
-type open struct{}
-
-func (open) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusNotFound, Header: http.Header{}, Body: http.NoBody}, nil
-}
-
 func TestSettingsThatContradictAnExchangeAreErrors(t *testing.T) {
-	noState(t)
-	setenv(t, "GATEWAY_SECRET", "hush")
-	at := exchangeEntry("http://127.0.0.1:1/mcp", "")
+	clitest.NoState(t)
+	clitest.Setenv(t, "GATEWAY_SECRET", "hush")
+	at := clitest.ExchangeEntry("http://127.0.0.1:1/mcp", "")
 	for name, test := range map[string]struct {
 		servers, settings string
 		args              []string

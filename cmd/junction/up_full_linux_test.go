@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"golang.org/x/sys/unix"
@@ -24,7 +25,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	for name, optional := range map[string]bool{"calls are refused": false, "calls go on where the log is optional": true} {
 		t.Run(name, func(t *testing.T) {
-			alone(t)
+			clitest.Alone(t)
 			args := []string{"up", "--http", "127.0.0.1:0", "--tools", "all", "--audit=log", "everything"}
 			if optional {
 				args = append(args, "--audit-optional")
@@ -44,7 +45,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 					_ = cmd.Wait()
 				}
 			}()
-			var stderr safeBuffer
+			var stderr clitest.SafeBuffer
 			urls, read := make(chan string, 1), make(chan struct{})
 			go func() {
 				defer close(read)
@@ -85,7 +86,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 					t.Fatalf("call %d: %v", n, refused)
 				}
 			}
-			if info, err := os.Stat(in(t, "log/0000000000000001.jsonl")); err != nil || info.Size() > 256<<10 {
+			if info, err := os.Stat(clitest.In(t, "log/0000000000000001.jsonl")); err != nil || info.Size() > 256<<10 {
 				t.Fatalf("the log: %v, %v", info, err)
 			}
 			if !optional {
@@ -118,7 +119,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			<-read
 			_ = cmd.Wait()
 			ended = true
-			for line, err := range audit.Read(in(t, "log"), audit.Filter{Kind: audit.KindCall}) {
+			for line, err := range audit.Read(clitest.In(t, "log"), audit.Filter{Kind: audit.KindCall}) {
 				if err != nil {
 					t.Fatal(err)
 				}

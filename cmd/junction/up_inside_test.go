@@ -2,11 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -16,18 +12,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
-	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
-	"github.com/junction-mcp/junction/console"
 )
 
 // insideUp runs a junction up with rules, a log and a review, and a console that asks it.
 func insideUp(t *testing.T) (r *running, ask func(method, path, body string) (int, string)) {
 	t.Helper()
-	alone(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
+	clitest.Alone(t)
+	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	script := self(t, "serve", "everything")
 	argv := []string{"sh", "-c", `echo "the first line" >&2; exec "$@"`, "sh"}
 	servers := map[string]any{"one": map[string]any{"command": argv[0], "args": append(argv[1:], script...)}}
@@ -37,7 +31,7 @@ func insideUp(t *testing.T) (r *running, ask func(method, path, body string) (in
 	} {
 		text, err := json.Marshal(value)
 		if err == nil {
-			err = os.WriteFile(in(t, name), text, 0o600)
+			err = os.WriteFile(clitest.In(t, name), text, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -201,7 +195,7 @@ func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
 }
 
 func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	ask := consoleServed(t)
 	for path, want := range map[string]int{"instances/1/status": http.StatusNotFound, "instances/x/status": http.StatusBadRequest, "instances/..%2f1/status": http.StatusBadRequest} {
 		if status, text := ask("GET", path, ""); status != want {
@@ -210,94 +204,6 @@ func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 	}
 	if _, text := ask("GET", "instances/1/status", ""); !strings.Contains(text, "no junction up has process 1;") {
 		t.Errorf("a process that is not there: %s", text)
-	}
-}
-
-// Whatever listens at the socket of a process, it has no page, script or cookie at the console's address.
-func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
-	alone(t)
-	folder, err := cli.StatusFolder(placeOf(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("unix", filepath.Join(folder, "7"+cli.ControlSuffix))
-	if err != nil {
-		t.Skip(err)
-	}
-	process := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for name, value := range map[string]string{"Set-Cookie": "junction=chosen", "Clear-Site-Data": `"*"`, "Access-Control-Allow-Origin": "*", "Location": "https://example.com/", "Link": "</x>; rel=preload"} {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(http.StatusEarlyHints)
-		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
-		switch r.URL.Path {
-		case "/api/half":
-			w.Header().Set("Content-Length", "100")
-		case "/api/end":
-			l.Close()
-			panic(http.ErrAbortHandler)
-		case "/api/reset":
-			panic(http.ErrAbortHandler)
-		}
-		_, _ = io.WriteString(w, "<script>alert(1)</script>")
-	})}
-	go process.Serve(l)
-	defer process.Close()
-	c := console.New()
-	c.Handle("/instances/{pid}/{rest...}", watch.ForwardHandler(placeOf(t)))
-	served := httptest.NewServer(c)
-	defer served.Close()
-	link := c.Link(served.URL, "")
-	entered, err := http.Get(link)
-	if err != nil {
-		t.Fatal(err)
-	}
-	entered.Body.Close()
-	page, _, _ := strings.Cut(link, "?")
-	get := func(path string) (*http.Response, error) {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/"+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.AddCookie(entered.Cookies()[0])
-		return http.DefaultTransport.RoundTrip(r)
-	}
-	for kind, want := range map[string]string{
-		"text/html": "text/plain; charset=utf-8", "text/javascript": "text/plain; charset=utf-8", "image/svg+xml": "text/plain; charset=utf-8", "application/json;x": "text/plain; charset=utf-8",
-		"application/json": "application/json", "application/json; charset=utf-8": "application/json",
-	} {
-		resp, err := get("x?type=" + url.QueryEscape(kind))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if got := resp.Header.Get("Content-Type"); got != want || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Security-Policy"]) != 1 || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
-			t.Errorf("%s gets %d, with %v", kind, resp.StatusCode, resp.Header)
-		}
-		for _, name := range []string{"Set-Cookie", "Clear-Site-Data", "Access-Control-Allow-Origin", "Location", "Link"} {
-			if got := resp.Header.Get(name); got != "" {
-				t.Errorf("%s: %s reaches the browser", name, got)
-			}
-		}
-	}
-	if resp, err := get("half"); err == nil {
-		defer resp.Body.Close()
-		if text, err := io.ReadAll(resp.Body); err == nil {
-			t.Errorf("half an answer reaches the browser as a whole one: %q", text)
-		}
-	}
-	for _, tt := range []struct {
-		path string
-		want int
-	}{{"reset", http.StatusBadGateway}, {"end", http.StatusGone}} {
-		resp, err := get(tt.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		if resp.StatusCode != tt.want {
-			t.Errorf("a process that sends no answer to %s: %d, want %d", tt.path, resp.StatusCode, tt.want)
-		}
 	}
 }
 

@@ -12,43 +12,9 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/launch"
 )
-
-// An address for all of a family is listened at as it was asked for, and what a client is to use is one that it can.
-func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
-	for name, test := range map[string]struct {
-		at   string
-		f    up.Front
-		want string // with PORT for the one that is taken
-	}{
-		"an address of this machine":               {"127.0.0.1:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses":                            {"0.0.0.0:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses of both families":           {":0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
-		"all addresses, with a name":               {"0.0.0.0:0", up.Front{Hosts: []string{"tools.example"}}, "http://tools.example:PORT/mcp"},
-		"what a proxy serves, by its origin":       {"0.0.0.0:0", up.Front{Public: "https://tools.example"}, "https://tools.example/mcp"},
-		"one address, with a name and an origin":   {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}, Public: "https://tools.example"}, "https://tools.example/mcp"},
-		"an address of this machine, with a name ": {"127.0.0.1:0", up.Front{Hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			l, err := up.ListenAt(placeOf(t), test.at)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			_, port, _ := net.SplitHostPort(l.Addr().String())
-			if got, want := test.f.Endpoint(l), strings.Replace(test.want, "PORT", port, 1); got != want {
-				t.Errorf("got %s, expected %s", got, want)
-			}
-			host, _, _ := net.SplitHostPort(test.at)
-			if at := l.Addr().(*net.TCPAddr); host != "" && at.IP.String() != host {
-				t.Errorf("it listens at %s", at)
-			}
-		})
-	}
-}
 
 // upUntil runs junction up until it has said a word, and returns all that it said.
 func upUntil(t *testing.T, word string, args ...string) string {
@@ -57,14 +23,14 @@ func upUntil(t *testing.T, word string, args ...string) string {
 	stderr := &watchedBuffer{word: word, seen: func() { interrupt(cli.ErrInterrupted) }}
 	timer := time.AfterFunc(20*time.Second, func() { interrupt(cli.ErrInterrupted) })
 	defer timer.Stop()
-	if code := run(ctx, placeOf(t), append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
+	if code := run(ctx, clitest.PlaceOf(t), append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	return stderr.String()
 }
 
 func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	said := upUntil(t, "From other machines it is reached by an address of this one", "--http", "0.0.0.0:0", "everything")
 	if !strings.Contains(said, "junction serves at http://127.0.0.1:") || !strings.Contains(said, "From other machines") || strings.Contains(said, "[::]") {
 		t.Errorf("it says %s", said)
@@ -75,45 +41,9 @@ func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
 	}
 }
 
-// A file that is named is agreed to, with all its servers.
-func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
-	t.Parallel()
-	const servers = `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"--tools=search":{"command":"run-c"}}}`
-	for name, test := range map[string]struct {
-		typed string
-		named []string // on the command line
-		want  string   // what follows the file; "none" if there is to be no entry
-	}{
-		"all":                          {"1 2\n", []string{"a", "b"}, " a b"},
-		"some of all":                  {"1\n", nil, " a"},
-		"some of those that are named": {"2\n", []string{"a", "b"}, " b"},
-		"none":                         {"n\n", nil, "none"},
-		"none at a time":               {"\n", []string{"a"}, "none"},
-		"one whose name is a flag":     {"a\n", nil, "none"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			alone(t)
-			write(t, map[string]string{".git/HEAD": "", ".mcp.json": servers})
-			a, _ := asking(t, test.typed)
-			set, entries, err := reach.ConfiguredServers(a)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o := up.Options{Names: test.named, Flags: &reach.SettingFlags{Set: up.Command(a).Flags()}}
-			if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
-				t.Fatal(err)
-			}
-			got := up.StdioArgs(a, set, (&up.Served{App: a}).Admitted(t.Context(), entries, len(o.Names) > 0), o)
-			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
-				t.Errorf("got %q", got)
-			}
-		})
-	}
-}
-
 // A program that a client starts could neither write the audit log, which this one writes, nor ask for a key.
 func TestUpOffersNoEntryThatCannotWork(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for args, offered := range map[string]bool{"": true, "--audit=log": false, "--auth keys": false, "--auth none": true} {
 		said := upUntil(t, `"url":"http://127.0.0.1:`, append([]string{"--http", "127.0.0.1:0", "everything"}, strings.Fields(args)...)...)
 		if !strings.Contains(said, `"url":"http://127.0.0.1:`) || strings.Contains(said, `"command"`) != offered || strings.Contains(said, "desktop client") != offered {
@@ -123,7 +53,7 @@ func TestUpOffersNoEntryThatCannotWork(t *testing.T) {
 }
 
 func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -144,10 +74,10 @@ func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
 
 // What net/http says of a connection is a line of the log, as all else is.
 func TestWhatIsWrongWithAConnectionIsLoggedAsTheRest(t *testing.T) {
-	alone(t)
-	ca := newAuthority(t)
-	c, k := ca.sign(t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-	cert, key := save(t, t.TempDir(), "site", c, k)
+	clitest.Alone(t)
+	ca := clitest.NewAuthority(t)
+	c, k := ca.Sign(t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	cert, key := clitest.Save(t, t.TempDir(), "site", c, k)
 	for _, command := range []string{"up", "proxy"} {
 		r := serving(t, command, "everything", "--tls-cert", cert, "--tls-key", key, "--log-format", "json")
 		conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.url, "https://"), launch.EndpointPath))

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -23,10 +24,10 @@ import (
 // it is.
 func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 	kills := 3
-	if n, err := strconv.Atoi(placeOf(t).Getenv("UP_KILLS")); err == nil {
+	if n, err := strconv.Atoi(clitest.PlaceOf(t).Getenv("UP_KILLS")); err == nil {
 		kills = n
 	}
-	alone(t)
+	clitest.Alone(t)
 	answered := map[string]bool{}
 	var mu sync.Mutex
 	for round := range kills {
@@ -78,7 +79,7 @@ func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 		t.Fatal("no call was answered")
 	}
 	t.Logf("%d kills, %d calls were answered", kills, len(answered))
-	for line, err := range audit.Read(in(t, "log"), audit.Filter{Kind: audit.KindCall}) {
+	for line, err := range audit.Read(clitest.In(t, "log"), audit.Filter{Kind: audit.KindCall}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -24,8 +25,8 @@ import (
 
 // Rules, audit and search stand around a gateway that is served; every layer is the real one.
 func TestUpWithRulesAuditAndSearch(t *testing.T) {
-	alone(t)
-	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"rules": [
+	clitest.Alone(t)
+	if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(`{"rules": [
 		{"effect": "deny", "server": "everything", "tool": "fail", "reason": "it fails"},
 		{"effect": "deny", "server": "everything", "tool": "add", "when": "args.a > 100", "reason": "too large"}], "default": "allow"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -33,7 +34,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	layered := []string{"up", "--policy", "rules.json", "--tools", "search", "--pin", "*__echo", "everything"}
 	said := serving(t, layered...).stderr
 	r := serving(t, append(layered, "--audit=log")...)
-	here, err := placeOf(t).Getwd()
+	here, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +69,12 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if code := r.stop(); code != cli.ExitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, cli.ExitOK, "("+in(t, "rules.json")+":3)  reason too large", "")
+	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, cli.ExitOK, "("+clitest.In(t, "rules.json")+":3)  reason too large", "")
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
 	if n := strings.Count(calls.stdout, "\n"); n != 4 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
 	}
-	if err := os.WriteFile(in(t, "stricter.json"), []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "stricter.json"), []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tried := runs(t, "", "policy", "test", "log", "--policy", "stricter.json")
@@ -85,7 +86,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
 	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, cli.ExitOK, "it is as it was written", "")
 
-	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
+	files, _ := filepath.Glob(clitest.In(t, "log/*.jsonl"))
 	data, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 }
 
 func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for args, want := range map[string]string{
 		"--tools some":                  `--tools: expected one of "auto", "all", "search", got "some"`,
 		"--tools all --pin x":           "--pin goes with --tools",
@@ -125,7 +126,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	inFolder(t)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(in(t, "rules.json"), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,8 +164,8 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 }
 
 func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
-	alone(t)
-	setenv(t, "JUNCTION_STATE", t.TempDir())
+	clitest.Alone(t)
+	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
 	r := serving(t, "up", "--tools", "all", "--admin", "127.0.0.1:0", "--config", config)
@@ -209,9 +210,9 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
-	path := placeOf(t).Getenv("JUNCTION_STATE") + "/admin.token"
-	token, err := os.ReadFile(in(t, path))
-	if info, also := os.Stat(in(t, path)); err != nil || also != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	path := clitest.PlaceOf(t).Getenv("JUNCTION_STATE") + "/admin.token"
+	token, err := os.ReadFile(clitest.In(t, path))
+	if info, also := os.Stat(clitest.In(t, path)); err != nil || also != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("the token: %v %v", err, also)
 	}
 	for _, test := range []struct {
@@ -247,22 +248,22 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 
 // What the settings hide, bound and write down of calls holds where they are served.
 func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"rules": [{"effect": "deny", "tool": "echo", "when": "args.message == 'forbidden'"}], "default": "allow"}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "rules.json"), []byte(`{"rules": [{"effect": "deny", "tool": "echo", "when": "args.message == 'forbidden'"}], "default": "allow"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"tools": "all", "policy": "rules.json", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "/b"]},
 			"servers": {"everything": {"retries": 2, "redact": {"arguments": ["/message"]}, "tools": {
 				"add": {"redact": {"results": ["/sum"]}}, "long": {"limits": {"bytes": "1KB/h"}}}}}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	exported := new(safeBuffer)
+	exported := new(clitest.SafeBuffer)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(exported, r.Body) }))
 	defer collector.Close()
 	r := serving(t, "up", "--config", "mcp.json", "--audit-export", collector.URL)
@@ -287,7 +288,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction: servers.everything.tools.x.redact.arguments: "" names no place`,
 		`"audit": {"redact": ["/"]}`:                                                   `junction: audit.redact: "/" names no place`,
 	} {
-		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, cli.ExitConnection, "", want)
@@ -296,8 +297,8 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 
 // A client's trace goes on through junction up, to the server.
 func TestUpSendsTraces(t *testing.T) {
-	alone(t)
-	collected := new(safeBuffer)
+	clitest.Alone(t)
+	collected := new(clitest.SafeBuffer)
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/v1/traces" {
 			_, _ = io.Copy(collected, r.Body)

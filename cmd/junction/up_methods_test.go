@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -183,7 +184,7 @@ func logLines(t *testing.T, folder string) string {
 	}
 	var all strings.Builder
 	for _, file := range files {
-		data, err := os.ReadFile(in(t, file))
+		data, err := os.ReadFile(clitest.In(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

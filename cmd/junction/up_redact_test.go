@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -26,8 +27,8 @@ func TestUpHidesPlacesInJSONWithinStringsOfStructuredContent(t *testing.T) {
 		"rules":    `"policy": "rules.json"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone(t)
-			write(t, map[string]string{
+			clitest.Alone(t)
+			clitest.Write(t, map[string]string{
 				"rules.json": `{"rules": [{"effect": "allow", "server": "files", "redact": {"results": ["/salary"]}}], "default": "allow"}`,
 				"mcp.json":   fmt.Sprintf(`{"mcpServers": {"files": {"url": %q}}, "junction": {"tools": "all", %s}}`, server.URL, junction),
 			})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"strings"
@@ -10,97 +9,22 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
-	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/terminal"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/up/layer"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
-
-// What waits for a restart is named when the file changes, and only that.
-func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
-	before := func() *settings.Settings {
-		return &settings.Settings{
-			Audit:         &settings.Audit{Folder: "log", Sync: "call", MaxFile: "1MB"},
-			Authorization: settings.Authorization{Needs: []string{"use"}, Tools: map[string][]string{"files__*": {"write"}}},
-		}
-	}
-	for name, c := range map[string]struct {
-		auth   string
-		change func(*settings.Settings)
-		want   string // paths
-	}{
-		"nothing changed":                       {up.AuthLocal, func(*settings.Settings) {}, ""},
-		"the folder of the log":                 {up.AuthLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
-		"for how long it is kept":               {up.AuthLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
-		"where its lines are sent":              {up.AuthLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
-		"how large its files become":            {up.AuthLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
-		"what of calls it keeps":                {up.AuthLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
-		"a tool needs a scope that is known":    {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
-		"a tool needs a scope that is new":      {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
-		"what everything needs":                 {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
-		"how long a token holds":                {up.AuthLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
-		"whether tokens are bound":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
-		"whether clients register":              {up.AuthLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
-		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, "authorization.scopes"},
-		"a new scope where only keys let in":    {up.AuthKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"a new scope where everybody is let in": {up.AuthNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
-		"proxies where only keys let in":        {up.AuthKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
-		"there is no log any more":              {up.AuthNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
-		"how long the end takes":                {up.AuthNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			v := &up.Served{App: cli.Ready(&cli.App{Place: placeOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Gateway: gatewayWith(t, before())}
-			v.Options.Auth = c.auth
-			next := before()
-			c.change(next)
-			v.ReportWaiting(next)
-			want := ""
-			if c.want != "" {
-				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"
-			}
-			if got := out.String(); got != want {
-				t.Errorf("%q, want %q", got, want)
-			}
-		})
-	}
-}
-
-// A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
-func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
-	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
-		y := &layer.Stack{Opened: &settings.Settings{Review: reach.ReviewNone, Audit: s}}
-		before, err := y.Read(y.Opened)
-		if err != nil {
-			t.Fatal(err)
-		}
-		next, err := y.Read(&settings.Settings{Review: reach.ReviewNone})
-		if err != nil {
-			t.Fatal(err)
-		}
-		y.Use(before)
-		y.Use(next)
-		if got := next.Logged(nil, "").Arguments(mcp.NewRequest("prompts/get", nil), []byte(`{"text":"private"}`)); strings.Contains(string(got), "private") {
-			t.Errorf("%+v: it has %s", s, got)
-		}
-	}
-}
 
 // A question at the start may wait for its answer for long: what changes once the files were read, and before the first look, is no less read.
 func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{"there is no server to serve", "junction serves at"} {
 		t.Run(said, func(t *testing.T) {
-			alone(t)
-			write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
+			clitest.Alone(t)
+			clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
 			ctx, interrupt := context.WithCancelCause(t.Context())
-			begun := &watchedBuffer{word: said, seen: sync.OnceFunc(func() { write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
+			begun := &watchedBuffer{word: said, seen: sync.OnceFunc(func() { clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
 			again := &watchedBuffer{word: "Configuration reloaded", seen: func() { interrupt(cli.ErrInterrupted) }}
 			timer := time.AfterFunc(20*time.Second, func() { interrupt(cli.ErrInterrupted) })
 			defer timer.Stop()
-			run(ctx, placeOf(t), []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
+			run(ctx, clitest.PlaceOf(t), []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
 			if !strings.Contains(again.String(), again.word) {
 				t.Errorf("it says %s", again.String())
 			}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
@@ -23,7 +24,7 @@ import (
 // configure writes a configuration; servers are entries, and junction what stands under "junction".
 func configure(t *testing.T, path, servers, junction string) {
 	t.Helper()
-	path = in(t, path)
+	path = clitest.In(t, path)
 	text := fmt.Sprintf(`{"mcpServers":{%s}, "junction":{%s}}`, servers, junction)
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -45,7 +46,7 @@ func toolsAt(t *testing.T, url string) string {
 }
 
 func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	a, b, c := written(t, "a", dir), written(t, "b", dir), written(t, "c", dir)
@@ -125,7 +126,7 @@ func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
 
 // Every part of the settings of a server, each seen by a client.
 func TestSettingsSayHowServersAreOffered(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	if err := os.WriteFile(filepath.Join(dir, "strict.json"), []byte(`{"rules":[{"effect":"deny","tool":"echo"},{"effect":"deny","tool":"add","when":"profile == 'strict' && args.a > 10","reason":"too large here"}],"default":"allow"}`), 0o600); err != nil {
@@ -204,11 +205,11 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 }
 
 func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
-	alone(t)
-	if err := os.MkdirAll(in(t, ".git"), 0o700); err != nil {
+	clitest.Alone(t)
+	if err := os.MkdirAll(clitest.In(t, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(in(t, ".mcp.json"), []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, ".mcp.json"), []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
@@ -219,7 +220,7 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if got := shownStatus(t)[0].Problems; len(got) != 1 || !strings.Contains(got[0], what) {
 		t.Errorf("status says %q", got)
 	}
-	a, seen := asking(t, "n\n")
+	a, seen := clitest.Asking(t, "n\n")
 	set, entries, err := reach.ConfiguredServers(a)
 	if err != nil {
 		t.Fatal(err)
@@ -235,11 +236,11 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 
 // What changed since it was approved is not offered, says so, and is offered again at once when it is approved.
 func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	configure(t, config, written(t, "a", dir), `"review":"changes"`)
-	approved, err := cli.Pins(placeOf(t))
+	approved, err := cli.Pins(clitest.PlaceOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		return said
 	})
 	hint, _, _ = strings.Cut(hint, "\n")
-	chdir(t, t.TempDir()) // what it says to be typed holds everywhere
+	clitest.Chdir(t, t.TempDir()) // what it says to be typed holds everywhere
 	runs(t, "", strings.Fields(hint)...).expect(t, cli.ExitUsage, "as it was", "nobody can be asked here")
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, cli.ExitRefused, "", `tool "echo" is withheld: it is changed since it was approved, and nobody approved that; whoever runs the gateway can run junction approve a, as junction status shows it`)
 	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "1 changed", "")
@@ -278,7 +279,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 
 // What stands around a server changes its definitions for clients; those that are approved are its own.
 func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	configure(t, config, written(t, "a", dir), `"review":"all","tools":"all","servers":{"a":{"redact":{"results":["/sum"]},"maxResult":1000000,"secrets":"results",
@@ -299,7 +300,7 @@ func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
 
 // The call that starts a server does not run when the server changed while it was not running.
 func TestTheCallThatStartsAChangedServerIsRefused(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	dir := t.TempDir()
 	config, api := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "api.json")
 	var asked atomic.Int32
@@ -309,7 +310,7 @@ func TestTheCallThatStartsAChangedServerIsRefused(t *testing.T) {
 	}))
 	defer web.Close()
 	describe := func(text string) {
-		write(t, map[string]string{api: fmt.Sprintf(`{"openapi":"3.0.3","info":{"title":"x","version":"1"},"servers":[{"url":%q}],"paths":{"/go":{"get":{"operationId":"go","summary":%q,
+		clitest.Write(t, map[string]string{api: fmt.Sprintf(`{"openapi":"3.0.3","info":{"title":"x","version":"1"},"servers":[{"url":%q}],"paths":{"/go":{"get":{"operationId":"go","summary":%q,
 			"responses":{"200":{"description":"ok","content":{"text/plain":{"schema":{"type":"string"}}}}}}}}}`, web.URL, text)})
 	}
 	describe("Goes.")
@@ -328,10 +329,10 @@ func TestTheCallThatStartsAChangedServerIsRefused(t *testing.T) {
 
 // Who has a key is let in, and is who rules, limits, instances and the audit log are about.
 func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
-	noState(t)
+	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
-	write(t, map[string]string{filepath.Join(dir, "policy.json"): `{"rules":[{"effect":"deny","tool":"add","when":"principal.subject != 'ann' || !('write' in principal.scopes)","reason":"only ann adds"}],"default":"allow"}`})
+	clitest.Write(t, map[string]string{filepath.Join(dir, "policy.json"): `{"rules":[{"effect":"deny","tool":"add","when":"principal.subject != 'ann' || !('write' in principal.scopes)","reason":"only ann adds"}],"default":"allow"}`})
 	configure(t, config, written(t, "a", dir), `"policy":"policy.json","audit":{"folder":"log"},"servers":{"a":{"isolation":"user"}}`)
 	key := func(args ...string) string {
 		got := runs(t, "", append([]string{"key", "create"}, args...)...)

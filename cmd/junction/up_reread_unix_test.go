@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // What is read again says what changed of it, and has no warnings about a server that goes on while its entry is wrong.
 func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
-	write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "add"}], "default": "allow"}`})
+	clitest.Write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "add"}], "default": "allow"}`})
 	a := written(t, "a", dir)
 	const settings = `"policy":"rules.json","servers":{"a":{"hide":["fail"]}},"profiles":{"team":{"servers":["a"],"only":["a__echo"]}}`
 	configure(t, config, a, settings)
@@ -37,7 +38,7 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 		}
 	}
 	configure(t, config, a, settings)
-	write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "echo"}], "default": "allow"}`})
+	clitest.Write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "echo"}], "default": "allow"}`})
 	said("the rules changed")
 	configure(t, config, a, strings.Replace(settings, `"a__echo"`, `"a__add"`, 1))
 	said("the settings changed")

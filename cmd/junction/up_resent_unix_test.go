@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -19,7 +20,7 @@ import (
 // A server that is killed while it runs a call that only reads is started again and gets the call again; the audit
 // log says that it was sent twice.
 func TestTheAuditLogSaysThatACallWasSentAgain(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	configure(t, "mcp.json", written(t, "a", dir), `"tools": "all"`)
 	r := serving(t, "up", "--config", "mcp.json", "--audit=log")

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // What the settings say of prompts, resources, tags and names, each seen by a client, and again when they change.
 func TestSettingsSayWhichPromptsAndResourcesThereAre(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	a, b := written(t, "a", dir), written(t, "b", dir)
@@ -74,7 +75,7 @@ func TestASettingThatAFlagSetsAsideIsWithoutEffect(t *testing.T) {
 		"shadow, where there are no rules":               {`"tools":"all","shadow":true`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			alone(t)
+			clitest.Alone(t)
 			configure(t, "mcp.json", written(t, "a", t.TempDir()), test.settings)
 			r := serving(t, append([]string{"up", "--config", "mcp.json"}, strings.Fields(test.args)...)...)
 			waitFor(t, "all tools are listed", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })

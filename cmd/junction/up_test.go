@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // manyServers is a configuration of n servers, each a process of its own, and one
@@ -138,7 +139,7 @@ func (k *talk) end() {
 const hello = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`
 
 func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
-	settle(t) // not next to others, as it looks at the clock
+	clitest.Settle(t) // not next to others, as it looks at the clock
 	const n = 8
 	config := manyServers(t, n)
 	learn(t, config, n)
@@ -176,7 +177,7 @@ func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
 }
 
 func TestUpServesTheServersThatAreNamed(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	config := manyServers(t, 3)
 	r := serving(t, "up", "--config", config, "every1", "filesystem", "every1")
 	got := runs(t, "", "tools", r.url, "--json")
@@ -192,7 +193,7 @@ func TestUpServesTheServersThatAreNamed(t *testing.T) {
 }
 
 func TestStatusShowsWhatRuns(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	if got := runs(t, "", "status"); got.code != cli.ExitOK || got.stdout != "No junction up is running; start one with: junction up\n" {
 		t.Errorf("before: %+v", got)
 	}
@@ -210,7 +211,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if all := shownStatus(t); len(all) != 0 {
 		t.Errorf("after its end: %+v", all)
 	}
-	dir, err := cli.StatusFolder(placeOf(t))
+	dir, err := cli.StatusFolder(clitest.PlaceOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +231,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 }
 
 func TestAnAddressInUseIsSaidToBe(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -18,7 +19,7 @@ import (
 
 // What a server does not get, clients do not get or the audit log does not keep, who watches does not see either.
 func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {
 		t.Fatal(err)
@@ -26,7 +27,7 @@ func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"audit": {"folder": "log", "redact": ["/b"]},
 			"servers": {"everything": {"redact": {"arguments": ["/message"]}, "tools": {"add": {"redact": {"results": ["/sum"]}}}}}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tools := range []string{"all", "search"} {
@@ -58,14 +59,14 @@ func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
 
 // What is hidden of arguments is hidden of the headers that repeat them.
 func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"servers": {"everything": {"redact": {"arguments": ["/message"]}}}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--tools", "all")

@@ -5,12 +5,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 // A gateway knows no tool of a server that never started, so what its error says is what matters.
 func TestACallToAServerThatNeverStartedSaysWhy(t *testing.T) {
-	alone(t)
-	if err := os.WriteFile(in(t, "u.json"), []byte(`{"mcpServers":{"bad":{"command":"no-such-program-here"},"good":{"command":"no-such-program-here"}}}`), 0o600); err != nil {
+	clitest.Alone(t)
+	if err := os.WriteFile(clitest.In(t, "u.json"), []byte(`{"mcpServers":{"bad":{"command":"no-such-program-here"},"good":{"command":"no-such-program-here"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const want = `server "bad" is not connected: start "no-such-program-here": not found in PATH; is it installed?`

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	inFolder(t)
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(clitest.In(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -92,7 +93,7 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 }
 
 // waitForTimes waits until a text was printed so often.
-func waitForTimes(t *testing.T, b *safeBuffer, text string, times int) {
+func waitForTimes(t *testing.T, b *clitest.SafeBuffer, text string, times int) {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); strings.Count(b.String(), text) < times; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {

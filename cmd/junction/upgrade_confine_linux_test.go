@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/install"
 )
 
@@ -24,7 +25,7 @@ func editFile(t *testing.T, name, old, now string) {
 }
 
 func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host", "")
@@ -38,39 +39,39 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 }
 
 func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
-	write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
+	clitest.Write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
 	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, cli.ExitOK, "is confined, but for read "+file, "")
 	s.runs(t, "", "tools", "api").expect(t, cli.ExitOK, "listPets", "")
 	s.runs(t, "", "sandbox", "show", "api").expect(t, cli.ExitOK, "  read   "+file+"\n", "")
-	write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
-	_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
+	clitest.Write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
+	_ = os.Remove(clitest.In(t, filepath.Join("junction", install.LockName)))
 	s.runs(t, "", "upgrade", "api", "--yes").expect(t, cli.ExitOK, "its program is confined, but for read "+file, "")
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()
 	for _, test := range []struct{ flag, want string }{{"--yes", "files is confined"}, {"--no-sandbox", "files is not confined"}} {
-		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@x/files@1.0.0", "--root", ` + quoteJSON(folder) + `]}}}`})
-		_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
+		clitest.Write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@x/files@1.0.0", "--root", ` + quoteJSON(folder) + `]}}}`})
+		_ = os.Remove(clitest.In(t, filepath.Join("junction", install.LockName)))
 		s.runs(t, "", "upgrade", "files", "--yes", test.flag).expect(t, cli.ExitOK, "files is locked", "")
 		s.runs(t, "", "sandbox", "show", "files").expect(t, cli.ExitOK, test.want, "")
 	}
 }
 
 func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
-	inProcess(t)
+	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()
 	config := func(profile string) {
-		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {}, "junction": {"servers": {"files": {"sandbox": {` + profile + `}}}}}`})
+		clitest.Write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {}, "junction": {"servers": {"files": {"sandbox": {` + profile + `}}}}}`})
 	}
 	config("")
 	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, cli.ExitConnection, "", "does not start")

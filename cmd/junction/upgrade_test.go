@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
 func TestAnUpgradeSaysWhatCanBeDoneAboutServersThatWereNeverLocked(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	const loose = `{"mcpServers":{"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},
 		"off":{"command":"npx","args":["x"],"disabled":true},"own":{"command":"sleep","args":["1"]}}}`
-	if err := os.WriteFile(in(t, "mcp.json"), []byte(loose), 0o600); err != nil {
+	if err := os.WriteFile(clitest.In(t, "mcp.json"), []byte(loose), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const line = "Started by npx, uvx or dnx and never locked: m, range, third; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n"

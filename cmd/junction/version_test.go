@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
 func TestTheVersionIsPrintedByCommandAndFlag(t *testing.T) {
-	alone(t)
+	clitest.Alone(t)
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		got := runs(t, "", args...)
 		if got.code != cli.ExitOK || got.stderr != "" || !strings.HasPrefix(got.stdout, "junction "+cli.Version+" (") {

@@ -94,7 +94,7 @@ var parsed = sync.OnceValues(func() ([]*source, error) {
 			return err
 		}
 		rel, err := filepath.Rel(root, name)
-		all = append(all, &source{filepath.ToSlash(rel), text, file, strings.HasSuffix(name, "_test.go")})
+		all = append(all, &source{filepath.ToSlash(rel), text, file, strings.HasSuffix(name, "_test.go") || below(filepath.ToSlash(rel), "cmd/junction/internal/clitest")})
 		return err
 	})
 	return all, err

@@ -1,0 +1,165 @@
+package clitest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
+	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// A page is the inspector as somebody at a page sees it.
+type InspectorPage struct {
+	T   *testing.T
+	Url string
+}
+
+// InspectorWith serves the inspector of junction with a configuration.
+func InspectorWith(t *testing.T, config string) InspectorPage {
+	t.Helper()
+	a := cli.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard}})
+	a.Person = terminal.NewPerson(unread{t}, a.Screen)
+	if config != "" {
+		if err := os.WriteFile(In(t, "inspect.json"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a.Flags.Config = []string{"inspect.json"}
+	}
+	inspector := watch.NewInspector(a, nil)
+	mux := http.NewServeMux()
+	inspector.Mount(mux.Handle)
+	server := httptest.NewServer(mux)
+	t.Cleanup(func() {
+		if err := inspector.Close(); err != nil {
+			t.Error(err)
+		}
+		server.Close()
+	})
+	return InspectorPage{t, server.URL}
+}
+
+// An unread is a terminal from which nothing may be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the terminal was read")
+	return 0, io.EOF
+}
+
+// Post sends JSON, and returns what came.
+func (p InspectorPage) Post(path string, body any) json.RawMessage {
+	p.T.Helper()
+	sent, err := json.Marshal(body)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	response, err := http.Post(p.Url+path, "application/json", bytes.NewReader(sent))
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	defer response.Body.Close()
+	data, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= 300 {
+		p.T.Fatalf("POST %s: status %d, %v: %s", path, response.StatusCode, err, data)
+	}
+	return data
+}
+
+// Begin begins a connection, and returns its path.
+func (p InspectorPage) Begin(s inspect.Server) string {
+	p.T.Helper()
+	return "/connections/" + Member(p.Post("/connections", s), "id")
+}
+
+// Until follows the events of a connection from the first until one is what is looked for, and returns it.
+func (p InspectorPage) Until(path, event, name, value string) json.RawMessage {
+	p.T.Helper()
+	ctx, cancel := context.WithTimeout(p.T.Context(), 30*time.Second)
+	defer cancel()
+	if !strings.Contains(path, "/events") {
+		path += "/events"
+	}
+	req, err := http.NewRequestWithContext(ctx, "GET", p.Url+path, nil)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	defer response.Body.Close()
+	seen, now := "", ""
+	lines := bufio.NewReader(response.Body)
+	for {
+		line, err := lines.ReadString('\n')
+		if err != nil {
+			p.T.Fatalf("%v: there was no event %s with %s %s, but\n%s", err, event, name, value, seen)
+		}
+		if word, is := strings.CutPrefix(line, "event: "); is {
+			now = strings.TrimSpace(word)
+		}
+		data, is := strings.CutPrefix(line, "data: ")
+		if !is {
+			continue
+		}
+		seen += now + " " + data
+		if now == event && (name == "" || strings.Contains(Member(json.RawMessage(data), name), value)) {
+			return json.RawMessage(data)
+		}
+	}
+}
+
+// Member is what stands at a path of names with dots: a text as it is, or else JSON.
+func Member(data json.RawMessage, path string) string {
+	for name := range strings.SplitSeq(path, ".") {
+		data = jsonrpc.Get(data, name)
+	}
+	if text, is := jsonrpc.Unquote(data); is {
+		return text
+	}
+	return string(data)
+}
+
+// All are the events of a connection until now, a line each.
+func (p InspectorPage) All(path string) []string {
+	p.T.Helper()
+	response, err := http.Get(p.Url + path)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	defer response.Body.Close()
+	view, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	last := "id: " + Member(view, "events")
+	response, err = http.Get(p.Url + path + "/events")
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	defer response.Body.Close()
+	var lines []string
+	name, over := "", false
+	for text := bufio.NewScanner(response.Body); text.Scan() && !(over && text.Text() == ""); {
+		over = over || text.Text() == last
+		if word, is := strings.CutPrefix(text.Text(), "event: "); is {
+			name = word
+		}
+		if data, is := strings.CutPrefix(text.Text(), "data: "); is {
+			lines = append(lines, name+" "+data)
+		}
+	}
+	return lines
+}

@@ -1,0 +1,24 @@
+package clitest
+
+import (
+	"bytes"
+	"sync"
+)
+
+// A SafeBuffer can be written by many goroutines at once.
+type SafeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *SafeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *SafeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

@@ -1,0 +1,35 @@
+package reach_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+)
+
+func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
+	server := func(name string) *reach.ListedServer { return &reach.ListedServer{Entry: cli.Entry{Name: name}} }
+	a, b, c, d := server("a"), server("b"), server("c"), server("d")
+	r := &reach.ResultOrder{Open: []*reach.ListedServer{a, b, c, d}}
+	for _, step := range []struct {
+		name  string
+		there *reach.ListedServer // that answers; nil: one takes long
+		want  []*reach.ListedServer
+	}{
+		{"the second one waits for the first", b, nil},
+		{"the first one brings it along", a, []*reach.ListedServer{a, b}},
+		{"the last one waits, too", d, nil},
+		{"until the one before takes long", nil, []*reach.ListedServer{d}},
+		{"which comes last", c, []*reach.ListedServer{c}},
+	} {
+		if step.there == nil {
+			r.Late = true
+		} else {
+			r.There = append(r.There, step.there)
+		}
+		if got := r.Next(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: shown are %v", step.name, got)
+		}
+	}
+}

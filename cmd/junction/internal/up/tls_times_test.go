@@ -1,0 +1,152 @@
+package up_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
+)
+
+// holding writes a certificate that signs itself, which holds between two times.
+func holding(t *testing.T, dir string, from, to time.Time) up.Security {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "site"}, NotBefore: from, NotAfter: to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, keyFile := clitest.Save(t, dir, "site", signed, key)
+	return up.Security{Cert: cert, Key: keyFile}
+}
+
+// TestTheEndOfACertificateIsSaid looks at what is logged when it is read, when it is read again, and each day.
+func TestTheEndOfACertificateIsSaid(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	for _, test := range []struct {
+		name     string
+		from, to time.Duration
+		first    string // when it is read
+		days     int    // of lines about its end in 20 days
+		left     time.Duration
+	}{
+		{"it holds", -day, 90 * day, "", 0, 90 * day},
+		{"it ends soon", -day, 13 * day, "the certificate expires soon", 20, 13 * day},
+		{"it will end soon", -day, 30 * day, "", 4, 30 * day},
+		{"it has ended", -90 * day, -day, "the certificate has expired", 20, -day},
+		{"it begins tomorrow", day - time.Minute, 90 * day, "does not hold yet", 0, 90 * day},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				var said clitest.SafeBuffer
+				s := holding(t, dir, time.Now().Add(test.from), time.Now().Add(test.to))
+				inner, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				l, err := s.Listen(clitest.PlaceOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				if got := said.String(); test.first == "" && got != "" || !strings.Contains(got, test.first) {
+					t.Errorf("it says %q", got)
+				}
+				if left := l.(*up.Encrypted).Certificate.Left(); left.Round(time.Minute) != test.left {
+					t.Errorf("it holds for %v, want %v", left, test.left)
+				}
+				before := len(said.String())
+				time.Sleep(20*day + time.Minute)
+				synctest.Wait()
+				later := said.String()[before:]
+				if n := strings.Count(later, "certificate expires soon") + strings.Count(later, "certificate has expired"); n != test.days {
+					t.Errorf("in 20 days it says so %d times, want %d: %s", n, test.days, later)
+				}
+			})
+		})
+	}
+}
+
+// TestAuthoritiesOfClientsAreReadAgain changes who signs the certificates of clients while an address is served.
+func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	first, second := clitest.NewAuthority(t), clitest.NewAuthority(t)
+	site, siteKey := first.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "site"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	s := up.Security{}
+	s.Cert, s.Key = clitest.Save(t, dir, "site", site, siteKey)
+	s.ClientCA, _ = clitest.Save(t, dir, "ca", first.Cert, first.Key)
+	c := &up.Certificate{Security: s, Log: slog.New(slog.DiscardHandler)}
+	lets := func(a *clitest.Authority) bool {
+		t.Helper()
+		c.Looked = time.Time{}
+		config, err := c.Config(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, key := a.Sign(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
+		here, there := net.Pipe()
+		defer here.Close()
+		defer there.Close()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- tls.Server(there, config).HandshakeContext(t.Context())
+			there.Close()
+		}()
+		_ = tls.Client(here, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{client.Raw}, PrivateKey: key}}}).HandshakeContext(t.Context())
+		go func() { _, _ = here.Read(make([]byte, 1<<10)) }() // tickets, or an alert
+		return <-ended == nil
+	}
+	check := func(when string, one, other bool) {
+		t.Helper()
+		if a, b := lets(first), lets(second); a != one || b != other {
+			t.Errorf("%s: clients of the first authority are let in: %v, of the second: %v", when, a, b)
+		}
+	}
+	check("at first", true, false)
+	before, err := os.Stat(s.ClientCA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text []byte) {
+		t.Helper()
+		if err := os.WriteFile(s.ClientCA, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		before := before.ModTime().Add(time.Duration(len(text)) * time.Second)
+		if err := os.Chtimes(s.ClientCA, before, before); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write([]byte("broken"))
+	check("while it cannot be read", true, false)
+	other, _ := clitest.Save(t, t.TempDir(), "ca", second.Cert, second.Key)
+	text, err := os.ReadFile(filepath.Clean(other))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(text)
+	check("when it changed", false, true)
+}
