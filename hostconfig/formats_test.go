@@ -18,7 +18,7 @@ type sample struct {
 
 func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// tapped replaces an entry as junction tap does.
+// tapped replaces an entry as junction host tap does.
 func tapped(e *Entry) Program {
 	if e.URL != "" {
 		return Program{Command: "J", Args: []string{"proxy", e.Name}}

@@ -115,9 +115,9 @@ func (r *Record) Remedy() string {
 		name = "--file " + r.Path
 	}
 	if r.Connected {
-		return "junction disconnect " + name
+		return "junction host disconnect " + name
 	}
-	return "junction tap --undo"
+	return "junction host tap --undo"
 }
 
 // restoreAt takes a change back in one file.

@@ -227,7 +227,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 		}
 		words, _, err := folderWords(dir, l.Bin)
 		if err == nil && !slices.Equal(l.Program, words) {
-			err = fmt.Errorf("the lock starts %q, and this folder is started by %q: where that is meant, lock it again (junction upgrade)", l.Program, words)
+			err = fmt.Errorf("the lock starts %q, and this folder is started by %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
 		}
 		if err != nil {
 			return nil, err
@@ -236,7 +236,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 	}
 	hash, err := hashFile(dir)
 	if err == nil && hash != l.Integrity {
-		err = fmt.Errorf("%w: its hash was %s and is %s: where that is meant, lock it again (junction upgrade)", ErrIntegrity, l.Integrity, hash)
+		err = fmt.Errorf("%w: its hash was %s and is %s: where that is meant, lock it again (junction server upgrade)", ErrIntegrity, l.Integrity, hash)
 	}
 	if err != nil {
 		return nil, err

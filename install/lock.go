@@ -78,7 +78,7 @@ func ReadLock(path string) (*Lock, error) {
 	}
 	l, err := parseLock(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s cannot be used (%w); take it from version control, or move it away and lock its servers anew with junction upgrade", path, err)
+		return nil, fmt.Errorf("%s cannot be used (%w); take it from version control, or move it away and lock its servers anew with junction server upgrade", path, err)
 	}
 	return l, nil
 }

@@ -133,7 +133,7 @@ func (m *manifest) words() []string {
 // what starts: they must be the same.
 func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	if words := m.words(); !slices.Equal(l.Program, words) {
-		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction upgrade)", l.Program, words)
+		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
 	}
 	return m.program(dir)
 }

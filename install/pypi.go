@@ -259,7 +259,7 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	err = k.pip(ctx, l.Package, dir, args...)
 	if err != nil && here != lock.For {
-		return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction upgrade), with uv for all systems: %w", lock.For, here, err)
+		return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction server upgrade), with uv for all systems: %w", lock.For, here, err)
 	}
 	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)

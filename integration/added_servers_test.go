@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/replay"
 )
 
-// An addedServer is a package that junction add installs, and a call of one of its tools.
+// An addedServer is a package that junction server add installs, and a call of one of its tools.
 type addedServer struct {
 	name, spec string
 	args       []string // of its own

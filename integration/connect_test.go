@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Real hosts read what junction connect writes, start junction, and have their own servers again when they are disconnected,
+// Real hosts read what junction host connect writes, start junction, and have their own servers again when they are disconnected,
 // whatever they wrote into the file meanwhile.
 func TestRealHostsAreConnectedAndDisconnected(t *testing.T) {
 	t.Parallel()

@@ -266,7 +266,7 @@ func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 		{"file", `start "/nowhere/server": no such file`, `change "command" of the entry`},
 		{"unset", "env.KEY: variable NO_SUCH_VARIABLE_ANYWHERE is not set", "set the variable where junction is started"},
 		{"variable", "WEATHER_API_KEY environment variable is required", `it wants the variable WEATHER_API_KEY of the environment: give its entry "env"`},
-		{"path", "Cannot find module '/nowhere/server.mjs'", `a file that its "args" name is not there: write its whole path`},
+		{"path", "Cannot find module '/nowhere/server.mjs'", `a file in "args" does not exist: use an absolute path`},
 		{"address", "404", "the address often ends with /mcp or /sse"},
 		{"nobody", "connection refused", "nothing listens there: is the server started"},
 		{"tls", "certificate", `"tls": {"ca": FILE} in its entry`},

@@ -238,7 +238,7 @@ func seeded(t *testing.T) []map[string]any {
 	return servers
 }
 
-// foundServers is what junction search --json prints.
+// foundServers is what junction server search --json prints.
 type foundServers struct {
 	Servers []struct {
 		Server struct{ Name, Version string } `json:"server"`

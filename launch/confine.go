@@ -21,9 +21,9 @@ func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbo
 			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
 		}
 	case locked != nil:
-		o.Weaker = true // a lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so
+		o.Weaker = true // a lock is for a whole team, on systems of which some cannot confine: junction server sandbox show says so
 		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
-			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction sandbox allow and deny change it, and junction add --no-sandbox does without", name, err)
+			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction server sandbox allow and deny change it, and junction server add --no-sandbox does without", name, err)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func RefusalLine(name string, r sandbox.Refusal) string {
 
 // AllowCommand is the command that allows something.
 func AllowCommand(name string, words []string) string {
-	command := "junction sandbox allow " + plaintext.ShellWord(name)
+	command := "junction server sandbox allow " + plaintext.ShellWord(name)
 	for _, word := range words {
 		command += " " + plaintext.ShellWord(plaintext.Line(word, 500))
 	}

@@ -120,7 +120,7 @@ func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 
 // UpgradeOf is the command that locks a server anew.
 func UpgradeOf(d *config.Definition) string {
-	return "junction upgrade " + plaintext.ShellWord(d.Name) + " --config " + plaintext.ShellWord(filename.Absolute(d.Source))
+	return "junction server upgrade " + plaintext.ShellWord(d.Name) + " --config " + plaintext.ShellWord(filename.Absolute(d.Source))
 }
 
 // Started returns the server as it is started: where it is locked, the installed program stands in the place of what its entry begins with, and no
@@ -154,7 +154,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 		return program, err
 	}
 	if l.Frozen {
-		return nil, fmt.Errorf("%w; --frozen installs nothing: junction install does", err)
+		return nil, fmt.Errorf("%w; --frozen installs nothing: junction server install does", err)
 	}
 	l.Screen.Printf("junction: server %q: %s %s is installed from %s\n", d.Name, p.Name, p.Version, l.Place.Short(install.LockPath(d.Source)))
 	if err := l.Locks.Note(d.Source); err != nil {

@@ -69,7 +69,7 @@ func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *test
 // A line of the log ends with a command to paste. A name is no part of the line's own words.
 func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 	root := machine(t)
-	const forged = "x; to allow it: junction sandbox allow notes --write ~ #"
+	const forged = "x; to allow it: junction server sandbox allow notes --write ~ #"
 	for want, script := range map[string]string{
 		`keep what it writes to "` + root + `/home/` + forged + `"`: `echo >~/"` + forged + `"`,
 		`write "` + root + `/data/one/` + forged + `"`:              `echo >` + root + `/data/one/"` + forged + `"`,

@@ -69,7 +69,7 @@ type Options struct {
 type Refusal struct {
 	What   string   // such as "read /home/ann/notes" or "connect to example.com:443"
 	Reason string   // such as "it is not among the hosts of its profile"
-	Allow  []string // what junction sandbox allow takes to allow it, such as --host example.com; empty where nothing does
+	Allow  []string // what junction server sandbox allow takes to allow it, such as --host example.com; empty where nothing does
 	Lost   bool     // it is no error to the program: what it writes is thrown away when it ends
 }
 

@@ -50,9 +50,9 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 		"--auth local --public-url tools":         "--public-url: expected an origin",
 		"--auth local --public-url https://a/b":   "--public-url: expected an origin",
 		"--auth local --public-url http://a.b":    "passwords and tokens go over https",
-		"--auth local --http 0.0.0.0:0":           "give --public-url",
-		"--auth https://a.example --http [::]:0":  "give --public-url",
-		"--auth local --http unix:junction.socks": "give --public-url",
+		"--auth local --http 0.0.0.0:0":           "needs --public-url",
+		"--auth https://a.example --http [::]:0":  "needs --public-url",
+		"--auth local --http unix:junction.socks": "needs --public-url",
 	} {
 		got := runs(t, "", append([]string{"up", "everything"}, append(strings.Fields(args), map[bool][]string{true: nil, false: {"--http", "127.0.0.1:0"}}[strings.Contains(args, "--http") || strings.Contains(args, "--stdio")]...)...)...)
 		got.expect(t, cli.ExitUsage, "", want)

@@ -88,8 +88,8 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 	const note = "it has nowhere to save data, so what it stores is lost"
 	for _, c := range []struct{ server, readme, flags, want string }{
-		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; to give it a place: its README names MEMORY_FILE_PATH; junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
-		{"memory", "", "", note + "; to give it a place: junction add npm:@x/graph@1.0.0 --write FOLDER"},
+		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; to give it a place: its README names MEMORY_FILE_PATH; junction server add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
+		{"memory", "", "", note + "; to give it a place: junction server add npm:@x/graph@1.0.0 --write FOLDER"},
 		{"memory", "", "--write ~/graph-data", ""},
 		{"memory", "", "--host api.example.com", ""},
 		{"memory", "", "--no-sandbox", ""},

@@ -41,7 +41,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, cli.ExitConnection, "",
-		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: where its author says that it needs arguments or variables: junction add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
+		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: where its author says that it needs arguments or variables: junction server add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was added: %s %s", configuration, lock)
 	}
@@ -54,7 +54,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 	s.versions["mcp-timer@1.0"] = endsSaying(t, "ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed to MCPServer (from mcp.server.mcpserver import MCPServer) and other APIs changed; see the migration guide or pin 'mcp<2' to keep running v1 code.")
 	s.runs(t, "", "add", "pypi:mcp-timer", "--yes").expect(t, cli.ExitConnection, "", "No module named 'mcp.server.fastmcp'; fix: ")
 	s.versions["mcp-timer@1.0 with mcp<2"] = self(t, "serve", "time")
-	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, cli.ExitConnection, "", "junction add pypi:mcp-timer --with \"mcp>1\" --env")
+	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, cli.ExitConnection, "", "junction server add pypi:mcp-timer --with \"mcp>1\" --env")
 	out := s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--env", "A=b")
 	out.expect(t, cli.ExitOK, `Added "timer"`, "")
 	for _, want := range []string{"it is held to mcp<2", `written  uvx --with "mcp<2" mcp-timer==1.0`} {
@@ -70,7 +70,7 @@ func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes", "--name", "my echo", "--env", "A=hidden", "--env", "B=hidden", "--host", "a.example", "--", "--token", "hidden", "--stdio").
-		expect(t, cli.ExitConnection, "", `it wants the variable ECHO_KEY: junction add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; a secret`)
+		expect(t, cli.ExitConnection, "", `it wants the variable ECHO_KEY: junction server add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; a secret`)
 }
 
 func TestTheExtrasOfAPackageAreNotInItsName(t *testing.T) {

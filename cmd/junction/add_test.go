@@ -157,7 +157,7 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	s.runs(t, "", "remove", "files").expect(t, cli.ExitOK, `Removed "files"`, "")
 
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "junction install does")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, cli.ExitConnection, "", "junction server install does")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "is installed from ")
 	s.runs(t, "", "install").expect(t, cli.ExitOK, "npm:@x/echo 1.0.0 is there", "")
 	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
@@ -186,7 +186,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", cli.ExitConnection, `server "echo" exists already`},
 		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "nothing is known that other needs"},
 		{"two files", "npm:@x/echo --config a --config b", cli.ExitUsage, "one file"},
-		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "before a package stands npm:"},
+		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "use npm:, pypi:"},
 		{"no package", "npm:", cli.ExitUsage, "the name of the package is missing"},
 		{"a folder that is not there", "./nosuch", cli.ExitConnection, "nosuch"},
 	} {
@@ -303,7 +303,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 		}
 	}
 	write(path, strings.Replace(configuration, "@1.0.0", "@2.0.0", 1))
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction upgrade echo")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "junction server upgrade echo")
 	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has another command line than was locked")
 	s.runs(t, "", "outdated").expect(t, cli.ExitConnection, "", "has another command line than was locked")
 	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")

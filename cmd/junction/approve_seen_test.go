@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-// What junction up --review changes lets through was shown to nobody: chat asks about it in this folder and in others, and junction approve
+// What junction up --review changes lets through was shown to nobody: chat asks about it in this folder and in others, and junction server approve
 // lists it; that is an approval.
 func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 	clitest.NoState(t)
@@ -39,7 +39,7 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 	clitest.Chdir(t, t.TempDir())
 	asked("in another folder")
 	listed := runs(t, "", "approve", "kept", "--config", config).stderr
-	_, rest, _ := strings.Cut(listed, "junction approve kept@")
+	_, rest, _ := strings.Cut(listed, "junction server approve kept@")
 	hash, _, _ := strings.Cut(rest, " ")
 	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, cli.ExitOK, "Approved of server \"kept\"", "")
 	runs(t, "", "approve", "--config", config).expect(t, cli.ExitOK, "waits for approval.", "")

@@ -26,7 +26,7 @@ done`
 		{"forcast", cli.ExitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
 		{`forcast {"city":"Oslo"}`, cli.ExitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
 		{"forcast city=@none.txt", cli.ExitUsage, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
-		{"other", cli.ExitToolFailed, `junction: the server lists no tool "other"; junction tools lists those that it has`},
+		{"other", cli.ExitToolFailed, `junction: the server lists no tool "other"; junction list tools lists those that it has`},
 		{"forecast", cli.ExitToolFailed, ""},
 	} {
 		args := append(append([]string{"call"}, strings.Fields(test.args)...), "--revision", "2025-11-25", "--", "sh", "-c", script)

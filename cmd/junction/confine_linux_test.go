@@ -105,6 +105,6 @@ func TestStatusSaysThatWhatAServerWritesIsThrownAway(t *testing.T) {
 	waitFor(t, "both to say what is lost", func() bool {
 		status := strings.Join(strings.Fields(runs(t, "", "status").stdout), " ")
 		_, page := ask("GET", "instances", "")
-		return strings.Contains(status, "Careful, notes: "+want+home+"/memory.jsonl; to allow it: junction sandbox allow notes --write") && strings.Contains(page, `"careful":"`+want)
+		return strings.Contains(status, "Careful, notes: "+want+home+"/memory.jsonl; to allow it: junction server sandbox allow notes --write") && strings.Contains(page, `"careful":"`+want)
 	})
 }

@@ -19,7 +19,7 @@ func TestACommandThatAllowsSomethingIsNoOtherCommand(t *testing.T) {
 		line := launch.RefusalLine("notes", sandbox.Refusal{What: "look up " + word, Reason: "why", Allow: []string{"--host", word}})
 		_, command, _ := strings.Cut(line, "to allow it: ")
 		out, err := child(t, sh, "-c", `junction() { for arg; do printf '[%s]' "$arg"; done; }; `+command).CombinedOutput()
-		if want := "[sandbox][allow][notes][--host][" + word + "]"; string(out) != want || err != nil {
+		if want := "[server][sandbox][allow][notes][--host][" + word + "]"; string(out) != want || err != nil {
 			t.Errorf("%s runs with %s, %v, want %s", command, out, err, want)
 		}
 	}

@@ -36,7 +36,7 @@ func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
 		named, _, _ = strings.Cut(named, "\n") // what the tool says may come before it or after
 		want := ""
 		if verb != "" {
-			want = verb + " " + late + "; to allow it: junction sandbox allow files --read " + late
+			want = verb + " " + late + "; to allow it: junction server sandbox allow files --read " + late
 		}
 		if got.code != code || named != want {
 			t.Errorf("%s: exit code %d, refused %q, want %q; stderr:\n%s", path, got.code, named, want, got.stderr)

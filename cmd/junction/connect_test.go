@@ -42,7 +42,7 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	if readTap(t, path) != before {
 		t.Fatalf("it was changed: %s", readTap(t, path))
 	}
-	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nTo apply this in Cursor, switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction disconnect cursor\n", "")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nTo apply this in Cursor, switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction host disconnect cursor\n", "")
 	own := filepath.Join(home, "junction", "mcp.json")
 	want := "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"junction\": {\r\n      \"command\": " + quoteJSON(self(t)[0]) + ",\r\n      \"args\": [\"up\", \"--stdio\", \"--config\", " + quoteJSON(own) + "]\r\n    },\r\n  },\r\n}\r\n"
 	if now := readTap(t, path); now != want {
@@ -59,12 +59,12 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	}
 	client.Close()
 
-	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitConnection, "", "~/.cursor/mcp.json is connected already; junction disconnect cursor puts it back")
-	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitConnection, "", "its servers are behind junction, and junction traffic shows what goes through already; junction disconnect cursor puts them back")
-	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "connected: junction stands there until junction disconnect cursor", "")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitConnection, "", "~/.cursor/mcp.json is connected already; junction host disconnect cursor puts it back")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitConnection, "", "its servers are behind junction, and junction traffic shows what goes through already; junction host disconnect cursor puts them back")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "connected: junction stands there until junction host disconnect cursor", "")
 	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "Nothing is tapped.")
 	if readTap(t, path) != want {
-		t.Fatal("junction tap took the connection back")
+		t.Fatal("junction host tap took the connection back")
 	}
 	runs(t, "", "import", "cursor", "--yes").expect(t, cli.ExitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
 	if got := runs(t, "", "list"); got.code != cli.ExitOK || !strings.HasPrefix(got.stdout, "━━ calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\n━━ junction  (defined") { // it would start itself
@@ -79,7 +79,7 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	runs(t, "", "disconnect", "--all").expect(t, cli.ExitOK, "", "Nothing is connected.")
 
 	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "Tapped")
-	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitConnection, "", "~/.cursor/mcp.json is tapped; junction tap --undo cursor puts it back")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitConnection, "", "~/.cursor/mcp.json is tapped; junction host tap --undo cursor puts it back")
 	runs(t, "", "disconnect", "--all").expect(t, cli.ExitOK, "", "Nothing is connected.")
 	runs(t, "", "tap", "--undo", "cursor").expect(t, cli.ExitOK, "", "is as it was")
 	if now := readTap(t, path); now != before {
@@ -101,7 +101,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	clitest.Alone(t)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".lmstudio", "mcp.json")
-	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
+	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, cli.ExitOK, "~/junction/mcp.json has no servers yet: junction host import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
 	program, args, _ := ownEntry(t, path)
 	if program != self(t)[0] || strings.Join(args, " ") != "up --stdio --config "+filepath.Join(home, "junction", "mcp.json")+" --profile work" {
 		t.Errorf("it starts %s %q", program, args)
@@ -191,7 +191,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	connected := readTap(t, path)
 	const broken = cli.ExitToolFailed
 	got := runs(t, "", "doctor")
-	got.expect(t, cli.ExitOK, "host cursor\n  ok      file: ~/.cursor/mcp.json\n  ok      entry: as junction connect wrote it\n  ok      program: ", "")
+	got.expect(t, cli.ExitOK, "host cursor\n  ok      file: ~/.cursor/mcp.json\n  ok      entry: as junction host connect wrote it\n  ok      program: ", "")
 	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n1 server, 1 host, 0 broken.\n") {
 		t.Errorf("it says %s", got.stdout)
 	}
@@ -205,11 +205,11 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	clitest.Chdir(t, home)
 
 	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
-	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction host disconnect cursor, then junction host connect cursor\n", "")
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"other": {`, 1))
 	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: somebody removed junction from it\n", "")
 	writeTap(t, path, "{")
-	runs(t, "", "doctor").expect(t, broken, "fix: correct the file, or junction disconnect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: correct the file, or junction host disconnect cursor\n", "")
 	writeTap(t, path, connected)
 	if err := os.Remove(filepath.Join(home, "junction", "mcp.json")); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 		home, _ := clitest.PlaceOf(t).Getwd()
 		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}, "notes": {"command": "notes-server"}}}`)
 		own, flags := "~/junction/mcp.json", []string(nil)
-		remove := "junction remove hub notes"
+		remove := "junction server remove hub notes"
 		if file != "" {
 			own, flags = "~/"+file, []string{"--config", file}
 			remove += " --config " + filepath.Join(home, file)
@@ -253,11 +253,11 @@ func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
 			runs(t, "", append([]string{"connect", host, "--yes"}, flags...)...).expect(t, cli.ExitOK, "Connected", "")
 		}
 		got := runs(t, "", "disconnect", "cursor")
-		got.expect(t, cli.ExitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To remove the others: junction remove hub", "")
+		got.expect(t, cli.ExitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To remove the others: junction server remove hub", "")
 		if strings.Contains(got.stdout, "remove hub notes") || strings.Contains(got.stdout, "secret") {
 			t.Errorf("%s", got.stdout)
 		}
-		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, cli.ExitOK, `Removed "notes"`, `junction: warning: Windsurf is connected, and got "notes" through junction; junction disconnect windsurf puts its own servers back`+"\n")
+		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, cli.ExitOK, `Removed "notes"`, `junction: warning: Windsurf no longer has "notes", which it got through junction; junction host disconnect windsurf restores its own servers`+"\n")
 		runs(t, "", "disconnect", "windsurf").expect(t, cli.ExitOK, "as it was", "")
 		if got := runs(t, "", append([]string{"remove", "hub"}, flags...)...); got.stderr != "" {
 			t.Errorf("nothing is connected: %s", got.stderr)

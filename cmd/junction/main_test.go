@@ -144,7 +144,7 @@ func TestCommands(t *testing.T) {
 		{"servers are listed with a line for each tool", "list", cli.ExitOK, "━━ everything  (ships with junction, 25 tools)\n", ""},
 		{"a line has the first sentence", "ls everything", cli.ExitOK, "  echo               Return the message unchanged.\n", ""},
 		{"an unknown server is not listed", "list everthing", cli.ExitConnection, "", `did you mean "everything"?`},
-		{"the list is of configured servers", "list -- x", cli.ExitUsage, "", "junction tools -- COMMAND"},
+		{"the list is of configured servers", "list -- x", cli.ExitUsage, "", "junction list tools -- COMMAND"},
 		{"the tools of a server say where it came from", "tools everything", cli.ExitOK, "echo  (", "everything: ships with junction\n"},
 		{"one tool is shown", "tools everything add", cli.ExitOK, "add  (", ""},
 		{"an unknown tool is not shown", "tools everything ecco", cli.ExitUsage, "", `the server lists no tool "ecco"; did you mean "echo"?`},

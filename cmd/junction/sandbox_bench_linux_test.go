@@ -115,7 +115,7 @@ func ownTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkConfinedCall is what it costs a call over stdio that its server is confined: by the profile that junction add begins with, by one as
+// BenchmarkConfinedCall is what it costs a call over stdio that its server is confined: by the profile that junction server add begins with, by one as
 // is learned, and by the same once it fits. All run on one processor; measured are the clock, and what the server and this process, which calls and watches, use of
 // it, the least of all rounds. The goal is less than 5 percent. Of the second tool the watcher is asked three times in a call, as it opens a folder, again, and a file.
 func BenchmarkConfinedCall(b *testing.B) {

@@ -31,7 +31,7 @@ func notes(t *testing.T, settings string) {
 
 func TestTheSandboxOfAServerIsShown(t *testing.T) {
 	notes(t, "")
-	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined: its program may do what you may. junction sandbox learn notes proposes a profile.\n", "")
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "notes is not confined: its program may do what you may. junction server sandbox learn notes proposes a profile.\n", "")
 	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `server "far" is not started by a command: there is no program that could be confined here`)
 	runs(t, "", "sandbox", "show", "nots", "--config", "mcp.json").expect(t, cli.ExitConnection, "", `did you mean "notes"?`)
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"], "hosts": ["api.example.com"], "env": ["TOKEN"], "memory": "2GB", "processes": 9, "cpu": 0.5, "files": 64}}}}`)
@@ -64,7 +64,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		expect(t, cli.ExitOK, "- read   ~/work\n- write  /srv/x\n- host   api.example.com\n- env    TOKEN\n  read   ~/notes\n", "")
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\"\n")
 	for _, c := range []struct{ args, want string }{
-		{"deny notes --read ~/work", `--read: the profile of notes has no "~/work"; junction sandbox show notes lists what it has`},
+		{"deny notes --read ~/work", `--read: the profile of notes has no "~/work"; junction server sandbox show notes lists what it has`},
 		{"allow notes", "expected what to change: --read, --write, --host or --env"},
 		{"allow notes --memory much", `--memory: expected a size such as 2GB, got "much"`},
 		{"allow", "expected the name of one SERVER, got 0 words"},
@@ -85,7 +85,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	notes(t, "")
-	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, cli.ExitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, cli.ExitConnection, "", `server "notes" is not confined, and may do what you may; junction server sandbox learn notes confines it`)
 }
 
 func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
@@ -189,7 +189,7 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	missing := "Not proposed: " + loose + ": no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again.\n"
 	for _, c := range []struct{ server, call, want string }{
 		{"files", `read-file={"path": "a.md"}`, "files needs:\n+ read   " + project + "\n" + nothing},
-		{"all", `read-file={"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction sandbox allow all --read /\n" + nothing},
+		{"all", `read-file={"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction server sandbox allow all --read /\n" + nothing},
 		{"memory", ada, "memory needs:\n+ write  " + elsewhere + "\n" + nothing},
 		{"loose", ada, "loose needs:\n  nothing beyond the system's programs and its own package, and no host\n" + missing + nothing},
 	} {
@@ -216,7 +216,7 @@ func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
 	}
 	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK,
-		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction sandbox allow memory --host 169.254.169.254\n", "")
+		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction server sandbox allow memory --host 169.254.169.254\n", "")
 	if text, err := os.ReadFile(clitest.In(t, "junction.json")); err != nil || strings.Contains(string(text), "169.254") {
 		t.Errorf("%v: got %s", err, text)
 	}
@@ -234,7 +234,7 @@ func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T
 		"junction: these calls failed, so what they use may be missing: nosuch\njunction: it used what is not proposed; each line above that says so has the command that allows it\n")
 	clitest.Write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, cli.ExitToolFailed, "memory needs:",
-		"junction: it used what is not proposed; to allow that: junction sandbox allow memory --host 169.254.169.254\n")
+		"junction: it used what is not proposed; to allow that: junction server sandbox allow memory --host 169.254.169.254\n")
 }
 
 // What --yes agrees to is a profile that was seen to do.
@@ -256,7 +256,7 @@ func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, cli.ExitConnection, "",
-		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
+		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction server sandbox allow notes --read "+home+"/notes\n")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, cli.ExitOK, "+ read   ~/notes\n", "")
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, cli.ExitOK, "hello", "")
 }

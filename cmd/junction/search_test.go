@@ -40,16 +40,16 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 		return runs(t, "", append([]string{"search", "WEATHER", "--config", "mcp.json"}, more...)...)
 	}
 	configure("${secret:house}")
-	search("--offline").expect(t, cli.ExitConnection, "", "nothing was read of house yet; leave --offline out once")
+	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline")
 	search().expect(t, cli.ExitConnection, "", "junction secret set house keeps it")
 	runs(t, "wrong", "secret", "set", "house").expect(t, cli.ExitOK, "", "")
 	search().expect(t, cli.ExitConnection, "", "wants a token that lets you in; it answers 401 Unauthorized")
-	search("--offline").expect(t, cli.ExitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
+	search("--offline").expect(t, cli.ExitConnection, "", "there is no copy of registry house yet; run this once without --offline") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
 	search().expect(t, cli.ExitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
 	clitest.Setenv(t, "HOUSE_TOKEN", "sesame-open")
 	const line = "org.example/weather  (Weather, 1.0.0, npm)\n    Tells the weather\n"
-	search().expect(t, cli.ExitOK, line, "junction info NAME shows all about one")
+	search().expect(t, cli.ExitOK, line, "junction server info NAME shows all about one")
 	configure("${file:token}")
 	if err := os.WriteFile(clitest.In(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestInfoShowsWhatLooksWrong(t *testing.T) {
 	info("payments").expect(t, cli.ExitUsage, "", "several servers are called payments; name one of com.example/payments, com.exarnple/payments")
 	info("com.example/paymnets").expect(t, cli.ExitUsage, "", "did you mean com.example/payments?")
 	info("com.example/p").expect(t, cli.ExitOK, "com.example/payments  (Payments, 1.2.0)\n", "taken for com.example/payments")
-	info("com.example/other").expect(t, cli.ExitUsage, "", "no registry has a server com.example/other; junction search finds servers by words")
+	info("com.example/other").expect(t, cli.ExitUsage, "", "no registry has a server com.example/other; junction server search finds servers by words")
 	info("com.example/payments", "--json").expect(t, cli.ExitOK, `"versions":[{"version":"1.2.0","status":"active","isLatest":true`, "")
 	info().expect(t, cli.ExitUsage, "", "expected the NAME of one server, got 0 words")
 	runs(t, "", "__complete", "info", "--registry", "servers", "com.example/").expect(t, cli.ExitOK, "com.example/payments\n", "")

@@ -97,7 +97,7 @@ func readTap(t *testing.T, path string) string {
 	return string(data)
 }
 
-// tapping runs junction tap until stop, which returns its exit code.
+// tapping runs junction host tap until stop, which returns its exit code.
 func tapping(t *testing.T, args ...string) (stdout, stderr *clitest.SafeBuffer, stop func() int) {
 	t.Helper()
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
@@ -189,9 +189,9 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	runs(t, "", "tap").expect(t, cli.ExitUsage, "", `HOST is missing`)
 	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", `Zed has no configuration file here`)
 	runs(t, "", "tap", "cherry-studio").expect(t, cli.ExitConnection, "", `in a database of its own`)
-	runs(t, "", "tap", "--", "nobody-knows").expect(t, cli.ExitUsage, "", `junction tap claude-code -- nobody-knows`)
+	runs(t, "", "tap", "--", "nobody-knows").expect(t, cli.ExitUsage, "", `junction host tap claude-code -- nobody-knows`)
 	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, cli.ExitUsage, "", `one or the other`)
-	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To put it back: junction tap --undo cursor")
+	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, cli.ExitOK, "", "To put it back: junction host tap --undo cursor")
 	folder, _ := clitest.PlaceOf(t).Abs("said")
 	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
 		t.Errorf("the file is %s", tapped)
@@ -243,7 +243,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, cli.ExitOK, "", "Tapped in")
-	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", "already; junction tap --undo cursor puts it back; junction traffic shows what goes through")
+	runs(t, "", "tap", "cursor").expect(t, cli.ExitConnection, "", "already; junction host tap --undo cursor puts it back; junction traffic shows what goes through")
 	var file struct {
 		McpServers map[string]struct {
 			Args []string
@@ -347,7 +347,7 @@ func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
 	t.Logf("old after %d kills, new after %d", seen[true], seen[false])
 }
 
-// Who was killed while it showed what goes through is taken back by any junction tap.
+// Who was killed while it showed what goes through is taken back by any junction host tap.
 func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 	path, old := tapHome(t)
 	cmd := child(t, self(t)[0], "tap", "cursor")
@@ -361,8 +361,8 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 	_, _ = bufio.NewReader(stderr).ReadString('\n')
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "left by a process that was killed, the next junction tap puts it back: calc", "")
-	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", "A junction tap was killed before it undid its change.")
+	runs(t, "", "tap", "--list").expect(t, cli.ExitOK, "left by a process that was killed, the next junction host tap puts it back: calc", "")
+	runs(t, "", "tap", "zed").expect(t, cli.ExitConnection, "", "A junction host tap was killed before it undid its change.")
 	if now := readTap(t, path); now != old {
 		t.Errorf("the file is %q", now)
 	}

@@ -50,7 +50,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	if !slices.Contains(got.Servers[0].Withheld, "echo") || got.Tools.Mode != "search" || !got.Tools.Searched || got.Tools.Listed != 3 {
 		t.Errorf("got %+v", got)
 	}
-	approves, isApproval := strings.CutPrefix(got.Servers[0].Approval, "junction approve good --config ")
+	approves, isApproval := strings.CutPrefix(got.Servers[0].Approval, "junction server approve good --config ")
 	if !isApproval || !filepath.IsAbs(approves) {
 		t.Errorf("what approves it is %q", got.Servers[0].Approval)
 	}

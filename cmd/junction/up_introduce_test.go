@@ -60,7 +60,7 @@ func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
 	}
 	defer taken.Close()
 	for args, want := range map[string]string{
-		"--http 0.0.0.0:0 --auth local":                            "give --public-url",
+		"--http 0.0.0.0:0 --auth local":                            "needs --public-url",
 		"--http 127.0.0.1:0 --admin 0.0.0.0:0":                     "is not on a loopback address",
 		"--http 127.0.0.1:0 --admin " + taken.Addr().String():      "--admin: ",
 		"--http 127.0.0.1:0 --auth local --public-url http://a.io": "passwords and tokens go over https",

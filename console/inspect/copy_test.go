@@ -94,7 +94,7 @@ func TestRequestsAreCopiedInTheWordsOfJunction(t *testing.T) {
 	everything := Entry{Name: "everything", Configured: true}
 	for _, test := range []struct{ method, params, want string }{
 		{"ping", "", "junction ping everything"},
-		{"tools/list", "", "junction tools everything"},
+		{"tools/list", "", "junction list tools everything"},
 		{"resources/list", "", "junction resources everything"},
 		{"resources/templates/list", "", "junction templates everything"},
 		{"prompts/list", "", "junction prompts everything"},

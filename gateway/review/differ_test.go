@@ -23,7 +23,7 @@ func TestDefinitionsThatDifferByUserAreComparedForEach(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		pins := load(t, filepath.Join(dir, "pins.json"))
-		o := review.Options{Server: "files", Pins: func() *guard.Pins { return pins }, Remedy: "run junction approve files"}
+		o := review.Options{Server: "files", Pins: func() *guard.Pins { return pins }, Remedy: "run junction server approve files"}
 		var dials atomic.Int32
 		dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 			text := "Read a file."
@@ -61,7 +61,7 @@ func TestDefinitionsThatDifferByUserAreComparedForEach(t *testing.T) {
 		}
 		for range 2 {
 			call("ann", `"Read a file."`)
-			call("bob", "run junction approve files")
+			call("bob", "run junction server approve files")
 			time.Sleep(time.Minute) // the list for all was read again
 			if got := listed(t, g); got != "read" {
 				t.Errorf("listed are %q", got)
@@ -75,7 +75,7 @@ func TestDefinitionsThatDifferByUserAreComparedForEach(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		call("ann", "run junction approve files")
+		call("ann", "run junction server approve files")
 		call("bob", `"Read a file of Bob."`)
 	})
 }

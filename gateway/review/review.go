@@ -44,7 +44,7 @@ type Options struct {
 	// server is locked. What is locked counts as approved, and all else is withheld unless somebody approved it since. It is called
 	// for each list, and must be safe for concurrent use.
 	Locked func() map[string]string
-	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction approve files".
+	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction server approve files".
 	Remedy string
 	// Noter, if not nil, gets a [Change] where a list differs from those before it, whichever request it was read for.
 	Noter mcp.Noter

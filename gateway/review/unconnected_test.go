@@ -17,7 +17,7 @@ import (
 func TestACallToAServerThatNeverStartedSaysSo(t *testing.T) {
 	for name, isolation := range map[string]gateway.Isolation{"shared": gateway.Shared, "per user": gateway.PerUser} {
 		t.Run(name, func(t *testing.T) {
-			o := review.Options{Server: "files", Pins: func() *guard.Pins { return new(guard.Pins) }, Remedy: "run junction approve files"}
+			o := review.Options{Server: "files", Pins: func() *guard.Pins { return new(guard.Pins) }, Remedy: "run junction server approve files"}
 			r := review.New(o)
 			g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 			defer g.Close()

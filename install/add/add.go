@@ -77,7 +77,7 @@ type Options struct {
 	Scripts   bool            // the package may run its install scripts
 	NoSandbox bool            // its program is not confined
 	Allowed   sandbox.Profile // what its program may do, in addition to what its arguments name
-	Typed     string          // these options as flags of junction add, for the command lines that errors propose
+	Typed     string          // these options as flags of junction server add, for the command lines that errors propose
 }
 
 // A StartError reports that a server could not be started or reached as its entry would be.

@@ -82,7 +82,7 @@ func TestAddWritesOnlyWhatTheUserAgreesTo(t *testing.T) {
 			if text := fmt.Sprint(err); test.fault == "" && err != nil || !strings.Contains(text, test.fault) {
 				t.Errorf("the error is %v, want %s", err, test.fault)
 			}
-			if r == nil != (test.result == "") || r != nil && (r.Name != test.result || r.FirstCall != "junction tools "+r.Name) {
+			if r == nil != (test.result == "") || r != nil && (r.Name != test.result || r.FirstCall != "junction list tools "+r.Name) {
 				t.Errorf("the result is %+v, want %s", r, test.result)
 			}
 			if !strings.Contains(shown(a), test.shown) || len(user.answers) > 0 {

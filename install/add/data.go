@@ -318,7 +318,7 @@ func (w *addition) noteMissing() {
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder
 		if w.sandbox != nil {
-			note += fmt.Sprintf("; once there is, it may write into it with junction sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
+			note += fmt.Sprintf("; once there is, it may write into it with junction server sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
 		}
 		w.notes = append(w.notes, note)
 	}

@@ -65,7 +65,7 @@ func ExampleAdder_Add() {
 	// others: put
 	// Add it? [y]es
 	// added: notes
-	// try: junction tools notes
+	// try: junction list tools notes
 	// {
 	//   "mcpServers": {
 	//     "notes": {

@@ -51,7 +51,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 				prefixes = append(prefixes, strings.Join(k.Prefixes, ": or ")+":")
 			}
 		}
-		return commandline.Errorf("%s: %q is no kind of package that add knows: before a package stands %s, before an address https://, and before a folder ./", plaintext.Line(word, 100), plaintext.Line(prefix, 100), runner.Or(prefixes, ", or "))
+		return commandline.Errorf("%s: unknown kind of package %q; use %s in front of a package, a URL, or ./FOLDER", plaintext.Line(word, 100), plaintext.Line(prefix, 100), runner.Or(prefixes, ", or "))
 	default:
 		return w.lookUp(ctx, word)
 	}
@@ -80,7 +80,7 @@ func (w *addition) chooseName(ctx context.Context) error {
 	if at := slices.IndexFunc(all.Servers, func(d *config.Definition) bool { return d.Name == w.name }); at >= 0 {
 		d := all.Servers[at]
 		if !w.asks() {
-			return fmt.Errorf("server %q exists already, %s: --name NAME adds a second one, junction upgrade %[3]s updates it, and junction remove %[3]s removes it first", w.name, definedIn(w.Launcher.Place, d), plaintext.ShellWord(w.name))
+			return fmt.Errorf("server %q exists already, %s: --name NAME adds a second one, junction server upgrade %[3]s updates it, and junction server remove %[3]s removes it first", w.name, definedIn(w.Launcher.Place, d), plaintext.ShellWord(w.name))
 		}
 		if err := w.replaceOrKeep(ctx, all.Servers, d); err != nil {
 			return err

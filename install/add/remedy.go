@@ -48,7 +48,7 @@ func (w *addition) startRemedy(err error) string {
 		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {
-		return "it wants an optional part of its package: junction add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
+		return "it wants an optional part of its package: junction server add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
 	}
 	if lacksOwnFile.MatchString(said) {
 		return "its package, or one that it needs, lacks a file, which is for its author to fix: another version may have it, as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
@@ -71,7 +71,7 @@ func (w *addition) withMore() string {
 // again returns the command line that was typed, with one more flag and argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
-	for _, part := range []string{"junction add " + plaintext.ShellWord(w.word), w.Typed, flag} {
+	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.word), w.Typed, flag} {
 		if part != "" {
 			words = append(words, part)
 		}

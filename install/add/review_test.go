@@ -58,7 +58,7 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 		t.Errorf("proposed is %s", got)
 	}
 	d.tools = d.tools[:1]
-	if got := w.firstCall(); got != "junction tools notes" {
+	if got := w.firstCall(); got != "junction list tools notes" {
 		t.Errorf("of tools that do not say that they read: %s", got)
 	}
 }

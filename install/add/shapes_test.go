@@ -19,7 +19,7 @@ type packageShape struct {
 	name  string
 	way   string   // its first package, or after "remote " its first remote
 	set   []string // by --set
-	info  string   // the command line that junction info shows
+	info  string   // the command line that junction server info shows
 	asked string   // what has to be given
 	entry string   // the command line of the entry, or its URL
 	env   string   // its variables, or its headers

@@ -122,9 +122,9 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	p, n := packageOfWords(d.Words())
 	switch {
 	case n == 0 && runner.Fetches(d.Words()):
-		return nil, p, fmt.Errorf("server %q: %s does not say which version of which package is to be locked; write %s as junction upgrade --help has it, without a range or other options, and it can be locked", w.name, d, d.Words()[0])
+		return nil, p, fmt.Errorf("server %q: %s does not say which version of which package is to be locked; write %s as junction server upgrade --help has it, without a range or other options, and it can be locked", w.name, d, d.Words()[0])
 	case n == 0:
-		return nil, p, fmt.Errorf("server %q: %s is no command line of %s, so it is not known which package it is; junction remove and junction add make an entry that is locked", w.name, d, runner.Fetchers())
+		return nil, p, fmt.Errorf("server %q: %s is no command line of %s, so it is not known which package it is; junction server remove and junction server add make an entry that is locked", w.name, d, runner.Fetchers())
 	}
 	p.Scripts = w.Scripts
 	return d.Words()[:n], p, nil

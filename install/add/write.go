@@ -45,7 +45,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 		}
 		return err
 	}
-	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
+	if w.locked != nil { // junction server remove in another process could have taken it for unused meanwhile
 		store, err := w.Launcher.Locks.Store()
 		if err == nil {
 			_, err = store.Install(ctx, w.locked)
@@ -98,9 +98,9 @@ func (w *addition) howToAllow() string {
 		host = "no other host"
 	}
 	name := plaintext.ShellWord(w.name)
-	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
+	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction server sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
 	if runtime.GOOS == "linux" {
-		text += "; junction sandbox learn " + name + " finds out what it needs"
+		text += "; junction server sandbox learn " + name + " finds out what it needs"
 	}
 	return text
 }
@@ -108,7 +108,7 @@ func (w *addition) howToAllow() string {
 // firstCall returns a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
 // begins with a dash would be a flag of Junction's.
 func (w *addition) firstCall() string {
-	best := []string{"junction", "tools", plaintext.ShellWord(w.name)}
+	best := []string{"junction", "list", "tools", plaintext.ShellWord(w.name)}
 	found := false
 	for _, one := range w.dry.definitions {
 		if one.Kind != guard.Tool || strings.HasPrefix(one.Name, "-") || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && t.Annotations.ReadsOnly() }) {

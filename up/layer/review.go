@@ -39,10 +39,10 @@ func (s *Stack) ReadPins() error {
 // review withholds the definitions of a server that are not approved. Of one with an instance for each user or client, each
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
-	if !p.Reviews() || of.Command == nil { // junction approve knows its own definitions
+	if !p.Reviews() || of.Command == nil { // junction server approve knows its own definitions
 		return nil
 	}
-	o := review.Options{Server: of.Name, Mode: review.Mode(p.Settings.Review), Pins: s.Pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(of.Name) + ", as junction status shows it"}
+	o := review.Options{Server: of.Name, Mode: review.Mode(p.Settings.Review), Pins: s.Pins.Load, Remedy: "run junction server approve " + plaintext.ShellWord(of.Name) + ", as junction status shows it"}
 	if of.Locked != nil {
 		// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
 		locked := of.Locked()

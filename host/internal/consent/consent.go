@@ -445,7 +445,7 @@ func always(in policy.Input) []Suggestion {
 		{folder, policy.Scope{Reach: policy.ThisCall, Under: under, Free: free}},
 		{"this tool, with any arguments", policy.Scope{Reach: policy.ThisTool}},
 		{"tools of this server that only read", policy.Scope{Reach: policy.ReadOnlyTools}},
-		{"everything of this server", policy.Scope{Reach: policy.ThisServer}},
+		{"all tools of this server", policy.Scope{Reach: policy.ThisServer}},
 	}
 	var rules []Suggestion
 	for _, s := range scopes {

@@ -13,15 +13,15 @@ func TestAlwaysOffersWhatFitsTheCall(t *testing.T) {
 		name, arguments string
 		want            []string
 	}{
-		{"a call without a path", `{"text":"hello"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, with any "text"`, "this tool, with any arguments", "everything of this server"}},
-		{"a call with two texts", `{"path":"/tmp/a/b","text":"x","title":"y"}`, []string{"exactly this call", `this tool, below the same folder, with any "text", any "title"`, "this tool, with any arguments", "everything of this server"}},
-		{"an edit", `{"path":"/tmp/a/b","dryRun":false,"edits":[{"oldText":"x","newText":"y"}]}`, []string{"exactly this call", `this tool, below the same folder, with any "edits"`, "this tool, with any arguments", "everything of this server"}},
-		{"a list of calls about files", `{"path":"/tmp/a/b","files":[{"to":"/etc/x"}]}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
-		{"a call about two files", `{"from":"/home/ada/a","to":"/home/ada/b","force":true}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
-		{"a path that climbs", `{"path":"/home/ada/../bob/x"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"a file at the very top", `{"path":"/etc"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"arguments that are no object", `[]`, []string{"this tool, with any arguments", "everything of this server"}},
+		{"a call without a path", `{"text":"hello"}`, []string{"exactly this call", "this tool, with any arguments", "all tools of this server"}},
+		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, with any "text"`, "this tool, with any arguments", "all tools of this server"}},
+		{"a call with two texts", `{"path":"/tmp/a/b","text":"x","title":"y"}`, []string{"exactly this call", `this tool, below the same folder, with any "text", any "title"`, "this tool, with any arguments", "all tools of this server"}},
+		{"an edit", `{"path":"/tmp/a/b","dryRun":false,"edits":[{"oldText":"x","newText":"y"}]}`, []string{"exactly this call", `this tool, below the same folder, with any "edits"`, "this tool, with any arguments", "all tools of this server"}},
+		{"a list of calls about files", `{"path":"/tmp/a/b","files":[{"to":"/etc/x"}]}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "all tools of this server"}},
+		{"a call about two files", `{"from":"/home/ada/a","to":"/home/ada/b","force":true}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "all tools of this server"}},
+		{"a path that climbs", `{"path":"/home/ada/../bob/x"}`, []string{"exactly this call", "this tool, with any arguments", "all tools of this server"}},
+		{"a file at the very top", `{"path":"/etc"}`, []string{"exactly this call", "this tool, with any arguments", "all tools of this server"}},
+		{"arguments that are no object", `[]`, []string{"this tool, with any arguments", "all tools of this server"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func storedFault(id string, err error) error {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
 		return cli.Usagef("there is no conversation yet; junction chat begins one")
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
-		return cli.Usagef("%w; junction conversations list shows all", namesID(id, err))
+		return cli.Usagef("%w; junction chat history list shows all", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
 		return &cli.UsageError{Err: err}
 	}
@@ -180,7 +180,7 @@ func (s Store) List(ctx context.Context) ([]tui.Saved, error) {
 	here, _ := s.Getwd()
 	var all []tui.Saved
 	for _, m := range metas {
-		if isSingle(m) { // junction conversations list shows these, too
+		if isSingle(m) { // junction chat history list shows these, too
 			continue
 		}
 		one := saved(m)

@@ -125,7 +125,7 @@ func (t *Setup) Last(ctx context.Context) (archive.Meta, error) {
 		}
 	}
 	if err == nil {
-		err = cli.Usagef("in this folder there is no conversation to go on with; junction conversations list shows those of others, and --resume=ID goes on with one")
+		err = cli.Usagef("in this folder there is no conversation to go on with; junction chat history list shows those of others, and --resume=ID goes on with one")
 	}
 	return archive.Meta{}, err
 }

@@ -14,7 +14,7 @@ func TestALineOfAServerLooksLikeNoneOfJunctions(t *testing.T) {
 	c := command.New("true")
 	c.Stderr = func(line string) { before = append(before, line) }
 	heard := tail.Attach(c, false).(*command.Command)
-	const forged = "junction: server notes: was refused to read x; to allow it: junction sandbox allow notes --read /"
+	const forged = "junction: server notes: was refused to read x; to allow it: junction server sandbox allow notes --read /"
 	tail.AddRefused("server notes: was refused to read y", false)
 	for _, line := range []string{forged, " " + forged, "\t" + forged, "hello", "junctions"} {
 		heard.Stderr(line)

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
-// examineHosts examines the hosts that junction connect changed.
+// examineHosts examines the hosts that junction host connect changed.
 func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
 	journal, err := reach.OpenJournal(a.Place)
 	if err != nil {
@@ -40,7 +40,7 @@ func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
 
 // examineHost examines the file and the entry of one host.
 func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconfig.Record, p *Report) {
-	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
+	again := fmt.Sprintf("%s, then junction host connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
 		p.Fail("file", err.Error(), "correct the file, or "+r.Remedy())
@@ -55,7 +55,7 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 	case isChanged:
 		p.careful("entry", "somebody changed it since it was written")
 	case adds:
-		p.Pass("entry", "as junction connect wrote it")
+		p.Pass("entry", "as junction host connect wrote it")
 	}
 	if ours != nil && !examineEntry(ctx, a, ours, p, again) {
 		return
@@ -105,7 +105,7 @@ func examineEntry(ctx context.Context, a *cli.App, ours *hostconfig.Entry, p *Re
 			if errors.Is(err, os.ErrNotExist) {
 				reason = fmt.Errorf("%s is not there", a.Short(ours.Args[k+1]))
 			}
-			return p.Fail("configuration", reason.Error(), "junction import writes it, or "+again)
+			return p.Fail("configuration", reason.Error(), "junction host import writes it, or "+again)
 		}
 		p.Pass("configuration", "%s", a.Short(ours.Args[k+1]))
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
-	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction sandbox allow s --host a.example"} {
+	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction server sandbox allow s --host a.example"} {
 		p := &doctor.Report{}
 		p.Pass("start", "")
 		p.AddRefusals(refused)

@@ -126,7 +126,7 @@ func (c *connecting) run(ctx context.Context) error {
 	if len(c.files) > 0 {
 		back = "--file " + strings.Join(c.files, " --file ")
 	}
-	c.Out.Printf("To put its own servers back: junction disconnect %s\n", back)
+	c.Out.Printf("To put its own servers back: junction host disconnect %s\n", back)
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
 		return err
 	}
-	c.Out.Printf("%s has no servers yet: junction import takes those of other hosts\n", c.Short(c.path))
+	c.Out.Printf("%s has no servers yet: junction host import takes those of other hosts\n", c.Short(c.path))
 	return nil
 }
 
@@ -158,7 +158,7 @@ func (c *connecting) inUse(path string, err error) error {
 		case r.Connected:
 			return fmt.Errorf("%s is connected already; %s puts it back", c.Short(path), r.Remedy())
 		case r.Kept:
-			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", c.Short(path), r.Host)
+			return fmt.Errorf("%s is tapped; junction host tap --undo %s puts it back", c.Short(path), r.Host)
 		case r.Alive:
 			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", c.Short(path), r.Process)
 		}

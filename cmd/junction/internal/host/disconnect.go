@@ -113,7 +113,7 @@ func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServ
 		which = "the others"
 	}
 	if len(free) > 0 {
-		said += fmt.Sprintf(" To remove %s: junction remove %s", which, plaintext.ShellWords(free))
+		said += fmt.Sprintf(" To remove %s: junction server remove %s", which, plaintext.ShellWords(free))
 		if s.File != config.Own(reach.ConfigOptions(a.Place)) {
 			said += " --config " + plaintext.ShellWord(s.File)
 		}

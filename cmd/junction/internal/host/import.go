@@ -26,7 +26,7 @@ type importing struct {
 	named          bool // --file names the files
 
 	journal hostconfig.Journal
-	records []*hostconfig.Record // of files changed by junction connect or tap
+	records []*hostconfig.Record // of files changed by junction host connect or tap
 
 	path  string // of junction's own file
 	own   *hostconfig.Document
@@ -192,14 +192,14 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):
-		it.why = "it is tapped; first run: junction tap --undo"
+		it.why = "it is tapped; first run: junction host tap --undo"
 		return it
 	case e.Scope != "" && !reach.IsWithin(i.Place, e.Scope):
-		it.why = fmt.Sprintf("it is only for %s; run junction import there", i.Short(e.Scope))
+		it.why = fmt.Sprintf("it is only for %s; run junction host import there", i.Short(e.Scope))
 		return it
 	}
 	if f.Project != "" && i.yes && !i.named { // anyone may have written the repository
-		it.why = "it is of a project's file, which need not be yours: run junction import without --yes, or name the file with --file"
+		it.why = "it is of a project's file, which need not be yours: run junction host import without --yes, or name the file with --file"
 		return it
 	}
 	c, err := e.Carry(f.Project)

@@ -145,7 +145,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 		case len(command) > 0 || len(p.files) > 0:
 			servers = args
 		case isHost:
-			command = args // as in junction tap claude
+			command = args // as in junction host tap claude
 		default:
 			return unknownHost(args[0])
 		}
@@ -155,7 +155,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
-		return cli.Usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
+		return cli.Usagef("which host %q is, is not known: name it in front, as in: junction host tap claude-code -- %s", command[0], command[0])
 	case p.host.ID == "" && len(p.files) == 0:
 		return missingHost(p.Place, 0, "; --list shows their files")
 	case p.host.Nowhere != "" && len(p.files) == 0:
@@ -191,7 +191,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		p.Screen.Printf("To apply this in %s, %s.\n", p.host.Name, p.host.Reload)
 	}
 	if p.keep && err == nil {
-		p.Screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
+		p.Screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction host tap --undo %s\n", p.host.ID)
 		return nil
 	}
 	defer func() {
@@ -310,12 +310,12 @@ func (p *tap) wayBack(path string) string {
 		case r.Connected:
 			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
 		case r.Kept:
-			return fmt.Sprintf("junction tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
+			return fmt.Sprintf("junction host tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
 		case r.Alive:
 			return fmt.Sprintf("Ctrl-C in process %d puts it back; junction traffic shows what goes through", r.Process)
 		}
 	}
-	return "see junction tap --list"
+	return "see junction host tap --list"
 }
 
 // applyTo changes a file, except entries that cannot be changed.

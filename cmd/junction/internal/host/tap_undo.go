@@ -29,7 +29,7 @@ func (p *tap) restore() error {
 		i := slices.IndexFunc(records, func(r *hostconfig.Record) bool { return r.Path == applied.path && r.Process == os.Getpid() })
 		if i < 0 {
 			now, err := os.ReadFile(applied.path)
-			if err != nil || !bytes.Equal(now, applied.before) { // otherwise another junction tap restored it
+			if err != nil || !bytes.Equal(now, applied.before) { // otherwise another junction host tap restored it
 				faults = append(faults, fmt.Errorf("%s: there is no record any more that it is tapped; look whether its servers are as they were", applied.path))
 			}
 			continue
@@ -46,7 +46,7 @@ func (p *tap) recover() error {
 		if r.Connected { // its user restored it by hand
 			continue
 		}
-		p.Screen.Printf("A junction tap was killed before it undid its change.\n")
+		p.Screen.Printf("A junction host tap was killed before it undid its change.\n")
 		sayRestored(p.App, r)
 	}
 	return err
@@ -68,7 +68,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	undone := 0
 	for _, r := range records {
 		if r.Connected || recovered != nil && !r.Kept && !r.Alive {
-			continue // junction disconnect restores it, or recover has just tried to
+			continue // junction host disconnect restores it, or recover has just tried to
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
 			continue
@@ -116,7 +116,7 @@ func (p *tap) showHosts() error {
 			case r.Alive:
 				state += fmt.Sprintf("; tapped by process %d: ", r.Process)
 			default:
-				state += "; left by a process that was killed, the next junction tap puts it back: "
+				state += "; left by a process that was killed, the next junction host tap puts it back: "
 			}
 			state += strings.Join(r.Servers(), ", ")
 		}

@@ -43,7 +43,7 @@ func ApproveCommandLine(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
 	}
-	command := "junction approve " + plaintext.ShellWord(server)
+	command := "junction server approve " + plaintext.ShellWord(server)
 	if file != "" {
 		command += " --config " + plaintext.ShellWord(filename.Absolute(file))
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// A hash approves exactly what was shown (junction approve SERVER@HASH, POST /api/servers/NAME/approve?hash=HASH): a
+// A hash approves exactly what was shown (junction server approve SERVER@HASH, POST /api/servers/NAME/approve?hash=HASH): a
 // server that makes two sets of definitions with one hash has the harmless one shown, and the other approved. For 48
 // bits it finds them within some 2^24 tries: seconds.
 func TestTwoDefinitionsCannotHaveOneHash(t *testing.T) {

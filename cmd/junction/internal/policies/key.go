@@ -42,7 +42,7 @@ func keyCreateCommand(a *cli.App) *cobra.Command {
 		Long:  "Create a key for a user, as rules and the audit log name them, and print it. It is shown\nonce and cannot be read again.\n\n" + keyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return cli.Usagef("expected the name of one user, got %d words", len(args))
+				return cli.Usagef("expected one USER, got %d words", len(args))
 			}
 			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
 				return cli.Usagef("--expires: expected a time such as 720h, got %v", lasts)

@@ -41,7 +41,7 @@ func Users(p place.Place) (*authserver.Users, error) {
 // oneUser returns the only word of a command line.
 func oneUser(args []string) (string, error) {
 	if len(args) != 1 {
-		return "", cli.Usagef("expected the name of one user, got %d words", len(args))
+		return "", cli.Usagef("expected one USER, got %d words", len(args))
 	}
 	return args[0], nil
 }

@@ -95,7 +95,7 @@ func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	return set, entries, err
 }
 
-// withImport adds the command of junction import to the error of a file in a format that only
+// withImport adds the command of junction host import to the error of a file in a format that only
 // import reads.
 func withImport(err error) error {
 	var p *config.Problem
@@ -106,7 +106,7 @@ func withImport(err error) error {
 	if host == "" {
 		return err
 	}
-	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, plaintext.ShellWord(p.Source))
+	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction host import takes into junction's own, such as: junction host import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
 // ConfiguredTarget returns the target of the configured server with that name, after asking for consent

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// ImportedServers holds the servers that junction connect copied from a host; they stay when the host's own
+// ImportedServers holds the servers that junction host connect copied from a host; they stay when the host's own
 // are restored.
 type ImportedServers struct {
 	host    string              // the host's ID; empty if a file was named
@@ -29,7 +29,7 @@ func (s *ImportedServers) Title(p place.Place) string {
 	return "the host of " + p.Short(s.path)
 }
 
-// FindImported returns what junction connect copied, while the host's entry still names Junction's file.
+// FindImported returns what junction host connect copied, while the host's entry still names Junction's file.
 func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(ConfigOptions(p)), Secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
@@ -70,7 +70,7 @@ func WarnConnected(a *cli.App, file, name string) {
 	records, _ := journal.Records() // unreadable records are skipped
 	for _, r := range records {
 		if s := FindImported(a.Place, r); r.Connected && a.Real(s.File) == file {
-			a.Screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
+			a.Screen.Printf("junction: warning: %s no longer has %q, which it got through junction; %s restores its own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
 }
@@ -96,7 +96,7 @@ func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
 	})
 }
 
-// IsConnected reports whether junction connect changed the file at path.
+// IsConnected reports whether junction host connect changed the file at path.
 func IsConnected(p place.Place, records []*hostconfig.Record, path string) bool {
 	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }

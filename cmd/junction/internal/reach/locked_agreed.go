@@ -85,7 +85,7 @@ func LockText(a *cli.App, e cli.Entry) string {
 		if locked, _ = FindLock(a, e.Definition); locked == nil {
 			return ""
 		}
-		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + lockedRights(a, e, locked)
+		return "of which junction.lock has another command line; junction server upgrade locks it anew, and then it " + lockedRights(a, e, locked)
 	}
 	which := "which by junction.lock "
 	if locked == nil {
@@ -122,5 +122,5 @@ func lockedRights(a *cli.App, e cli.Entry, locked *install.LockedServer) string 
 
 // FrozenFlag defines the flag --frozen, with which a command starts only what is locked.
 func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
-	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction install does that); for CI and teams")
+	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction server install does that); for CI and teams")
 }

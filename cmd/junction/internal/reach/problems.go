@@ -136,5 +136,5 @@ func WrapUnlisted(what, name string, names []string, err error) error {
 	case strings.Contains(err.Error(), name):
 		return err
 	}
-	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction %ss lists those that it has", what, name, what), err}
+	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
 }

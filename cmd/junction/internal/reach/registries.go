@@ -119,7 +119,7 @@ func reportSources(a *cli.App, states []registry.SourceState) error {
 				a.Screen.Printf("junction: %s\n", s.Fault)
 			}
 		case s.Synced.IsZero():
-			faults = append(faults, fmt.Errorf("nothing was read of %s yet; leave --offline out once", s.Name))
+			faults = append(faults, fmt.Errorf("there is no copy of registry %s yet; run this once without --offline", s.Name))
 		case s.Unread > 0:
 			a.Screen.Printf("junction: %s of %s cannot be read and are left out\n", plaintext.Count(s.Unread, "version"), s.Name)
 		}

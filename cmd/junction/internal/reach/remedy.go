@@ -132,7 +132,7 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
 	}
 	if noFile.MatchString(said) {
-		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
+		return `a file in "args" does not exist: use an absolute path`
 	}
 	return `run its command yourself and read the output; add missing variables and paths to "env" and "args" of the entry`
 }

@@ -57,7 +57,7 @@ func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) e
 		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
-		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
+		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction server search finds them, and junction server add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
 	m, _, err := reach.SyncMirror(ctx, a, f)
 	var e registry.Entry
@@ -133,7 +133,7 @@ func registered(ctx context.Context, a *cli.App, m *registry.Mirror, word string
 	if near := nearest.Name(name, own); near != "" {
 		return e, cli.Usagef("no registry has a server %s; did you mean %s?", name, near)
 	}
-	return e, cli.Usagef("no registry has a server %s; junction search finds servers by words", name)
+	return e, cli.Usagef("no registry has a server %s; junction server search finds servers by words", name)
 }
 
 // suspicionsOf returns the warnings about a server: names that resemble better known ones, and

@@ -49,7 +49,7 @@ func lockedEntries(a *cli.App, names []string) (all []lockedEntry, failed bool, 
 			if _, err := reach.Find(name, set, entries); err != nil {
 				return nil, false, err
 			}
-			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, plaintext.ShellWord(name))
+			return nil, false, fmt.Errorf("server %q is not locked; junction server upgrade %s locks it", name, plaintext.ShellWord(name))
 		}
 	}
 	return all, failed, nil
@@ -143,7 +143,7 @@ func showOutdated(a *cli.App, list []add.Outdated, locked int, failed bool) erro
 	case locked == 0 && failed:
 		return nil
 	case locked == 0:
-		a.Out.Printf("Nothing is locked: junction add adds servers that are, and junction upgrade NAME locks one that is there.\n")
+		a.Out.Printf("Nothing is locked: junction server add adds servers that are, and junction server upgrade NAME locks one that is there.\n")
 		return nil
 	case len(list) == 0:
 		a.Out.Printf("All of %s are the newest.\n", plaintext.Count(locked, "locked server"))

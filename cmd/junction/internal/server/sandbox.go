@@ -43,7 +43,7 @@ func sandboxShowCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if k.Profile == nil {
-				a.Out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
+				a.Out.Printf("%s is not confined: its program may do what you may. junction server sandbox learn %s proposes a profile.\n", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 				return nil
 			}
 			ShowProfile(a, k, sandbox.Available())
@@ -181,7 +181,7 @@ func changeProfile(ctx context.Context, a *cli.App, args []string, c profileChan
 		return err
 	}
 	if k.Profile == nil {
-		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction server sandbox learn %s confines it", k.Entry.Name, plaintext.ShellWord(k.Entry.Name))
 	}
 	now, err := c.of(a.Place, k, allows)
 	if err != nil {
@@ -251,7 +251,7 @@ func (c profileChange) of(p place.Place, k *StoredProfile, allows bool) (sandbox
 			case allows && at < 0:
 				*list.in = append(*list.in, value)
 			case !allows && at < 0:
-				return now, cli.Usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.Entry.Name, value, plaintext.ShellWord(k.Entry.Name))
+				return now, cli.Usagef("%s: the profile of %s has no %q; junction server sandbox show %s lists what it has", list.flag, k.Entry.Name, value, plaintext.ShellWord(k.Entry.Name))
 			case !allows:
 				*list.in = slices.Delete(*list.in, at, at+1)
 			}

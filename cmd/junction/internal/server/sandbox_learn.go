@@ -82,7 +82,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
+		return errors.New("a program can be learned from on Linux only; junction server sandbox allow changes a profile here")
 	}
 	if err := reach.Consent(ctx, a, k.Entry); err != nil {
 		return err

@@ -89,7 +89,7 @@ func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, 
 	if found.Total > len(found.Entries) {
 		more = fmt.Sprintf("%d of %d servers; --limit shows more. ", len(found.Entries), found.Total)
 	}
-	a.Screen.Printf("(%sjunction info NAME shows all about one.)\n", more)
+	a.Screen.Printf("(%sjunction server info NAME shows all about one.)\n", more)
 	return nil
 }
 

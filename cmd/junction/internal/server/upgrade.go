@@ -143,9 +143,9 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 func reportLoose(a *cli.App, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
-		a.Out.Printf("Started by %s and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
+		a.Out.Printf("Started by %s and never locked: %s; junction server upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
 	case !others:
-		a.Out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
+		a.Out.Printf("Nothing is locked, so there is nothing to upgrade; junction server upgrade NAME locks a server that is there.\n")
 	}
 }
 

@@ -85,7 +85,7 @@ func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	}
 	at, is := l.Addr().(*net.TCPAddr)
 	if _, all := reach.WildcardAddr(l); !is || all {
-		return nil, cli.Usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
+		return nil, cli.Usagef("--auth at %s needs --public-url, the address that clients use", l.Addr())
 	}
 	origin := f.origin(l)
 	all := []string{origin}

@@ -42,7 +42,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
 	}
 	if args != nil {
-		text += fmt.Sprintf("For a desktop client run junction connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
+		text += fmt.Sprintf("For a desktop client run junction host connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}

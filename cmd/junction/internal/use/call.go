@@ -85,7 +85,7 @@ func listForCall(ctx context.Context, a *cli.App, client *mcp.Client) error {
 		text, _ := l.Text(tools, a.Screen.Width()) // tools that cannot be decoded are left out
 		a.Screen.Printf("%s", text)
 	}
-	return cli.Usagef("TOOL is missing: one of those that the server has")
+	return cli.Usagef("name a tool of the server")
 }
 
 // callTool calls a tool and prints its result. given holds the whole arguments; if it is nil, they

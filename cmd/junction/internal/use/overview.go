@@ -23,7 +23,7 @@ they offer, in full, of one server or all. A server with the name of one comes f
 		ValidArgsFunction: reach.SuggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
-				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
+				return cli.Usagef(`%s: lists configured servers; for the command of one, see %s list tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
 			l := ToolList()
 			l.Text, l.Brief = l.Brief, nil

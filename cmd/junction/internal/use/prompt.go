@@ -26,7 +26,7 @@ KEY=@FILE takes it from a file.
 		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
 		RunE: reach.RunWithServer(a, func(_ *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) == 0 {
-				return nil, cli.Usagef("NAME is missing; junction prompts lists them")
+				return nil, cli.Usagef("NAME is missing; junction list prompts lists them")
 			}
 			return func(ctx context.Context, client *mcp.Client) error {
 				return prompt(ctx, a, client, words[0], words[1:])

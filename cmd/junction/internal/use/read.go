@@ -22,7 +22,7 @@ and size are printed, and --output saves them.
 		ValidArgsFunction: reach.CompleteFrom(a, reach.ListNames((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name })),
 		RunE: reach.RunWithServer(a, func(cmd *cobra.Command, words []string) (reach.Action, error) {
 			if len(words) != 1 {
-				return nil, cli.Usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
+				return nil, cli.Usagef("%s: expected one URI, got %d arguments; junction list resources lists them", cmd.CommandPath(), len(words))
 			}
 			return func(ctx context.Context, client *mcp.Client) error {
 				var result mcp.ReadResourceResult

@@ -94,7 +94,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 		return err
 	}
 	if err := reach.Consent(ctx, in.app, e); err != nil {
-		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.Definition.Source)}}
+		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction list tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.Definition.Source)}}
 	}
 	in.known = true
 	in.target, err = reach.ResolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {

@@ -16,7 +16,7 @@ func TestTheInspectorStartsNoServerOfAProjectThatNobodyAgreedTo(t *testing.T) {
 	p := clitest.InspectorWith(t, "")
 	path := p.Begin(inspect.Server{Name: "theirs"})
 	refused := p.Until(path, "state", "state", "failed")
-	if got := clitest.Member(refused, "fault.link") + ": " + clitest.Member(refused, "fault.remedy"); !strings.HasPrefix(got, "consent: junction tools theirs in a terminal asks you about it; or start the console with --config ") {
+	if got := clitest.Member(refused, "fault.link") + ": " + clitest.Member(refused, "fault.remedy"); !strings.HasPrefix(got, "consent: junction list tools theirs in a terminal asks you about it; or start the console with --config ") {
 		t.Errorf("the fault: %s", refused)
 	}
 	if _, err := os.Stat(clitest.In(t, "pwned")); err == nil {

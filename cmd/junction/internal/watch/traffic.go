@@ -96,7 +96,7 @@ type ShownEvent struct {
 }
 
 // PrintTraffic prints the messages of processes until the filter's count is reached or ctx is done.
-// tapped is the number of servers that a host will start through junction tap, or 0.
+// tapped is the number of servers that a host will start through junction host tap, or 0.
 func PrintTraffic(ctx context.Context, a *cli.App, pids []string, tapped int, f TrafficFilter) error {
 	shown := 0
 	err := FollowTraffic(ctx, a.Place, pids, TrafficFollower{
