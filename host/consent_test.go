@@ -213,7 +213,7 @@ func TestARuleOfACardIsForOneOrigin(t *testing.T) {
 		}
 		server := stranger("npx", "")
 		server.Origin = []string{"npx", "-y", pkg}
-		s := play(t, Options{Servers: []Server{server}, Person: choosing("everything"), Policy: p, Remember: func(r policy.Rule) error { kept = append(kept, r); return nil }},
+		s := play(t, Options{Servers: []Server{server}, Person: choosing("all tools"), Policy: p, Remember: func(r policy.Rule) error { kept = append(kept, r); return nil }},
 			scripted.Call("npx__write", `{"text":"x"}`), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "write")
 		return s

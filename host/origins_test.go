@@ -76,7 +76,7 @@ func TestARuleForAMemberIsNotForTheServerOfItsName(t *testing.T) {
 	t.Parallel()
 	local, up := stranger("files", "a file"), upGateway()
 	local.Origin, up.Origin = nil, nil
-	s := play(t, Options{Servers: []Server{local, up}, Person: choosing("everything")},
+	s := play(t, Options{Servers: []Server{local, up}, Person: choosing("all tools")},
 		scripted.Call("files__post", `{}`), scripted.Call("files__post", `{}`), scripted.Call("files__write", `{"text":"x"}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "post and write")
 	var asked []string

@@ -84,17 +84,17 @@ func subcommand(q *asked) (name string, words []string) {
 	}
 	switch q.Method {
 	case "ping":
-		return "ping", nil
+		return "server ping", nil
 	case "tools/list":
-		return "tools", nil
+		return "list tools", nil
 	case "resources/list":
-		return "resources", nil
+		return "list resources", nil
 	case "resources/templates/list":
-		return "templates", nil
+		return "list templates", nil
 	case "prompts/list":
-		return "prompts", nil
+		return "list prompts", nil
 	case "resources/read":
-		return "read", []string{text("uri")}
+		return "get resource", []string{text("uri")}
 	case "tools/call":
 		arguments := jsonrpc.Get(q.Params, "arguments")
 		if arguments == nil {
@@ -103,7 +103,7 @@ func subcommand(q *asked) (name string, words []string) {
 		return "call", []string{text("name"), "--args", string(arguments)}
 	case "prompts/get":
 		if all, fit := pairs(jsonrpc.Get(q.Params, "arguments"), true); fit {
-			return "prompt", append([]string{text("name")}, all...)
+			return "get prompt", append([]string{text("name")}, all...)
 		}
 	case "completion/complete":
 		ref, argument := jsonrpc.Get(q.Params, "ref"), jsonrpc.Get(q.Params, "argument")
@@ -114,7 +114,7 @@ func subcommand(q *asked) (name string, words []string) {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "name"))
 		value, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "value"))
 		if all, fit := pairs(jsonrpc.Get(jsonrpc.Get(q.Params, "context"), "arguments"), false); fit && name != "" && !strings.Contains(name, "=") {
-			return "complete", append([]string{of, name + "=" + value}, all...)
+			return "get completion", append([]string{of, name + "=" + value}, all...)
 		}
 	}
 	return "", nil

@@ -71,7 +71,7 @@ func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
 			}
 			continue
 		}
-		if got, want := words(t, "junction", line), []string{"read", "s", text}; !slices.Equal(got, want) {
+		if got, want := words(t, "junction", line), []string{"get", "resource", "s", text}; !slices.Equal(got, want) {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 		sent := &asked{url: "https://example.com/mcp?a=hidden", message: quoted, header: http.Header{"X-Key": {"never shown"}, "Mcp-Name": {text}, "Content-Type": {"application/json"}}}
@@ -93,21 +93,21 @@ func mustQuote(t *testing.T, text string) []byte {
 func TestRequestsAreCopiedInTheWordsOfJunction(t *testing.T) {
 	everything := Entry{Name: "everything", Configured: true}
 	for _, test := range []struct{ method, params, want string }{
-		{"ping", "", "junction ping everything"},
+		{"ping", "", "junction server ping everything"},
 		{"tools/list", "", "junction list tools everything"},
-		{"resources/list", "", "junction resources everything"},
-		{"resources/templates/list", "", "junction templates everything"},
-		{"prompts/list", "", "junction prompts everything"},
+		{"resources/list", "", "junction list resources everything"},
+		{"resources/templates/list", "", "junction list templates everything"},
+		{"prompts/list", "", "junction list prompts everything"},
 		{"tools/call", `{"name":"add"}`, "junction call everything add --args '{}'"},
 		{"tools/call", `{"name":"nul \u0000"}`, ""},
 		{"tools/call", `{"name":"--flag"}`, ""},
 		{"tools/call", `{"name":"--args","arguments":{"a":1}}`, ""},
-		{"prompts/get", `{"name":"travel","arguments":{"country":"Norway"}}`, "junction prompt everything travel country=Norway"},
-		{"prompts/get", `{"name":"travel","arguments":{"country":"@file"}}`, "junction prompt everything travel country=@@file"},
+		{"prompts/get", `{"name":"travel","arguments":{"country":"Norway"}}`, "junction get prompt everything travel country=Norway"},
+		{"prompts/get", `{"name":"travel","arguments":{"country":"@file"}}`, "junction get prompt everything travel country=@@file"},
 		{"prompts/get", `{"name":"travel","arguments":{"a=b":"x"}}`, ""},
-		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"O"},"context":{"arguments":{"country":"Norway"}}}`, "junction complete everything travel city=O country=Norway"},
-		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"a://{b}"},"argument":{"name":"b","value":""}}`, "junction complete everything 'a://{b}' b="},
-		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"@O"},"context":{"arguments":{"a.b":"@c"}}}`, "junction complete everything travel city=@O a.b=@c"},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"O"},"context":{"arguments":{"country":"Norway"}}}`, "junction get completion everything travel city=O country=Norway"},
+		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"a://{b}"},"argument":{"name":"b","value":""}}`, "junction get completion everything 'a://{b}' b="},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"@O"},"context":{"arguments":{"a.b":"@c"}}}`, "junction get completion everything travel city=@O a.b=@c"},
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"a=b","value":"O"}}`, ""},
 		{"tasks/get", `{"taskId":"1"}`, ""},
 	} {
@@ -121,7 +121,7 @@ func TestRequestsAreCopiedInTheWordsOfJunction(t *testing.T) {
 		}
 	}
 	elsewhere := Entry{Command: "./serve", Dir: "/some where", Configured: false}
-	if got, want := elsewhere.command(&asked{Method: "ping"}, "2025-06-18"), "(cd -- '/some where' && junction ping --revision 2025-06-18 -- ./serve)"; got != want {
+	if got, want := elsewhere.command(&asked{Method: "ping"}, "2025-06-18"), "(cd -- '/some where' && junction server ping --revision 2025-06-18 -- ./serve)"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -71,7 +71,7 @@ func TestAddWritesOnlyWhatTheUserAgreesTo(t *testing.T) {
 		{"a name that is taken", true, "npm:@x/echo@2.0.0", nil, Options{Yes: true}, "", "", first, `server "echo" exists already`},
 		{"it does not start", false, "npm:@x/echo@9.0.0", nil, Options{Yes: true}, "", "", "", `server "echo" does not start as its entry would be, so nothing was changed`},
 		{"no registry", false, "io.example/tracker", nil, Options{Yes: true}, "", "", "", "io.example/tracker: no registry is asked here"},
-		{"no such kind", false, "gem:x", nil, Options{Yes: true}, "", "", "", "before a package stands npm:"},
+		{"no such kind", false, "gem:x", nil, Options{Yes: true}, "", "", "", "use npm:, pypi:"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, _ := withEcho(t, test.added)

@@ -23,7 +23,7 @@ import (
 // A page is the inspector as somebody at a page sees it.
 type InspectorPage struct {
 	T   *testing.T
-	Url string
+	URL string
 }
 
 // InspectorWith serves the inspector of junction with a configuration.
@@ -65,7 +65,7 @@ func (p InspectorPage) Post(path string, body any) json.RawMessage {
 	if err != nil {
 		p.T.Fatal(err)
 	}
-	response, err := http.Post(p.Url+path, "application/json", bytes.NewReader(sent))
+	response, err := http.Post(p.URL+path, "application/json", bytes.NewReader(sent))
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func (p InspectorPage) Until(path, event, name, value string) json.RawMessage {
 	if !strings.Contains(path, "/events") {
 		path += "/events"
 	}
-	req, err := http.NewRequestWithContext(ctx, "GET", p.Url+path, nil)
+	req, err := http.NewRequestWithContext(ctx, "GET", p.URL+path, nil)
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func Member(data json.RawMessage, path string) string {
 // All are the events of a connection until now, a line each.
 func (p InspectorPage) All(path string) []string {
 	p.T.Helper()
-	response, err := http.Get(p.Url + path)
+	response, err := http.Get(p.URL + path)
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func (p InspectorPage) All(path string) []string {
 		p.T.Fatal(err)
 	}
 	last := "id: " + Member(view, "events")
-	response, err = http.Get(p.Url + path + "/events")
+	response, err = http.Get(p.URL + path + "/events")
 	if err != nil {
 		p.T.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		{"a variable that the entry names", inspect.Server{Name: "unset"}, "variables", "JUNCTION_TEST_UNSET", "set the variable where junction is started"},
 		{"a variable that the program wants", inspect.Server{Command: "sh", Args: []string{"-c", "echo 'Error: GITHUB_TOKEN is required' >&2; exit 1"}},
 			"start", "it exited with status 1: Error: GITHUB_TOKEN is required", `give its entry "env": {"GITHUB_TOKEN": …}`},
-		{"a file that is not there", inspect.Server{Command: "sh", Args: []string{"./no-such-server.sh"}}, "start", "no-such-server.sh", `a file that its "args" name is not there`},
+		{"a file that is not there", inspect.Server{Command: "sh", Args: []string{"./no-such-server.sh"}}, "start", "no-such-server.sh", `a file in "args" does not exist`},
 		{"a folder that is not there", inspect.Server{Command: "sh", Dir: "/no-such-folder"}, "start", "/no-such-folder", `change "cwd" of the entry`},
 		{"a path that is not there", inspect.Server{URL: nothing.URL + "/nope"}, "start", "404", "the address often ends with /mcp or /sse"},
 		{"a certificate that nobody knows", inspect.Server{URL: untrusted.URL + "/mcp"}, "TLS", "certificate", "SSL_CERT_FILE"},
@@ -78,7 +78,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		{"text where messages should be", inspect.Server{Name: "noisy"}, "output", `"Listening for you!"`, "the server must log to standard error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := clitest.InspectorPage{T: t, Url: p.Url}
+			p := clitest.InspectorPage{T: t, URL: p.URL}
 			path := p.Begin(test.server)
 			failed := p.Until(path, "state", "state", "failed")
 			for what, want := range map[string]string{"link": test.link, "cause": test.cause, "remedy": test.remedy} {
@@ -92,7 +92,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		})
 	}
 	t.Run("a schema that is none", func(t *testing.T) {
-		p := clitest.InspectorPage{T: t, Url: p.Url}
+		p := clitest.InspectorPage{T: t, URL: p.URL}
 		path := p.Begin(inspect.Server{Command: "sh", Args: script("", `*tools/list*) say '"result":{"tools":[{"name":"search","inputSchema":{"type":"object","properties":{"q":{"type":"strin"}}}}]}' ;;`)})
 		p.Until(path, "state", "state", "connected")
 		p.Post(path+"/requests", map[string]string{"method": "tools/list"})
@@ -108,7 +108,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		}
 	})
 	t.Run("text between the messages", func(t *testing.T) {
-		p := clitest.InspectorPage{T: t, Url: p.Url}
+		p := clitest.InspectorPage{T: t, URL: p.URL}
 		path := p.Begin(inspect.Server{Command: "sh", Args: script("echo 'Server begins'", "")})
 		p.Until(path, "state", "state", "connected")
 		line := p.Until(path, "stdout", "line", "Server begins")
@@ -117,7 +117,7 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		}
 	})
 	t.Run("an end in the middle of a call", func(t *testing.T) {
-		p := clitest.InspectorPage{T: t, Url: p.Url}
+		p := clitest.InspectorPage{T: t, URL: p.URL}
 		path := p.Begin(inspect.Server{Command: "sh", Args: script("", `*tools/call*) echo 'Error: cannot divide by zero' >&2; exit 3 ;;`)})
 		p.Until(path, "state", "state", "connected")
 		p.Post(path+"/requests", map[string]any{"method": "tools/call", "params": map[string]any{"name": "divide", "arguments": map[string]int{"by": 0}}})
