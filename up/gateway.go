@@ -241,10 +241,11 @@ func (g *Gateway) add(ctx context.Context, s Server, replace bool) error {
 	return err
 }
 
-// surround sets in u what settings say of a server, and the layers around it.
+// surround sets in u the settings of a server, the layers around it, and its own middleware.
 func (g *Gateway) surround(s Server, u *gateway.Upstream) {
 	s.hold(u, g.layers.Plan().Settings.Servers[s.Name])
 	g.layers.Around(s.Server, u)
+	u.Middleware = append(u.Middleware, s.Middleware...)
 }
 
 func (g *Gateway) printOf(s Server) (p print) {

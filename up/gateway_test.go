@@ -191,3 +191,29 @@ func TestServersHaveTheOrderOfThePlan(t *testing.T) {
 		}
 	}
 }
+
+// The middleware of a server stays around it while settings change the layers.
+func TestAServerKeepsItsMiddleware(t *testing.T) {
+	t.Parallel()
+	calls := 0
+	s := InProcess("s", slow("s"))
+	s.Middleware = []mcp.Middleware{func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "tools/call" {
+				calls++
+				return mcp.Result{}, errors.New("the middleware decides")
+			}
+			return next.Handle(ctx, req)
+		})
+	}}
+	g := newGateway(t, &Plan{Settings: parsed(t, `{"tools": "all"}`), Servers: []Server{s}})
+	g.Start(t.Context())
+	for i, text := range []string{`{"tools": "all"}`, `{"tools": "all", "servers": {"s": {"tags": ["x"]}}}`} {
+		if _, err := g.Apply(t.Context(), &Plan{Settings: parsed(t, text), Servers: []Server{s}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := mcp.NewClient(g).CallTool(t.Context(), "s__work", nil); err == nil || !strings.Contains(err.Error(), "the middleware decides") || calls != i+1 {
+			t.Errorf("with %s: %v after %d calls", text, err, calls)
+		}
+	}
+}

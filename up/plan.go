@@ -39,6 +39,9 @@ type Server struct {
 	// Open returns how the server is reached. It is called each time that the server is added or replaced. The Gateway sets in the
 	// result what settings say, and calls OnEnd also where the server could not be added.
 	Open func(ctx context.Context) (gateway.Upstream, error)
+	// Middleware goes around the server, inside all layers; the first is the outermost. It takes the place of that of the Upstream, and
+	// a change of it takes effect when the server or its settings change.
+	Middleware []mcp.Middleware
 	// PerUser gives each user a connection, whatever the settings say.
 	PerUser bool
 	// Print identifies what the server is made from. [Gateway.Apply] replaces a server whose Print changed, or for which settings changed
