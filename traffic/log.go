@@ -103,6 +103,9 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	switch {
 	case m.Err != nil:
 		e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault))
+		if m.Err == context.Canceled { // its own text does not tell what was
+			e.Fault = "the request was cancelled before a response came"
+		}
 		e.Legacy = h.name == Server && e.of != nil && e.of.method == methodDiscover && statusIsLegacy(m.Err)
 	case m.ToServer:
 		if id, method := request(m.Message); id != nil && method != "" {

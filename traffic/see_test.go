@@ -36,6 +36,8 @@ func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
 	wire.Passes(ctx, mcp.WireMessage{Message: []byte(`{"id":3,"result":{"token":"hush"}}`)})
 	ctx = wire.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":4,"method":"ping"}`)})
 	wire.Passes(ctx, mcp.WireMessage{Err: errors.New("gone")})
+	ctx = wire.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":5,"method":"ping"}`)})
+	wire.Passes(ctx, mcp.WireMessage{Err: context.Canceled})
 	got := lines()
 	if want := []string{
 		`1 true request 3 tools/call {"id":3,"method":"tools/call","params":{"password":"hush"}}`,
@@ -43,6 +45,8 @@ func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
 		`1 false response 3 tools/call {"id":3,"result":{"token":"hush"}}`,
 		`0 true request 4 ping {"id":4,"method":"ping"}`,
 		`0 false failure 4 ping gone`,
+		`0 true request 5 ping {"id":5,"method":"ping"}`,
+		`0 false failure 5 ping the request was cancelled before a response came`,
 	}; !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
