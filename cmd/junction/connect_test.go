@@ -259,7 +259,7 @@ func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
 		}
 		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, cli.ExitOK, `Removed "notes"`, `junction: warning: Windsurf no longer has "notes", which it got through junction; junction host disconnect windsurf restores its own servers`+"\n")
 		runs(t, "", "disconnect", "windsurf").expect(t, cli.ExitOK, "as it was", "")
-		if got := runs(t, "", append([]string{"remove", "hub"}, flags...)...); got.stderr != "" {
+		if got := runs(t, "", append([]string{"remove", "hub", "-y"}, flags...)...); got.stderr != "" {
 			t.Errorf("nothing is connected: %s", got.stderr)
 		}
 	}

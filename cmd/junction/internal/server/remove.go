@@ -37,6 +37,7 @@ Nothing is asked: junction server add adds a server again.
 		},
 	}
 	reach.ConfigFlags(a, cmd.Flags())
+	cmd.Flags().BoolP("yes", "y", false, "accepted and ignored: remove asks nothing")
 	return cmd
 }
 
