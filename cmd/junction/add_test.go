@@ -184,7 +184,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", cli.ExitConnection, "is not in the registry"},
 		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", cli.ExitConnection, "does not start"},
 		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", cli.ExitConnection, `server "echo" exists already`},
-		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "nothing is known that other needs"},
+		{"a value that is not asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", cli.ExitUsage, "nothing is known that other needs"},
 		{"two files", "npm:@x/echo --config a --config b", cli.ExitUsage, "one file"},
 		{"a kind of packages that there is not", "gem:server --yes", cli.ExitUsage, "use npm:, pypi:"},
 		{"no package", "npm:", cli.ExitUsage, "the name of the package is missing"},

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-// What junction up --review changes lets through was shown to nobody: chat asks about it in this folder and in others, and junction server approve
+// Definitions that junction up --review changes lets through were not shown to the user: chat asks about them in this folder and in others, and junction server approve
 // lists it; that is an approval.
 func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 	clitest.NoState(t)

@@ -111,7 +111,7 @@ func TestCommands(t *testing.T) {
 		{"JSON and words exclude each other", "call everything add a=1 --args {}", cli.ExitUsage, "", "not both"},
 		{"arguments are an object", "call everything add --args [1]", cli.ExitUsage, "", "--args: expected a JSON object"},
 		{"a call ends in time", "call everything wait --timeout 50ms", cli.ExitTimeout, "", "50ms; --timeout gives it longer\n"},
-		{"a form is declined where nobody is", "call everything ask", cli.ExitOK, "The user declined to answer.\n", "declined: there is no terminal"},
+		{"a form is declined without a user", "call everything ask", cli.ExitOK, "The user declined to answer.\n", "declined: there is no terminal"},
 		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, cli.ExitOK, "Ada is in Oslo.\n", "What is your name?"},
 		{"a page is consented to by a flag", "call everything ask-url --elicit accept", cli.ExitOK, ": accept.\n", "page: https://example.com/\n"},
 		{"sampling is refused", "call everything sample prompt=x", cli.ExitProtocol, "", "--sample answers"},

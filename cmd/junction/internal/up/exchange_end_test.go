@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -31,17 +30,9 @@ import (
 )
 
 // exchangeDesk has one token that holds, and what was got in exchange for it.
-func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *up.Access, sends func() error) {
+func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Access, sends func() error) {
 	t.Helper()
-	x = &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
-	x.Verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
-	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := &up.Exchanging{}
-	one.Made.Store(made)
-	x.Exchanges.Add(one)
+	x, one := exchanging(t, func(string) (*auth.Token, error) { one := token; return &one, nil })
 	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

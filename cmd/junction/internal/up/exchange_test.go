@@ -17,16 +17,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// What is got for a user ends when their token is known to be revoked.
-func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
-	revoked := false
+// exchanging returns what lets users in by their tokens, and gets a server others for them.
+func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) {
+	t.Helper()
 	x := &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
-	x.Verifier = verifierFunc(func(string) (*auth.Token, error) {
-		if revoked {
-			return nil, auth.ErrInactive
-		}
-		return &auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now()}, nil
-	})
+	x.Verifier = verify
 	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +29,18 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	one := &up.Exchanging{}
 	one.Made.Store(made)
 	x.Exchanges.Add(one)
+	return x, one
+}
+
+// The exchanged token of a user ends when their token is known to be revoked.
+func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
+	revoked := false
+	x, one := exchanging(t, func(string) (*auth.Token, error) {
+		if revoked {
+			return nil, auth.ErrInactive
+		}
+		return &auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now()}, nil
+	})
 	principal, _ := x.At("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
