@@ -44,7 +44,9 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 	if got := <-code; got != cli.ExitInterrupted || !slices.Equal(shown, []string{"fresh", "known"}) {
 		t.Errorf("exit code %d, shown are %q", got, shown)
 	}
-	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(said.String(), want) {
-		t.Errorf("it says\n%s", said.String())
+	// On a busy machine the end takes longer than the pause after which it is announced.
+	printed := strings.Replace(said.String(), "junction: stopping; Ctrl-C again kills what is still running\n", "", 1)
+	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(printed, want) {
+		t.Errorf("standard error is\n%s", said.String())
 	}
 }

@@ -113,11 +113,12 @@ func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
 func TestATimeoutIsKept(t *testing.T) {
 	clitest.Alone(t)
 	began := time.Now()
-	got := runs(t, "", "tools", "--timeout", "300ms", "--", "sleep", "60")
-	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 300ms; --timeout gives it longer\n" {
+	// A busy machine may need a second to start a process with the race detector.
+	got := runs(t, "", "tools", "--timeout", "3s", "--", "sleep", "60")
+	if got.code != cli.ExitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 3s; --timeout gives it longer\n" {
 		t.Errorf("got %+v", got)
 	}
-	if took := time.Since(began); took > 1800*time.Millisecond {
+	if took := time.Since(began); took > 6*time.Second {
 		t.Errorf("it took %v", took)
 	}
 }
