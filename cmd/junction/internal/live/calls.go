@@ -12,35 +12,38 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// An Event is one of a process.
+// An Event is an event of a process.
 type Event struct {
 	PID int
-	// Shown says that the call is shown of which it is a part.
+	// Shown has the screen list the event's call.
 	Shown bool
 	traffic.Event
 }
 
-// The limits of what is kept. The oldest calls are forgotten.
+// The limits of the calls that are kept. The oldest are forgotten.
 const (
 	maxCalls      = 2_000
 	maxCallBytes  = 32 << 20
-	maxCallEvents = 200 // of one call; those that come later are left out
+	maxCallEvents = 200 // of one call; later ones are left out
 )
 
 const methodCall = "tools/call"
 
-// calls are those of which events came, the newest last.
+// A calls holds the calls of which events came, the newest last.
 type calls struct {
+	now     func() time.Time
 	mu      sync.Mutex
 	all     []*call
 	by      map[string]*call
 	size    int
 	servers map[string]tally
-	missed  int // events
-	// Of calls that are shown and forgotten:
+	missed  int  // events
+	every   bool // rows has lists and handshakes too
+	// Of calls that were shown and are forgotten:
 	past, pastFailed int
 }
 
@@ -50,24 +53,36 @@ type tally struct {
 	last          time.Time
 }
 
-// A call is one request of a client, and all that came of it.
+// A call is one request of a client with its messages.
 type call struct {
 	key           string
 	began         time.Time
-	hop           string // where it was seen first, and is answered
+	hop           string // the hop of its first message, where its response arrives too
 	client        string
 	method, name  string
-	server, named string // and how that calls it
+	server, named string // the server and the server's name for the tool
 	running       int
 	took          time.Duration
 	failed        bool
+	asks          bool   // the response asks the client for input; the call goes on with the next request
 	arguments     string // or other parameters
+	progress      string // the last progress notification of a running call
 	result        string // its texts, or why it failed
 	shown         bool
 	events        []Event
 	size          int
-	laid          row // its line, for laidFor cells; 0: it changed since
+	laid          row // the line for laidFor cells; laidFor is 0 after a change
 	laidFor       int
+}
+
+// isHousekeeping reports whether a client sent the request without an act of its user: a handshake, a
+// ping or a list. A failed one is of interest.
+func (c *call) isHousekeeping() bool {
+	switch c.method {
+	case "server/discover", "initialize", "ping", "subscriptions/listen", "logging/setLevel":
+		return !c.failed
+	}
+	return !c.failed && strings.HasSuffix(c.method, "/list")
 }
 
 func (c *calls) add(e Event) {
@@ -149,11 +164,27 @@ func (c *call) add(e *Event) {
 	case e.Hop == c.hop && (e.Kind == traffic.Response || e.Kind == traffic.Error) && !e.ToServer, e.Hop == c.hop && e.Kind == traffic.Failure:
 		c.running = max(0, c.running-1)
 		c.took = e.Time.Sub(c.began)
-		c.failed, c.result = e.Failed(), result(e)
+		c.failed, c.result, c.progress = e.Failed(), result(e), ""
+		kind, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "resultType"))
+		c.asks = kind == string(revision.InputRequired)
+	case e.Hop == c.hop && e.Kind == traffic.Notification && e.Method == "notifications/progress" && !e.ToServer:
+		c.progress = progress(jsonrpc.Get(e.Message, "params"))
 	}
 	if e.Hop == traffic.Server && e.Kind == traffic.Request && e.ToServer {
 		c.server, c.named = e.Server, e.Name
 	}
+}
+
+// progress returns the parameters of a progress notification as text, such as "3 of 10: copying".
+func progress(params json.RawMessage) string {
+	text := string(jsonrpc.Get(params, "progress"))
+	if total := jsonrpc.Get(params, "total"); total != nil {
+		text += " of " + string(total)
+	}
+	if message, is := jsonrpc.Unquote(jsonrpc.Get(params, "message")); is && message != "" {
+		text += ": " + message
+	}
+	return text
 }
 
 // result returns why no response came, the error of a response, or the texts of its result.
@@ -167,14 +198,14 @@ func result(e *Event) string {
 	return contents(jsonrpc.Get(e.Message, "result"))
 }
 
-// contents returns the texts of a result; empty where there are none.
+// contents returns the texts of a result; empty without any.
 func contents(result json.RawMessage) string {
 	var r struct {
 		Content []struct {
 			Text string `json:"text"`
 		} `json:"content"`
 	}
-	_ = json.Unmarshal(result, &r) // of what is no such result there is no text
+	_ = json.Unmarshal(result, &r) // another result has no texts
 	var texts []string
 	for _, c := range r.Content {
 		if c.Text != "" {
@@ -209,22 +240,44 @@ func (c *calls) tallies() map[string]tally {
 	return all
 }
 
-// rows are a line for each call.
+// rows returns a line for each call, without housekeeping unless that is wanted.
 func (c *calls) rows(width int) (rows []row) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	now := c.now()
 	for _, one := range c.all {
-		if one.shown {
-			if one.laidFor != width {
-				one.laid, one.laidFor = row{one.key, one.line(width)}, width
-			}
-			rows = append(rows, one.laid)
+		if !one.shown || !c.every && one.isHousekeeping() {
+			continue
 		}
+		if one.laidFor != width || one.running > 0 { // the time of a running call grows
+			one.laid, one.laidFor = row{one.key, one.line(now, width)}, width
+		}
+		rows = append(rows, one.laid)
 	}
 	return rows
 }
 
-// callColumns are the columns of calls, but for what is said, which takes the rest. A narrow screen has no clients.
+// toggleEvery shows or hides housekeeping.
+func (c *calls) toggleEvery() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.every = !c.every
+}
+
+// status returns how many calls rows leaves out, and whether one runs.
+func (c *calls) status() (hidden int, running bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		if one.shown && !c.every && one.isHousekeeping() {
+			hidden++
+		}
+		running = running || one.shown && one.running > 0
+	}
+	return hidden, running
+}
+
+// callColumns returns the widths of two columns of calls. A narrow screen shows no clients.
 func callColumns(width int) (client, what int) {
 	switch {
 	case width < 70:
@@ -240,21 +293,27 @@ func callsHeading(width int) string {
 	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or why it failed", ""})
 }
 
-func (c *call) line(width int) string {
+// line returns the line of a call at a time.
+func (c *call) line(now time.Time, width int) string {
 	client, what := callColumns(width)
 	name, _, _ := strings.Cut(c.client, "/")
-	outcome, paint, took, said := "running", yellow, "", c.arguments
-	if c.running == 0 {
-		outcome, paint, took = "ok", green, span(c.took)
-		if c.failed {
-			outcome, paint, said = "failed", red, c.result
+	outcome, paint, took, said := "ok", green, span(c.took), c.arguments
+	switch {
+	case c.running > 0:
+		outcome, paint, took, said = "running", yellow, "", cmp.Or(c.progress, c.arguments)
+		if since := now.Sub(c.began); since >= time.Second {
+			took = since.Truncate(time.Second).String()
 		}
+	case c.asks:
+		outcome, paint = "asks", yellow
+	case c.failed:
+		outcome, paint, said = "failed", red, c.result
 	}
 	return cells(width, cell{8, c.began.Local().Format(time.TimeOnly), ""}, cell{client, cmp.Or(name, "-"), ""}, cell{what, c.what(), ""},
 		cell{7, outcome, paint}, cell{-7, took, ""}, cell{width, said, ""})
 }
 
-// what says what was called: SERVER/TOOL, or the method where it is not a tool.
+// what returns SERVER/TOOL of a call, or the method of another request.
 func (c *call) what() string {
 	name := cmp.Or(c.named, c.name)
 	if c.server != "" {
@@ -277,7 +336,7 @@ func span(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// text is a call in full.
+// text returns a call in full.
 func (c *calls) text(key string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -286,12 +345,14 @@ func (c *calls) text(key string) string {
 		return "This call is forgotten: many came after it."
 	}
 	var b strings.Builder
-	outcome := "running"
-	if one.running == 0 {
-		outcome = "ok, after " + span(one.took)
-		if one.failed {
-			outcome = "failed, after " + span(one.took)
-		}
+	outcome := "ok, after " + span(one.took)
+	switch {
+	case one.running > 0:
+		outcome = "running"
+	case one.asks:
+		outcome = "asks its client for input, after " + span(one.took)
+	case one.failed:
+		outcome = "failed, after " + span(one.took)
 	}
 	fmt.Fprintf(&b, "%s, for %s: %s\n", plaintext.Unbroken(one.what()), plaintext.Unbroken(cmp.Or(one.client, "junction itself")), outcome)
 	if one.arguments != "" {
@@ -313,7 +374,7 @@ func (c *calls) text(key string) string {
 	return b.String()
 }
 
-// indented returns a text of a peer, none of whose lines looks like one of Junction's.
+// indented returns a text of a peer with each line indented, so that none looks like a line of Junction.
 func indented(text string) string {
 	if text == "" {
 		return ""
@@ -332,7 +393,7 @@ func pretty(raw []byte) string {
 	return b.String()
 }
 
-// Lane says between which two a message goes, and where.
+// Lane returns the two ends of a message and its direction.
 func Lane(e *traffic.Event) string {
 	arrow := "<-"
 	if e.ToServer {
@@ -347,14 +408,14 @@ func Lane(e *traffic.Event) string {
 	return plaintext.Line(cmp.Or(e.Client, "a client"), 40) + " " + arrow + " junction"
 }
 
-// A cell is a text in a column; a negative width is right-aligned, and none leaves the column out.
+// A cell is a text in a column. A negative width aligns it right, and 0 leaves the column out.
 type cell struct {
 	width int
 	text  string
 	paint colour
 }
 
-// cells lays cells out in one line, with a space between two. What they say is cleaned and cut.
+// cells lays cells out in one line, with a space between two. It cleans and cuts their texts.
 func cells(width int, all ...cell) string {
 	var b strings.Builder
 	for _, c := range all {

@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A kind is that of a view; keys hold in some.
+// A kind is the kind of a view. Each key works in some kinds.
 type kind uint8
 
 const (
@@ -27,33 +27,34 @@ const (
 	labelQuit = "quit"
 )
 
-// A key is one that the user can press.
+// A key is a key of the screen.
 type key struct {
-	names []string // the first is shown
-	shown string   // in place of it; often empty
-	in    kind     // the views in which it holds
-	label string   // in the footer; empty: it is not there
+	names []string // the first one is shown
+	shown string   // replaces the shown name; often empty
+	in    kind     // the views in which the key works
+	label string   // in the footer; empty keeps the key out of it
 	help  string
 	do    func(m *model) tea.Cmd
 }
 
-// keys are all of them, in the order of the footer.
+// keys returns all keys in the order of the footer.
 func keys() []key {
 	return []key{
 		{names: []string{"enter"}, in: ofServers, label: "log", help: "show what the server writes to its standard error", do: (*model).openLog},
 		{names: []string{"enter"}, in: ofCalls, label: "open", help: "show the arguments, the result and all messages of the call", do: (*model).openCall},
-		{names: []string{"enter"}, in: ofHosts, label: "connect", help: "connect the host; it is shown first what is written", do: (*model).connect},
-		{names: []string{"p"}, in: ofHosts, label: "print", help: "print what is to be pasted, so that it can be copied", do: (*model).print},
+		{names: []string{"enter"}, in: ofHosts, label: "connect", help: "connect the host; the change is shown first", do: (*model).connect},
+		{names: []string{"p"}, in: ofHosts, label: "print", help: "print the configuration, to be copied", do: (*model).print},
 		{names: []string{"y"}, in: ofReview, label: "approve this", help: "approve exactly what is shown", do: (*model).approve},
 		{names: []string{"l"}, in: ofServers, help: "as Enter", do: (*model).openLog},
 		{names: []string{"r"}, in: ofServers | ofLog, label: "restart", help: "restart the server", do: (*model).restart},
-		{names: []string{"a"}, in: ofServers, label: "approve", help: "show what is withheld of the server; y approves it then", do: (*model).openReview},
-		{names: []string{"t"}, in: ofServers, label: "traffic", help: "show the calls, one line each, while they go", do: (*model).openCalls},
-		{names: []string{"c"}, in: ofServers, label: "connect", help: "show how Cursor, Claude and other clients are connected", do: (*model).openHosts},
-		{names: []string{"m"}, in: ofServers, label: "messages", help: "show what Junction said since it began", do: (*model).openMessages},
-		{names: []string{"/"}, in: anywhere, label: "filter", help: "show only lines with a text; Esc ends that", do: (*model).editFilter},
+		{names: []string{"a"}, in: ofServers, label: "approve", help: "show the withheld definitions of the server; y approves them", do: (*model).openReview},
+		{names: []string{"t"}, in: ofServers, label: "traffic", help: "show the calls, one line each", do: (*model).openCalls},
+		{names: []string{"c"}, in: ofServers, label: "connect", help: "connect Cursor, Claude and other clients", do: (*model).openHosts},
+		{names: []string{"m"}, in: ofServers, label: "messages", help: "show all messages of Junction", do: (*model).openMessages},
+		{names: []string{"o"}, in: ofCalls, label: "others", help: "show or hide lists, handshakes and pings", do: (*model).toggleEvery},
+		{names: []string{"/"}, in: anywhere, label: "filter", help: "show only lines with a text; Esc shows all", do: (*model).editFilter},
 		{names: []string{"?"}, in: anywhere &^ ofText, label: "help", help: "show the keys", do: (*model).openHelp},
-		{names: []string{"esc", "backspace", "left"}, in: anywhere &^ ofServers, label: labelBack, help: "go back, or take the filter away", do: (*model).back},
+		{names: []string{"esc", "backspace", "left"}, in: anywhere &^ ofServers, label: labelBack, help: "go back, or remove the filter", do: (*model).back},
 		{names: []string{"q"}, in: anywhere, label: labelQuit, help: "go back; from the first view quit, once more if calls are running", do: (*model).leave},
 		{names: []string{"ctrl+c"}, shown: "Ctrl+C", in: anywhere, help: "quit; once more if calls are running", do: (*model).quit},
 		{names: []string{"up", "k"}, shown: "Up, k", in: anywhere, help: "go up a line", do: moves(-1)},
@@ -75,7 +76,8 @@ func (k *key) name() string {
 	return k.names[0]
 }
 
-// footer names the keys of a view, as many as fit, and in any case the last two. The first view has quit in place of back.
+// footer returns the keys of a view, as many as fit, and always the last two. The first view has quit in
+// place of back.
 func footer(in kind, width int, root bool) string {
 	var parts []string
 	for _, k := range keys() {
@@ -90,7 +92,7 @@ func footer(in kind, width int, root bool) string {
 	return strings.Join(parts, between)
 }
 
-// pressed returns the key of this name in a view; nil if there is none.
+// pressed returns the key of this name in a view, or nil.
 func pressed(name string, in kind) *key {
 	all := keys()
 	if at := slices.IndexFunc(all, func(k key) bool { return k.in&in != 0 && slices.Contains(k.names, name) }); at >= 0 {
@@ -99,7 +101,7 @@ func pressed(name string, in kind) *key {
 	return nil
 }
 
-// help is a line for each key that holds in a view.
+// help returns a line for each key of a view.
 func help(in kind, width int) (rows []row) {
 	for _, k := range keys() {
 		if k.in&in != 0 {
@@ -109,7 +111,7 @@ func help(in kind, width int) (rows []row) {
 	return rows
 }
 
-// Documented returns the table of the keys as documentation has it, of junction up or of junction traffic.
+// Documented returns the documentation's table of the keys of junction up or junction traffic.
 func Documented(up bool) string {
 	names := []string{"servers", "calls", "log", "approval", "connect", "texts"} // in the order of the kinds
 	in := ofCalls | ofText

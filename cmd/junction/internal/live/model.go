@@ -24,13 +24,13 @@ type view struct {
 	rows    func(width int) []row
 	filter  string
 
-	chosen string // the id of the row with the cursor, of a list
-	top    int    // the first line that is shown
-	follow bool   // the last line stays on the screen
-	drawn  int    // the rows that were drawn without a filter, counted from the first
+	chosen string // the ID of the row with the cursor, in a list
+	top    int    // the first line on the screen
+	follow bool   // keeps the last line on the screen
+	drawn  int    // how many rows from the first were drawn without a filter
 }
 
-// A row is one line. Rows of lists have ids.
+// A row is one line. Rows of lists have IDs.
 type row struct{ id, text string }
 
 // A model is the state of the screen.
@@ -43,12 +43,14 @@ type model struct {
 	views         []*view
 	notice        string // until the next key
 	seen          int    // how many messages were printed before the last key
-	editing       bool   // the filter is typed
+	editing       bool   // keys edit the filter
 	asked         bool   // whether to quit
+	ticking       bool   // a tickMsg will come
 }
 
 type (
 	changedMsg struct{}
+	tickMsg    struct{}
 	noticeMsg  string
 	openMsg    struct{ over, view *view }
 )
@@ -78,12 +80,15 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.gateway != nil {
 			m.status = m.gateway.Status()
 		}
-		return m, m.ui.wait
+		return m, tea.Batch(m.ui.wait, m.tick())
+	case tickMsg:
+		m.ticking = false
+		return m, m.tick()
 	case noticeMsg:
 		m.notice = string(msg)
 	case openMsg:
-		if m.now() != msg.over || m.editing { // the keys that are pressed now are meant for what is shown
-			m.notice = "what is withheld of " + msg.view.subject + " came late: a shows it"
+		if m.now() != msg.over || m.editing { // the user's next keys are meant for the present view
+			m.notice = "the withheld definitions of " + msg.view.subject + " came late: a shows them"
 			break
 		}
 		m.views = append(m.views, msg.view)
@@ -98,6 +103,15 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.press(msg)
 	}
 	return m, nil
+}
+
+// tick returns a command that redraws the screen in a second if a call runs, because its time grows.
+func (m *model) tick() tea.Cmd {
+	if _, running := m.ui.calls.status(); !running || m.ticking {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
 func (m *model) now() *view { return m.views[len(m.views)-1] }
@@ -135,7 +149,7 @@ func (m *model) press(msg tea.KeyPressMsg) tea.Cmd {
 	return k.do(m)
 }
 
-// text returns rows of a text, which is cleaned and wrapped.
+// text returns the rows of a text, cleaned and wrapped.
 func text(read func() string) func(width int) []row {
 	return func(width int) (rows []row) {
 		clean := strings.ReplaceAll(plaintext.Clean(strings.TrimRight(read(), "\n")), "\t", "    ")
@@ -192,7 +206,7 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// selected is the id of the row with the cursor; empty if there is none.
+// selected returns the ID of the row with the cursor; empty without one.
 func (m *model) selected() string {
 	rows := m.rows()
 	if len(rows) == 0 {
@@ -201,7 +215,7 @@ func (m *model) selected() string {
 	return rows[m.cursor(rows)].id
 }
 
-// about is the server that a key is for; false if there is none.
+// about returns the server to which a key applies.
 func (m *model) about() (server string, is bool) {
 	server = m.now().subject
 	if m.now().kind == ofServers {
@@ -219,7 +233,7 @@ func (m *model) openLog() tea.Cmd {
 		if lines := m.gateway.Log(server); len(lines) > 0 {
 			return strings.Join(lines, "\n")
 		}
-		return "It wrote nothing to its standard error."
+		return "The server wrote nothing to its standard error."
 	})
 	v.follow = true
 	return m.push(v)
@@ -238,12 +252,17 @@ func (m *model) callsView() *view {
 
 func (m *model) openCalls() tea.Cmd { return m.push(m.callsView()) }
 
+func (m *model) toggleEvery() tea.Cmd {
+	m.ui.calls.toggleEvery()
+	return nil
+}
+
 func (m *model) openMessages() tea.Cmd {
 	v := m.page(ofText, "Messages", "", func() string {
 		if lines := append(slices.Clone(m.status.Remarks), m.ui.printed()...); len(lines) > 0 {
 			return strings.Join(lines, "\n")
 		}
-		return "There are none."
+		return "There are no messages."
 	})
 	v.follow = true
 	return m.push(v)
@@ -256,7 +275,7 @@ func (m *model) openHelp() tea.Cmd {
 
 func (m *model) openHosts() tea.Cmd {
 	hosts := m.gateway.Hosts()
-	return m.push(&view{kind: ofHosts, title: "Enter connects a host that is found here; other clients take this:", rows: func(width int) (rows []row) {
+	return m.push(&view{kind: ofHosts, title: "Enter connects a host of this machine; other clients need this:", rows: func(width int) (rows []row) {
 		for _, h := range hosts {
 			rows = append(rows, row{h.Name, cells(width, cell{24, h.Name, ""}, cell{width, plaintext.ShellWords(h.Command[1:]), faint})})
 		}
@@ -264,7 +283,7 @@ func (m *model) openHosts() tea.Cmd {
 	}})
 }
 
-// connect runs the command that connects a host, on the terminal as it is without the screen.
+// connect runs the command that connects a host on the terminal, without the screen.
 func (m *model) connect() tea.Cmd {
 	hosts := m.gateway.Hosts()
 	at := slices.IndexFunc(hosts, func(h Host) bool { return h.Name == m.selected() })
@@ -280,7 +299,7 @@ func (m *model) connect() tea.Cmd {
 	})
 }
 
-// print prints how clients connect on the terminal as it is without the screen, where it can be copied.
+// print prints the instructions for clients on the terminal, without the screen, where they can be copied.
 func (m *model) print() tea.Cmd {
 	return tea.Exec(&paper{ended: m.ctx.Done(), text: m.gateway.Connect()}, nil)
 }
@@ -310,9 +329,9 @@ func (m *model) openReview() tea.Cmd {
 		case err != nil:
 			return noticeMsg(err.Error())
 		case hash == "":
-			return noticeMsg("nothing of " + server + " is withheld")
+			return noticeMsg("no definition of " + server + " is withheld")
 		}
-		v := m.page(ofReview, "Withheld of "+server+": y approves it", server, func() string { return shown })
+		v := m.page(ofReview, "Withheld of "+server+": y approves this", server, func() string { return shown })
 		v.hash = hash
 		return openMsg{over, v}
 	}
@@ -321,7 +340,7 @@ func (m *model) openReview() tea.Cmd {
 func (m *model) approve() tea.Cmd {
 	v := m.now()
 	if v.filter != "" {
-		v.filter, m.notice = "", "this is all of it: y approves it"
+		v.filter, m.notice = "", "this is the whole text: y approves it"
 		return nil
 	}
 	if more := len(v.rows(m.width)) - v.drawn; more > 0 {
@@ -337,7 +356,7 @@ func (m *model) approve() tea.Cmd {
 	}
 }
 
-// rows are those of the view that the filter leaves.
+// rows returns the rows of the view that match the filter.
 func (m *model) rows() []row {
 	v := m.now()
 	rows := v.rows(m.width)
@@ -351,7 +370,7 @@ func (m *model) rows() []row {
 // isList reports whether the view has a cursor.
 func (v *view) isList() bool { return v.kind&(ofServers|ofCalls|ofHosts) != 0 }
 
-// cursor is the place of the row that is chosen.
+// cursor returns the index of the chosen row.
 func (m *model) cursor(rows []row) int {
 	v := m.now()
 	if v.follow {
@@ -363,7 +382,7 @@ func (m *model) cursor(rows []row) int {
 	return 0
 }
 
-// moves returns what moves the cursor of a list, or else the text.
+// moves returns a function that moves the cursor of a list, or scrolls a text, by some lines.
 func moves(by int) func(m *model) tea.Cmd {
 	return func(m *model) tea.Cmd {
 		v, rows := m.now(), m.rows()
@@ -412,6 +431,9 @@ func (m *model) View() tea.View {
 	if v.filter == "" {
 		v.drawn = max(v.drawn, min(v.top+room, len(rows)))
 	}
+	if note := &bottom[len(bottom)-2]; *note == "" && v.top+room < len(rows) {
+		*note = faint.text(plaintext.Count(len(rows)-v.top-room, "line") + " below")
+	}
 	lines := top
 	for i := v.top; i < v.top+room; i++ {
 		line := ""
@@ -434,12 +456,12 @@ func (m *model) View() tea.View {
 	return screen
 }
 
-// room is how many lines of rows fit.
+// room returns how many rows fit.
 func (m *model) room() int { return m.roomFor(m.above(), m.below()) }
 
 func (m *model) roomFor(top, bottom []string) int { return max(1, m.height-len(top)-len(bottom)) }
 
-// above are the lines above the rows.
+// above returns the lines above the rows.
 func (m *model) above() (lines []string) {
 	v := m.now()
 	if m.gateway != nil {
@@ -449,7 +471,11 @@ func (m *model) above() (lines []string) {
 	case v.kind == ofServers:
 		lines = append(lines, cells(m.width, cell{m.width, m.status.Summary + " · " + m.ui.Summary(), ""}))
 	case v.kind == ofCalls:
-		lines = append(lines, bold.text("Calls of clients: "+m.ui.Summary()))
+		title := "Calls of clients: " + m.ui.Summary()
+		if hidden, _ := m.ui.calls.status(); hidden > 0 {
+			title += fmt.Sprintf("; o shows %d others", hidden)
+		}
+		lines = append(lines, bold.text(title))
 	default:
 		lines = append(lines, bold.text(cells(m.width, cell{m.width, v.title, ""})))
 	}
@@ -459,7 +485,7 @@ func (m *model) above() (lines []string) {
 	return lines
 }
 
-// below are the lines below the rows.
+// below returns the lines below the rows. The last but one is a message, or empty.
 func (m *model) below() (lines []string) {
 	v := m.now()
 	if v.kind == ofServers {
@@ -488,13 +514,13 @@ func (m *model) below() (lines []string) {
 	return append(lines, footer(v.kind, m.width, len(m.views) == 1))
 }
 
-// The columns of servers: the most cells of each, but for the last one, which takes the rest.
+// The columns of servers with their largest widths. The last column takes the rest.
 var serverColumns = []struct {
 	name string
 	most int
-}{{"server", 24}, {"state", 16}, {"tools", 18}, {"calls", 16}, {"last call", 9}, {"what is wrong", 0}}
+}{{"server", 24}, {"state", 16}, {"tools", 18}, {"calls", 16}, {"last call", 9}, {"problem", 0}}
 
-// serverTable returns the heading, and a line for each server.
+// serverTable returns the heading and a line for each server.
 func (m *model) serverTable(width int) (heading string, rows []row) {
 	tallies := m.ui.calls.tallies()
 	var table [][]string

@@ -292,6 +292,59 @@ func TestCallsAreOneLineEach(t *testing.T) {
 	sits(t, ui, 60, 20).sees("time/get_current_time", "failed")
 }
 
+// A running call shows its time and its progress; a response may ask the client for input before the next request.
+func TestRunningCalls(t *testing.T) {
+	ui := New(Options{})
+	now := time.Date(2026, 11, 29, 17, 9, 13, 0, time.Local)
+	ui.calls.now = func() time.Time { return now }
+	event := func(kind string, toServer bool, method, text string) {
+		ui.Event(Event{PID: 7, Shown: true, Event: traffic.Event{Time: now, Kind: kind, Hop: traffic.Client, ToServer: toServer, Call: 1, Method: method, Name: "copy", Message: json.RawMessage(text)}})
+	}
+	u := sits(t, ui, 80, 24)
+	request := `{"params":{"name":"copy","arguments":{"from":"a"}}}`
+	event(traffic.Request, true, "tools/call", request)
+	u.sees(`running         {"from":"a"}`)
+	now = now.Add(75 * time.Second)
+	event(traffic.Notification, false, "notifications/progress", `{"params":{"progress":3,"total":10,"message":"files"}}`)
+	u.sees(`running   1m15s 3 of 10: files`)
+	if _, running := ui.calls.status(); !running {
+		t.Error("no call runs")
+	}
+	event(traffic.Response, false, "tools/call", `{"result":{"resultType":"input_required","inputRequests":{}}}`)
+	u.sees(`asks      1m15s {"from":"a"}`).misses("3 of 10")
+	u.press("enter").sees("asks its client for input").press("esc")
+	event(traffic.Request, true, "tools/call", request)
+	u.sees("running")
+	event(traffic.Response, false, "tools/call", `{"result":{"content":[]}}`)
+	u.sees("ok").misses("running")
+}
+
+func TestHandshakesAndListsAreHidden(t *testing.T) {
+	ui := New(Options{})
+	for n, method := range []string{"server/discover", "tools/list", "resources/read", "prompts/list"} {
+		event := Event{PID: 7, Shown: true, Event: traffic.Event{Time: time.Now(), Kind: traffic.Request, Hop: traffic.Client, ToServer: true, Call: uint64(n + 1), Method: method}}
+		ui.Event(event)
+		event.Kind, event.ToServer = traffic.Response, false
+		if method == "prompts/list" { // failed
+			event.Kind, event.Fault = traffic.Failure, "the server is lost"
+		}
+		ui.Event(event)
+	}
+	u := sits(t, ui, 80, 24)
+	u.sees("4 requests, 1 failed; o shows 2 others", "resources/read", "prompts/list").misses("tools/list", "server/discover")
+	u.press("o").sees("tools/list", "server/discover").misses("o shows")
+	u.press("o").misses("tools/list")
+}
+
+func TestLinesBelowTheScreenAreCounted(t *testing.T) {
+	ui := New(Options{})
+	for n := range 50 {
+		goes(ui, uint64(n+1), fmt.Sprint("tool", n), `{}`, `{"result":{}}`)
+	}
+	u := sits(t, ui, 80, 14)
+	u.misses("below").press("g").sees("40 lines below").press("G").misses("below")
+}
+
 // The cursor stays on a call while others come, unless it is on the last one.
 func TestTheCursorFollows(t *testing.T) {
 	ui := New(Options{})

@@ -16,27 +16,28 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// A Gateway is what junction up shows and does. Its methods are called from several goroutines, one after the other only for
-// Status and Log, which must not wait.
+// A Gateway is the gateway that the screen shows and controls. The screen calls its methods from several
+// goroutines. Status and Log must not block; the screen never calls them at the same time.
 type Gateway interface {
 	Status() Status
 	// Log returns the last lines that a server wrote to its standard error.
 	Log(server string) []string
 	Restart(server string) error
-	// Unapproved returns what is withheld of a server, in full, and a hash of exactly that; empty texts where nothing is.
+	// Unapproved returns the withheld definitions of a server in full and their hash; empty texts without any.
 	Unapproved(ctx context.Context, server string) (text, hash string, err error)
-	// Approve approves what Unapproved returned, unless it is something else by now.
+	// Approve approves the definitions that Unapproved returned. It returns an error if they changed.
 	Approve(ctx context.Context, server, hash string) error
-	// Hosts are the hosts that can be connected, and Connect is how another client is.
+	// Hosts returns the hosts on this machine.
 	Hosts() []Host
+	// Connect returns instructions for other clients.
 	Connect() string
 }
 
-// A Status is what is known of a gateway.
+// A Status describes a gateway.
 type Status struct {
 	Endpoint string
 	Summary  string
-	Remarks  []string // about what is not as a user would expect it
+	Remarks  []string // conditions that a user would not expect
 	Servers  []Server
 }
 
@@ -46,16 +47,16 @@ type Server struct {
 	Failed          bool
 	Tools, Withheld int
 	Running         int    // requests
-	Problem         string // and what mends it; empty for none
+	Problem         string // with its remedy; empty for none
 }
 
-// A Host is a program whose servers Junction can serve.
+// A Host is a program that Junction can connect to the gateway.
 type Host struct {
 	Name    string
 	Command []string // connects it
 }
 
-// Options are those of a [UI].
+// Options configure a [UI].
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
@@ -64,9 +65,9 @@ type Options struct {
 }
 
 const (
-	// framePause is how long what comes waits for more that is drawn with it.
+	// framePause is the time for which a change waits for others, to be drawn with them.
 	framePause = 100 * time.Millisecond
-	// framesPerSecond is how often it is looked whether there is something to draw.
+	// framesPerSecond is the rate at which the renderer looks for changes.
 	framesPerSecond = 20
 	maxMessages     = 500
 )
@@ -80,17 +81,17 @@ type UI struct {
 
 	mu       sync.Mutex
 	messages []string
-	prints   int          // times that something was printed
-	last     string       // what was
-	program  *tea.Program // nil: it does not run
+	prints   int          // how often Print was called
+	last     string       // the text of the last Print
+	program  *tea.Program // nil before Run
 }
 
-// New returns a UI that keeps what it is given, and shows it when it runs.
+// New returns a UI. It keeps events and messages until Run shows them.
 func New(o Options) *UI {
-	return &UI{options: o, signal: make(chan struct{}, 1), closed: make(chan struct{})}
+	return &UI{options: o, calls: calls{now: time.Now}, signal: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Changed has the screen be drawn again. It waits for nothing.
+// Changed redraws the screen soon. It does not block.
 func (u *UI) Changed() {
 	select {
 	case u.signal <- struct{}{}:
@@ -124,7 +125,7 @@ func (u *UI) printed() []string {
 	return u.messages[:len(u.messages):len(u.messages)]
 }
 
-// lastPrinted is what was printed last, and how many times something was.
+// lastPrinted returns the last message and how often Print was called.
 func (u *UI) lastPrinted() (text string, times int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -138,7 +139,7 @@ func (u *UI) Summary() string {
 	if failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)
 	}
-	if missed > 0 { // they came faster than they were taken
+	if missed > 0 { // messages came faster than the screen read them
 		text += ", " + plaintext.Count(missed, "message") + " missed"
 	}
 	return text
@@ -159,7 +160,7 @@ func (u *UI) Run(ctx context.Context) error {
 	return err
 }
 
-// Lend gives the terminal to somebody else until back is called.
+// Lend releases the terminal until the caller calls back.
 func (u *UI) Lend() (back func()) {
 	u.mu.Lock()
 	p := u.program
@@ -176,16 +177,16 @@ func (u *UI) Lend() (back func()) {
 	return func() { close(l.over) }
 }
 
-// A loan is a program that has the terminal, as far as the screen knows.
+// A loan is a command that has the terminal, to bubbletea. The borrower runs in this process.
 type loan struct {
 	begun, over chan struct{}
-	ended       <-chan struct{} // the screen is to end
+	ended       <-chan struct{} // closed when the screen must end
 }
 
 type lendMsg struct{ *loan }
 
-// Run implements [tea.ExecCommand]. It takes framePause at least: bubbletea v2.0.9 stops the clock of a renderer that has ended
-// in another goroutine (startRenderer in tea.go), which may be later than the next renderer starts that clock.
+// Run implements [tea.ExecCommand]. It takes at least framePause: bubbletea v2.0.9 stops the clock of an
+// ended renderer in another goroutine (startRenderer in tea.go), perhaps after the next renderer started it.
 func (l *loan) Run() error {
 	began := time.Now()
 	close(l.begun)
@@ -206,22 +207,23 @@ func (l *loan) SetStdout(io.Writer) {}
 // SetStderr implements [tea.ExecCommand].
 func (l *loan) SetStderr(io.Writer) {}
 
-// A paper is a text, or what a command writes, that stands on the terminal until Enter is pressed, or the screen is to end.
+// A paper shows a text, or the output of a command, on the terminal until the user presses Enter or the
+// screen must end.
 type paper struct {
 	ended   <-chan struct{}
 	text    string
-	command *exec.Cmd // nil: there is none
+	command *exec.Cmd // or nil
 	in      io.Reader
 	out     io.Writer
 }
 
-// Run implements [tea.ExecCommand]. The error is that of the command.
+// Run implements [tea.ExecCommand]. It returns the error of the command.
 func (p *paper) Run() (err error) {
 	if p.command != nil {
 		p.command.Stdin, p.command.Stdout, p.command.Stderr = p.in, p.out, p.out
 		err = p.command.Run()
 	}
-	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // a terminal that is gone ends the screen
+	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // a closed terminal ends the screen
 	enter := make(chan struct{})
 	go func() {
 		defer close(enter)
@@ -243,7 +245,7 @@ func (p *paper) SetStdout(out io.Writer) { p.out = out }
 // SetStderr implements [tea.ExecCommand].
 func (p *paper) SetStderr(io.Writer) {}
 
-// wait waits until something changed, and for what comes right behind it.
+// wait waits for a change, and for others that follow within a frame.
 func (u *UI) wait() tea.Msg {
 	select {
 	case <-u.signal:
