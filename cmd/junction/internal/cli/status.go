@@ -185,14 +185,14 @@ func (a *App) StatusCommand() *cobra.Command {
 			if watch {
 				return a.watchStatus(cmd.Context())
 			}
-			all, err := Instances(cmd.Context(), a.Place)
+			all, err := processes(cmd.Context(), a.Place)
 			if err != nil {
 				return err
 			}
 			return a.showStatus(all, "  ")
 		},
 	}
-	a.JSONFlag(cmd, instancesShown{})
+	a.JSONFlag(cmd, running{})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show it again when something changed; with --json one line each time")
 	return cmd
 }
@@ -206,7 +206,7 @@ func (a *App) watchStatus(ctx context.Context) error {
 	defer tick.Stop()
 	shown := ""
 	for {
-		all, err := Instances(ctx, a.Place)
+		all, err := processes(ctx, a.Place)
 		if ctx.Err() != nil {
 			return IgnoreInterrupt(ctx, nil)
 		}
@@ -236,9 +236,9 @@ func (a *App) watchStatus(ctx context.Context) error {
 
 // watched returns the text of a status that triggers a new print. Off a terminal, it first clears
 // the numbers of running requests in all.
-func (a *App) watched(all []Instance) string {
+func (a *App) watched(all running) string {
 	if !a.Out.Terminal() {
-		for _, i := range all {
+		for _, i := range all.Instances {
 			for n := range i.Servers {
 				i.Servers[n].Running, i.Servers[n].Leaving = 0, 0
 			}
@@ -258,20 +258,25 @@ func FirstRenamed(renamed []string) (text string) {
 	return text
 }
 
-// An instancesShown is the output of status --json.
-type instancesShown struct {
+// A running holds the processes of junction up of this user. It is the output of status --json.
+type running struct {
 	Instances []Instance `json:"instances"`
+	// Silent has the IDs of processes that do not respond, such as stopped ones.
+	Silent []int `json:"silent,omitempty"`
 }
 
-// showStatus prints the status of all instances. indent is for JSON; empty prints one line.
-func (a *App) showStatus(all []Instance, indent string) error {
+// showStatus prints the status of all processes. indent is for JSON; empty prints one line.
+func (a *App) showStatus(all running, indent string) error {
 	if a.Flags.JSON {
-		return a.PrintIndented(instancesShown{all}, indent)
+		return a.PrintIndented(all, indent)
 	}
-	if len(all) == 0 {
+	if len(all.Instances)+len(all.Silent) == 0 {
 		a.Out.Printf("No junction up is running; start one with: junction up\n")
 	}
-	for n, i := range all {
+	for _, pid := range all.Silent {
+		a.Out.Printf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg resumes it; kill %[1]d ends it.\n", pid)
+	}
+	for n, i := range all.Instances {
 		if n > 0 {
 			a.Out.Printf("\n")
 		}
@@ -293,25 +298,34 @@ func (a *App) showStatus(all []Instance, indent string) error {
 	return nil
 }
 
-// Instances returns the status of every running junction up, and removes sockets without a
+// Instances returns the status of every junction up that responds, and removes sockets without a
 // listener.
 func Instances(ctx context.Context, p place.Place) ([]Instance, error) {
+	all, err := processes(ctx, p)
+	return all.Instances, err
+}
+
+func processes(ctx context.Context, p place.Place) (running, error) {
+	all := running{Instances: []Instance{}}
 	dir, err := StatusFolder(p)
 	if err != nil {
-		return nil, err
+		return all, err
 	}
 	sockets, err := filepath.Glob(filepath.Join(dir, "*"+ControlSuffix))
 	if err != nil {
-		return nil, err
+		return all, err
 	}
-	all := []Instance{}
 	for _, path := range sockets {
 		i, err := FetchInstance(ctx, path)
-		if err == nil {
-			all = append(all, i)
+		pid, number := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), ControlSuffix))
+		switch {
+		case err == nil:
+			all.Instances = append(all.Instances, i)
+		case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil && number == nil:
+			all.Silent = append(all.Silent, pid)
 		}
 	}
-	slices.SortFunc(all, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	slices.SortFunc(all.Instances, func(a, b Instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
 	return all, nil
 }
 

@@ -3,13 +3,17 @@
 package cli_test
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/junction-mcp/junction/internal/terminal"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
@@ -97,4 +101,32 @@ func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
 			t.Errorf("got %s, %v", got, err)
 		}
 	})
+}
+
+// A process that Ctrl-Z stopped accepts connections, as its kernel does, and sends nothing.
+func TestStatusShowsProcessesThatDoNotRespond(t *testing.T) {
+	clitest.Alone(t)
+	p := clitest.PlaceOf(t)
+	l, path, err := cli.ListenSocket(p, cli.ControlSuffix)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var out strings.Builder
+	a := cli.Ready(&cli.App{Place: p, IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(io.Discard)}})
+	cmd := a.StatusCommand()
+	cmd.SetArgs(nil)
+	if err := cmd.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want := fmt.Sprintf("The junction up of process %d does not respond. If Ctrl-Z stopped it, fg resumes it; kill %[1]d ends it.\n", os.Getpid())
+	if out.String() != want {
+		t.Errorf("status prints %q, want %q", out.String(), want)
+	}
+	if all, err := cli.Instances(t.Context(), p); len(all) != 0 || err != nil {
+		t.Errorf("Instances returns %v, %v", all, err)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		t.Errorf("the socket is removed: %v", err)
+	}
 }
