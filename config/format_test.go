@@ -239,8 +239,8 @@ func TestInputsThatCannotBeHad(t *testing.T) {
 		server, want string
 		input        func(context.Context, Input) (string, error)
 	}{
-		{"perplexity", `args[4]: input "region" must be asked for, and nobody can be asked here; run in a terminal, or replace ${input:region} by a value`, nil},
-		{"github", `headers.Authorization: input "perplexity-key" must be asked for, and nobody can be asked here; run in a terminal, or replace ${input:perplexity-key} by a value`, nil},
+		{"perplexity", `args[4]: input "region" must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:region} by a value`, nil},
+		{"github", `headers.Authorization: input "perplexity-key" must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:perplexity-key} by a value`, nil},
 		{"perplexity", `args[4]: input "region" was not given: the person said no`, refuse},
 		{"perplexity", `args[4]: the answer to input "region" is not one of its options`, invent},
 		{"picker", `args[0]: input "picked" is a command of VS Code, which cannot run here; replace ${input:picked} by a value`, invent},

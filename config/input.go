@@ -144,7 +144,7 @@ func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 		return "", caused(ErrInput, "input %s is a command of VS Code, which cannot run here; replace ${input:%s} by a value", quote(id), plain(id))
 	}
 	if f.options.Input == nil {
-		return "", caused(ErrInput, "input %s must be asked for, and nobody can be asked here; run in a terminal, or replace ${input:%s} by a value", quote(id), plain(id))
+		return "", caused(ErrInput, "input %s must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:%s} by a value", quote(id), plain(id))
 	}
 	// One question at a time: a person cannot answer two.
 	select {

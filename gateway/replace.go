@@ -178,7 +178,7 @@ func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, re
 
 // endedFor says who ended a member that had a request.
 func (m *member) endedFor(err error) error {
-	what := "removed by whoever runs the gateway"
+	what := "removed by the operator of the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {
 		what = "started anew, as its configuration changed,"
 	}

@@ -66,7 +66,7 @@ func (m *member) isRestarted() bool {
 
 // wasRestarted is the error of a request that Restart ended.
 func (m *member) wasRestarted(err error) error {
-	return fmt.Errorf("server %q was restarted by whoever runs the gateway while it had the request, which it may have executed: %w", m.name, err)
+	return fmt.Errorf("server %q was restarted by the operator of the gateway while it had the request, which it may have executed: %w", m.name, err)
 }
 
 // reset takes back what the ended connection offered.

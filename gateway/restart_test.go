@@ -88,7 +88,7 @@ func TestACallThatARestartEndedSaysSo(t *testing.T) {
 		}()
 		time.Sleep(time.Second)
 		must(t, g.Restart("s"))
-		if err := <-failed; err == nil || !strings.Contains(err.Error(), `server "s" was restarted by whoever runs the gateway while it had the request, which it may have executed`) {
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), `server "s" was restarted by the operator of the gateway while it had the request, which it may have executed`) {
 			t.Errorf("it says %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -104,7 +104,7 @@ func TestARequestToAnInstanceThatARestartEndedIsAskedAgainOrSaysSo(t *testing.T)
 		name, tool, stops string
 		want              string
 	}{
-		{"a tool that may change something", "add", "call", `server "s" was restarted by whoever runs the gateway while it had the request, which it may have executed`},
+		{"a tool that may change something", "add", "call", `server "s" was restarted by the operator of the gateway while it had the request, which it may have executed`},
 		{"a tool that only reads", "look", "call", ""},
 		{"before it was connected", "add", "start", ""},
 	} {

@@ -164,7 +164,7 @@ func (r *run) hold(v Verdict) error {
 func refused(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
-		return "Not allowed: nobody is there to be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
+		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
 	case err != nil:
 		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
 	case v.Note != "":

@@ -430,7 +430,7 @@ type Person interface {
 
 // ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
 // then, and the model learns that nobody has given it.
-var ErrNobody = errors.New("nobody is there to be asked")
+var ErrNobody = errors.New("no user can be asked")
 
 // nobody is the Person of a Host that has none.
 type nobody struct{}

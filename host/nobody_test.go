@@ -35,7 +35,7 @@ func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
 			answer := ask(t, h.Conversation(nil), "write")
 			requests := model.Requests()
 			messages := requests[len(requests)-1].Messages
-			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "nobody is there to be asked (it may write and delete; no rule allows it yet)") || strings.Contains(got, "person") {
+			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "no user can be asked (it may write and delete; no rule allows it yet)") || strings.Contains(got, "person") {
 				t.Errorf("the model gets %q", got)
 			}
 			if len(reported) != 1 || reported[0].By != byHost || reported[0].Allowed || answer.Totals.Asked != 0 {

@@ -16,7 +16,7 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
-		typed  string // "": nobody is there to be asked
+		typed  string // "": no user can be asked
 		server []string
 		code   int
 		out    string

@@ -350,7 +350,7 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	if err := os.WriteFile(clitest.In(t, install.LockName), []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "nobody can be asked here")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "there is no terminal for questions")
 	s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "which junction.lock says is npm @x/echo 1.0.0: node ./other.js")
 }
 

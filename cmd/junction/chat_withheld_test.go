@@ -18,7 +18,7 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 	chat := func(more ...string) outcome {
 		return runs(t, "", append([]string{"chat", "--config", config, "--no-save", "-p", "echo hello"}, more...)...)
 	}
-	const warning = "junction: warning: the answer was made without kept, which nobody approved"
+	const warning = "junction: warning: the answer was made without kept, which was not approved"
 	chat().expect(t, cli.ExitToolFailed, "No tool matches", warning+"\n")
 	chat("--approve", "kept@0123456789abcdef").expect(t, cli.ExitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
 	if got := chat("--approve", "kept"); got.code != cli.ExitOK || strings.Contains(got.stderr, "warning") {

@@ -23,7 +23,7 @@ func TestServersNobodyAgreedToAreOneLine(t *testing.T) {
 	clitest.Write(t, map[string]string{".mcp.json": string(text)})
 	for _, command := range [][]string{{"list"}, {"tools"}, {"doctor"}, {"chat", "-p", "hello", "--no-save"}} {
 		got := runs(t, "", command...)
-		if said := got.stdout + got.stderr; strings.Count(said, "nobody can be asked here") != 1 || !strings.Contains(said, "10 servers of the project's file ") || !strings.Contains(said, "--config") {
+		if said := got.stdout + got.stderr; strings.Count(said, "there is no terminal for questions") != 1 || !strings.Contains(said, "10 servers of the project's file ") || !strings.Contains(said, "--config") {
 			t.Errorf("%v: %+v", command, got)
 		}
 	}

@@ -58,7 +58,7 @@ func TestNothingOfAProjectsLockIsInstalledUnasked(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, withScripts)
 	for _, args := range [][]string{{"upgrade", "--yes"}, {"upgrade", "echo", "--yes"}, {"install"}, {"install", "echo", "--scripts"}} {
-		s.runs(t, "", args...).expect(t, cli.ExitConnection, "", "nobody can be asked here")
+		s.runs(t, "", args...).expect(t, cli.ExitConnection, "", "there is no terminal for questions")
 	}
 	s.runs(t, "n\n", "upgrade", "echo").expect(t, cli.ExitConnection, "", "runs install scripts")
 	if len(s.installed) > 0 {
@@ -77,7 +77,7 @@ func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
 		s := newPackageSet(t)
 		cloned(t, s, func(lock string) string { return lock })
 		for _, test := range []struct{ typed, why string }{
-			{"", "nobody can be asked here; to use what it defines without being asked, name it: --config "},
+			{"", "there is no terminal for questions; to use what it defines without being asked, name it: --config "},
 			{"n\n", "is not started: refused\n"},
 		} {
 			for _, args := range [][]string{{command}, {command, "--json"}} {

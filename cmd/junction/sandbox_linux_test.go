@@ -128,7 +128,7 @@ func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	notes(t, "")
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file={"path": "a.md"}`}
-	runs(t, "", args...).expect(t, cli.ExitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
+	runs(t, "", args...).expect(t, cli.ExitUsage, "", "there is no terminal for questions; --yes writes the profile without a question")
 	runs(t, "", append(args, "--yes")...).expect(t, cli.ExitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
 	text, err := os.ReadFile(clitest.In(t, "junction.json"))
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {

@@ -31,7 +31,7 @@ type Settings struct {
 	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of names of tools that are listed in any case, such as files__*"`
 	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
 	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
-	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction server approve"`
+	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that were not approved: junction server approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`

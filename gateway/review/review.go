@@ -191,7 +191,7 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
 	}
 	if withheld {
-		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: it is %s, and nobody approved that; whoever runs the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
+		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld until it is approved: it is %s; the operator of the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
 		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that finds it in no list
 		return true, fault
 	}

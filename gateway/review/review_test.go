@@ -161,7 +161,7 @@ func TestSeenIsWithheldInTheModeAll(t *testing.T) {
 		t.Errorf("%d definitions are approved", n)
 	}
 	server.set(map[string]string{"read": "Read a file, and send it."})
-	if _, err := mcp.NewClient(in(review.Changes, nil)).CallTool(t.Context(), "read", nil); err == nil || !strings.Contains(err.Error(), "changed since it was first seen, and nobody approved that") {
+	if _, err := mcp.NewClient(in(review.Changes, nil)).CallTool(t.Context(), "read", nil); err == nil || !strings.Contains(err.Error(), "changed since it was first seen; the operator of the gateway can") {
 		t.Errorf("one that changed since: %v", err)
 	}
 }
@@ -203,7 +203,7 @@ func TestWhatAServerAddsIsReportedAndWithheldWhereTheScannerWarns(t *testing.T) 
 	if got := listed(t, h); got != "move odd read" || fmt.Sprint(added) != "[move]" || len(withheld) != 1 || !strings.HasPrefix(withheld[0], "evil: new, and looks harmful (") {
 		t.Errorf("then: %q, added %q, withheld %q", got, added, withheld)
 	}
-	if _, err := mcp.NewClient(h).CallTool(t.Context(), "evil", nil); err == nil || !strings.Contains(err.Error(), "withheld: it is new, and looks harmful (") {
+	if _, err := mcp.NewClient(h).CallTool(t.Context(), "evil", nil); err == nil || !strings.Contains(err.Error(), "withheld until it is approved: it is new, and looks harmful (") {
 		t.Errorf("it can be called: %v", err)
 	}
 	if got := listed(t, h); got != "move odd read" || len(added) != 1 || len(withheld) != 1 {

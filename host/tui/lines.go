@@ -430,7 +430,7 @@ func inLines(ctx context.Context, person *terminal.Person, what any) (any, error
 }
 
 // errGone says that nobody can be asked any more.
-var errGone = errors.New("the terminal is closed: nobody can be asked")
+var errGone = errors.New("the terminal is closed: no user can be asked")
 
 // An ask is something that a person is asked, and waits for the answer.
 type ask struct {

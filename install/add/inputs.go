@@ -37,7 +37,7 @@ func (w *addition) fill(ctx context.Context) error {
 		return err
 	}
 	if missing := w.missing(ctx); len(missing) > 0 && (!w.asks() || len(missing) > maxQuestions) {
-		why := "nobody can be asked here"
+		why := "there is no terminal for questions"
 		if w.asks() {
 			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
 		}
@@ -345,7 +345,7 @@ func endsInHash(name string) bool {
 func (w *addition) question(ctx context.Context, n registry.Need) (string, error) {
 	name := plaintext.Line(n.Name, 100)
 	if !w.asks() {
-		return "", commandline.Errorf("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
+		return "", commandline.Errorf("%s needs %s, and there is no terminal for questions: give it with --set %s=…", w.name, name, name)
 	}
 	q := Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
 	if n.Description != "" {

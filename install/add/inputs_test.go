@@ -58,7 +58,7 @@ func TestInputsBecomeAnEntry(t *testing.T) {
 			locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
 		return w, w.fill(t.Context())
 	}
-	if _, err := make(nil); err == nil || err.Error() != `tracker needs folder, zone, API_KEY (nobody can be asked here): give it with --set "folder=…" --set "zone=…" --set "API_KEY=…"` {
+	if _, err := make(nil); err == nil || err.Error() != `tracker needs folder, zone, API_KEY (there is no terminal for questions): give it with --set "folder=…" --set "zone=…" --set "API_KEY=…"` {
 		t.Errorf("the error is %v", err)
 	}
 	folder := t.TempDir()

@@ -115,7 +115,7 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 		{"a secret", []string{"--key"}, map[string]string{"KEY": "${user_config.key}"}, map[string]install.Setting{"key": required(secret)}, []string{"key=s3cret"}, "key",
 			"user_config.key=${secret:notes.key}", "--key", "KEY=s3cret", ""},
 		{"a secret that is missing", nil, map[string]string{"KEY": "${user_config.key}"}, map[string]install.Setting{"key": required(secret)}, nil, "key", "", "", "",
-			`notes needs key (nobody can be asked here): give it with --set "key=…"`},
+			`notes needs key (there is no terminal for questions): give it with --set "key=…"`},
 		{"an optional setting", []string{"${user_config.mode}", "-m=${user_config.mode}"}, map[string]string{"MODE": "${user_config.mode}"}, map[string]install.Setting{"mode": setting("string")}, nil, "", "", "-m=", "", ""},
 		{"a default", []string{"-m=${user_config.mode}"}, map[string]string{"MODE": "${user_config.mode}"}, map[string]install.Setting{"mode": required(with(setting("string"), `"safe"`))}, nil, "", "", "-m=safe", "MODE=safe", ""},
 		{"another value than the default", []string{"-m=${user_config.mode}"}, nil, map[string]install.Setting{"mode": with(setting("string"), `"safe"`)}, []string{"mode=fast"}, "", "user_config.mode=fast", "-m=fast", "", ""},

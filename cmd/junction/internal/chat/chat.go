@@ -202,7 +202,7 @@ func (t *Setup) complete() error {
 	if len(without) > 0 {
 		said = fmt.Sprintf("; --approve %s did not apply, as a change needs its hash", strings.Join(without, " --approve "))
 	}
-	t.App.Screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
+	t.App.Screen.Printf("junction: warning: the answer was made without %s, which was not approved%s\n", plaintext.Line(strings.Join(servers, ", "), cli.MaxReason), plaintext.Line(said, cli.MaxReason))
 	return cli.ErrToolFailed
 }
 

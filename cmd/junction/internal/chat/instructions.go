@@ -135,7 +135,7 @@ func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 		return agreed, nil
 	}
 	if t.App.Person == nil {
-		t.App.Screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
+		t.App.Screen.Printf("junction: %s of this folder is not used until you agree to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
 		return false, nil
 	}
 	agreed, err := t.askAgreement(ctx, text)

@@ -40,7 +40,7 @@ const ExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 // NoTerminalHelp extends the description of exit code 2 for a command that must ask the user.
-const NoTerminalHelp = ", or nobody can be asked here"
+const NoTerminalHelp = ", or there is no terminal for questions"
 
 // ExitCodes returns the description of a command's exit codes: 0, 1 if failed is not empty, 2 with
 // wrong appended, 3 and 130.

@@ -193,7 +193,7 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 	if len(some) < 2 {
 		return false
 	}
-	p := &Report{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
+	p := &Report{Server: plaintext.Count(len(some), "server") + " without your consent"}
 	for _, line := range reach.ConsentLines(some) {
 		p.Fail(consentLink, line, agreeToIt)
 	}

@@ -60,7 +60,7 @@ of another junction up hold for its own clients only: connect with --url to use 
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host tap --list
 knows. Files of projects are not changed, unless --file names one.
 
-` + cli.ExitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
+` + cli.ExitCodes("done", "", "", "a file cannot be read or changed, or there is no terminal for questions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return missingHost(a.Place, len(args), "")

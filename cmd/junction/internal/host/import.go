@@ -64,7 +64,7 @@ its own, becomes ${secret:NAME}, and so does a secret that stands in a file in p
 you say otherwise. A server that several hosts have is taken once; another one of the same name
 gets a new name. What is written is shown first, and so is what cannot be taken, with the reason.
 
-` + cli.ExitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or nobody can be asked"),
+` + cli.ExitCodes("done, or nothing is left to do", "", "", "a file cannot be read or written, or there is no terminal for questions"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hosts, err := importedHosts(i.Place, args, all)
 			if err != nil {

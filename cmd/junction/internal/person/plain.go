@@ -50,7 +50,7 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 // Review shows what servers bring and asks about it.
 func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
 	if p.Person == nil {
-		p.once("junction: nobody is there to review %s\n", approvals(reviews))
+		p.once("junction: no user can review %s\n", approvals(reviews))
 		return nil, host.ErrNobody
 	}
 	return p.asked().Review(ctx, reviews)
@@ -74,7 +74,7 @@ func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	case card.Resource == "":
 		remedy = fmt.Sprintf("  (--allow '%s' allows it in advance)\n", name(card))
 	}
-	p.once("junction: %s was not called: nobody is there to allow it (%s)\n%s", name(card), reasons, remedy)
+	p.once("junction: %s was not called: no user can allow it (%s)\n%s", name(card), reasons, remedy)
 	return host.Verdict{}, host.ErrNobody
 }
 
@@ -86,7 +86,7 @@ func name(card host.Card) string {
 	return plaintext.Line(card.Server+"/"+what, maxName)
 }
 
-// approvals are the servers that nobody is there to review, and what would have to be said
+// approvals are the servers that no user can review, and what would have to be said
 // in advance.
 func approvals(reviews []host.Review) string {
 	var names, first, changed []string
@@ -117,7 +117,7 @@ func (p *Plain) Elicit(ctx context.Context, f host.Form) (*mcp.ElicitResult, err
 // Sample shows what a server wants of the model and asks.
 func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	if p.Person == nil {
-		p.once("junction: server %s wanted to use the model, and nobody is there to allow it\n", plaintext.Line(s.Server, maxName))
+		p.once("junction: server %s wanted to use the model, and no user can allow it\n", plaintext.Line(s.Server, maxName))
 		return false, host.ErrNobody
 	}
 	return p.asked().Sample(ctx, s)

@@ -87,7 +87,7 @@ func TestWhereNobodyIsThereToReviewWhatWasApprovedInAdvanceHolds(t *testing.T) {
 	if !slices.Equal(approved(got), []bool{false, true, false, false}) || !errors.Is(err, host.ErrNobody) {
 		t.Errorf("the answer is %v, %v", got, err)
 	}
-	want := `junction: nobody is there to review web, db, time
+	want := `junction: no user can review web, db, time
   (to approve what there is now: --approve web --approve time)
   (to approve what has changed, which junction chat shows: --approve db@` + approval.Hash(changed) + `)
 `

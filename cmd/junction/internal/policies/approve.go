@@ -189,7 +189,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 	if hash == "" {
 		a.Out.Printf("%s", u.Text(catalogue))
 		if a.Person == nil {
-			return cli.Usagef("nobody can be asked here; %s approves this", ApproveCommandLine(u.Server, u.Hash(), u.file))
+			return cli.Usagef("there is no terminal for questions; %s approves this", ApproveCommandLine(u.Server, u.Hash(), u.file))
 		}
 		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.Hash()))
 		if err != nil {

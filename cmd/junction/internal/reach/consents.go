@@ -76,7 +76,7 @@ func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) 
 		case err != nil:
 			faults[i] = err
 		case a.Person == nil:
-			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
+			why = "there is no terminal for questions; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !a.CanAsk():
 			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !answers[i] && decided:

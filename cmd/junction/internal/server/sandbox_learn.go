@@ -75,7 +75,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 		return err
 	}
 	if a.Person == nil && (l.http != "" || !l.yes) {
-		return cli.Usagef("nobody can be asked here; --yes writes the profile without a question")
+		return cli.Usagef("there is no terminal for questions; --yes writes the profile without a question")
 	}
 	k, err := ReadProfile(a, args)
 	if err != nil {
