@@ -26,25 +26,25 @@ const (
 
 // Authorization says what tokens are for, which scopes they need, and who gives them.
 type Authorization struct {
-	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address that it listens on"`
-	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes without which nothing can be done. Keys, too, need these and those of tools: junction key create --scope"`
-	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
-	Scopes         []string            `json:"scopes,omitempty" max:"100" restart:"tokens" doc:"more scopes that there are, such as those that rules ask about"`
-	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" restart:"tokens" doc:"for how long an access token holds that --auth local gives; up to 24h"`
-	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"how old a login with --auth local gets, however often its tokens are renewed; up to 8760h. One at a provider that gives no refresh token ends after 12h at the latest"`
-	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded says where a client is, as --trusted-proxy: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
-	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), so that one that is read in a log or a proxy is of no use: where the client does so; always; or always, with proofs that have to hold what the gateway says, so that nobody makes them ahead. Junction's own client binds its tokens where that is needed; many clients cannot"`
-	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients have to register with --auth local: for a gateway that cannot reach, as without the internet, what a client such as Codex publishes about itself"`
+	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address on which it listens"`
+	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes that every request needs. Keys need them, too, and the scopes of tools: junction key create --scope"`
+	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes of tools, by patterns of the names that clients see; without all of them a caller neither sees nor calls a tool"`
+	Scopes         []string            `json:"scopes,omitempty" max:"100" restart:"tokens" doc:"further scopes, such as those of rules"`
+	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" restart:"tokens" doc:"the lifetime of access tokens of --auth local; up to 24h"`
+	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" restart:"tokens" doc:"the longest time of a login with --auth local, with all renewals; up to 8760h. Without a refresh token of the provider it is at most 12h"`
+	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" restart:"gateway" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded names the client, as --trusted-proxy: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
+	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" restart:"tokens" doc:"whether access tokens are bound to a key of their client (DPoP), which makes stolen tokens useless: if the client does so; always; or always with a nonce of the gateway, so that proofs cannot be prepared. Junction's own client binds its tokens if needed; many clients cannot"`
+	RegisteredOnly bool                `json:"registeredOnly,omitempty" restart:"tokens" doc:"clients must register with --auth local: for a gateway without internet, which cannot read the documents that clients such as Codex publish"`
 	Provider       *Provider           `json:"provider,omitempty" restart:"tokens" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
-	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" restart:"tokens" doc:"what holds for authorization servers that --auth names, by their URLs: with clientId and a secret they are asked about each token (introspection)"`
+	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" restart:"tokens" doc:"settings of the authorization servers of --auth, by their URLs; with clientId and a secret, Junction asks them about each token (introspection)"`
 	Hosts          []string            `json:"hosts,omitempty" max:"100" restart:"tokens" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
 }
 
 // A Credential is what the gateway is registered as somewhere. Its secret is in a variable of the environment, or in a file.
 type Credential struct {
-	ClientID   string `json:"clientId" doc:"what the gateway is registered as there"`
-	SecretEnv  string `json:"secretEnv,omitempty" doc:"the variable of the environment that has the secret"`
-	SecretFile string `json:"secretFile,omitempty" doc:"the file that has the secret; a relative path is from this file's folder"`
+	ClientID   string `json:"clientId" doc:"the gateway's client ID there"`
+	SecretEnv  string `json:"secretEnv,omitempty" doc:"the environment variable with the secret"`
+	SecretFile string `json:"secretFile,omitempty" doc:"the file with the secret; a relative path is from this file's folder"`
 }
 
 // A Provider is an OpenID provider at which users log in.
@@ -52,24 +52,24 @@ type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
 	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in; their names are these addresses"`
-	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"users who may log in, too, by what the provider calls them (sub)"`
-	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes that all of them have"`
+	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"further users who may log in, by the provider's ID of them (sub)"`
+	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes of all these users"`
 
-	Groups map[string][]string `json:"groups,omitempty" max:"1000" doc:"scopes that users of a group have in addition, by the group's name at the provider"`
-	Claims ProviderClaims      `json:"claims,omitzero" doc:"the claims of the provider that say who a user is"`
+	Groups map[string][]string `json:"groups,omitempty" max:"1000" doc:"further scopes of the users of a group, by the group's name at the provider"`
+	Claims ProviderClaims      `json:"claims,omitzero" doc:"the provider's claims about a user"`
 }
 
 // ProviderClaims are the names of claims, in the ID token or at the userinfo endpoint.
 type ProviderClaims struct {
-	Subject string `json:"subject,omitempty" default:"sub" doc:"the one that subjects has"`
-	Email   string `json:"email,omitempty" default:"email" doc:"the e-mail address, which counts where email_verified says so"`
-	Groups  string `json:"groups,omitempty" default:"groups" doc:"the groups"`
+	Subject string `json:"subject,omitempty" default:"sub" doc:"the claim that subjects lists"`
+	Email   string `json:"email,omitempty" default:"email" doc:"the claim of the e-mail address, which counts with email_verified"`
+	Groups  string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups"`
 }
 
 // An Issuer is an authorization server that is asked about each token (RFC 7662) in place of checking its signature.
 type Issuer struct {
 	Credential
-	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default as its metadata says"`
+	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default that of its metadata"`
 }
 
 var scopeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`) })

@@ -8,10 +8,10 @@ import (
 
 // A Registry is where servers are listed.
 type Registry struct {
-	Name   string `json:"name,omitempty" pattern:"^[a-zA-Z0-9][a-zA-Z0-9_.:-]{0,99}$" doc:"what it is called; by default the host of its URL, or the last part of the folder's path"`
+	Name   string `json:"name,omitempty" pattern:"^[a-zA-Z0-9][a-zA-Z0-9_.:-]{0,99}$" doc:"its name; by default the host of its URL, or the last part of the folder's path"`
 	URL    string `json:"url,omitempty" doc:"its address, without the path of the registry API (version 0.1): https://registry.example.com"`
 	Folder string `json:"folder,omitempty" doc:"a folder of server.json files, such as a git checkout, in place of a URL; a relative path is from this file's folder"`
-	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"the token that it wants, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. It is sent over https only, or to this machine, and to no other host that the registry redirects to"`
+	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"its token, by reference only: ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}. Junction sends it over https or to this machine only, and not to hosts of redirects"`
 }
 
 // tokenText is a reference to a token.

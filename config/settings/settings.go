@@ -25,21 +25,21 @@ import (
 // Settings are the member "junction" of a configuration file. What is absent means its default. They are
 // not to be changed.
 type Settings struct {
-	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL; or map: only those are offered that have a name in the settings of their server, under that name"`
-	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name or URI that two servers give: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one has it; or nobody has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
-	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" flag:"tools" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
-	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of names of tools that are listed in any case, such as files__*"`
+	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether names of tools and prompts begin with the server's name: SERVER__TOOL; map offers only those that have a name in the settings of their server, under that name"`
+	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"the treatment of a name or URI of two servers: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one keeps it; or neither has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
+	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" flag:"tools" doc:"the tools that clients see: all; search_tools, describe_tool and call_tool instead; or these three if all tools cost more than 10,000 tokens"`
+	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of tools that are always listed, such as files__*"`
 	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
-	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
+	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; the audit log has the decisions of the rules"`
 	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that were not approved: junction server approve"`
-	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
-	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
-	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
-	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
-	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM, as --drain-delay and --drain-time say; until junction up starts again it stays as it is"`
-	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"where servers are searched for, the first one that has a server says what it is; by default the official registry of MCP"`
-	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
-	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
+	Audit         *Audit             `json:"audit,omitempty" doc:"write every call to a log before its result leaves"`
+	Authorization Authorization      `json:"authorization,omitzero" doc:"access tokens and logins, with junction up --auth"`
+	Limits        Limits             `json:"limits,omitzero" doc:"limits of each user, or of each client without a known user"`
+	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of servers without their own limit; a larger text becomes a resource, and the result a preview of it; by default results stay as they are"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"its end after SIGTERM, as --drain-delay and --drain-time"`
+	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"registries in which servers are searched; the first one with a server defines it; by default the official registry of MCP"`
+	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"settings of single servers, by name"`
+	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
 
 // Locate has relative paths be from a folder, that of the file that has the settings.
@@ -95,19 +95,19 @@ func (s *Settings) SecretVariables() (names []string) {
 
 // Audit says where and when calls are written down.
 type Audit struct {
-	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" restart:"gateway" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"where to; junction/audit in your configuration folder by default"`
-	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" restart:"gateway" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
-	Optional bool   `json:"optional,omitempty" flag:"audit-optional" restart:"gateway" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
+	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" restart:"gateway" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"the folder of the log; junction/audit in your configuration folder by default"`
+	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" restart:"gateway" doc:"when a call is on the disk: within a second, or before its result leaves, which is slower"`
+	Optional bool   `json:"optional,omitempty" flag:"audit-optional" restart:"gateway" doc:"answer calls that cannot be logged, such as on a full disk, instead of refusing them"`
 
-	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
-	Results   string        `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
-	Export    []string      `json:"export,omitempty" max:"10" flag:"audit-export URL" restart:"gateway" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
+	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether the log has arguments, up to 4 KiB of each call"`
+	Results   string        `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether the log has results, up to 4 KiB of each call"`
+	Export    []string      `json:"export,omitempty" max:"10" flag:"audit-export URL" restart:"gateway" doc:"a collector that also gets the lines: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
 	MaxFile   string        `json:"maxFile,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"64MB" restart:"gateway" doc:"bytes of a file of the log, 64 MiB by default; then the next one begins"`
-	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" restart:"gateway" doc:"how long after its first call a file ends and the next one begins; at most keepFor"`
+	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" restart:"gateway" doc:"the time after its first call at which a file ends and the next one begins; at most keepFor"`
 	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" flag:"audit-keep SIZE" restart:"gateway" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
-	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" restart:"gateway" doc:"how long after its last call a file is removed; by default its age does not count"`
+	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" restart:"gateway" doc:"the time after its last call at which a file is removed; by default its age does not count"`
 
-	Redact []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
+	Redact []string `json:"redact,omitempty" max:"1000" doc:"further values hidden in both, next to apparent secrets: paths such as /user/email or /items/*/price"`
 }
 
 // MaxDrain is the longest time that a Drain takes for one thing.
@@ -115,8 +115,8 @@ const MaxDrain = 10 * time.Minute
 
 // A Drain says how an HTTP address ends.
 type Drain struct {
-	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"for how long requests are still taken after SIGTERM, while /readyz says 503 so that a balancer sends no more; by default 3s with --admin, else not at all"`
-	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"for how long requests that run then may go on; the others are responded to with an error"`
+	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
+	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"the time that running requests have after that; later they get an error"`
 }
 
 // check says what a schema cannot.
@@ -132,63 +132,63 @@ func (d *Drain) check() error {
 // Limits bound what is done at a time or in a time. 0 means no limit.
 type Limits struct {
 	Rate       string `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls in a second, minute or hour"`
-	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; more wait for their turn"`
-	Bytes      string `json:"bytes,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results in a second, minute or hour; when they are used up, calls are refused for a while"`
+	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; further calls wait"`
+	Bytes      string `json:"bytes,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results in a second, minute or hour; above them calls are refused for a while"`
 }
 
 // A Server is what holds for one server.
 type Server struct {
-	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"what the names of its tools and prompts get in front in place of its name; empty: nothing"`
-	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether users or clients have an instance of the server each, such as a program with what it keeps"`
-	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"how many instances there may be"`
-	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"how long an instance that nobody uses is kept"`
-	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for all that it offers, for patterns such as tag:WORD"`
-	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are about others; all by default"`
-	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"such patterns of what is not offered"`
-	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
-	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, as far as its looks tell, withhold results that do, or both; texts of examples, such as ghp_abcdefghijklmnop, are none"`
-	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
-	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. A server that ended is started for it. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
-	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
-	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system and its own package, and otherwise only what stands here"`
-	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
+	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"the prefix of its tools and prompts in place of its name; empty for none"`
+	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether each user or client has an instance of the server, such as a program with its state"`
+	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"the most instances"`
+	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"the time for which an unused instance is kept"`
+	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for its whole offer, for patterns such as tag:WORD"`
+	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of its offered tools, by the server's names, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
+	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"such patterns of hidden tools and others"`
+	Limits    Limits          `json:"limits,omitzero" doc:"limits of all clients together"`
+	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls with an apparent key or token in their arguments, withhold such results, or both; examples such as ghp_abcdefghijklmnop do not count"`
+	Redact    Redact          `json:"redact,omitzero" doc:"values hidden in the calls of all its tools"`
+	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call without a response is repeated, if the tool is declared read-only or idempotent; by default never. A server that ended is started again. Junction repeats a lost call of this kind once in any case; retries come on top, and each may be repeated once, too"`
+	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; a larger text becomes a resource, and the result a preview of it"`
+	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system, its own package, and the paths listed here"`
+	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"settings of single tools, by the server's names"`
 
-	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"what holds for single prompts, by the names that the server gives them"`
-	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"what holds for single resources and resource templates, by their URIs and URI templates"`
+	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"settings of single prompts, by the server's names"`
+	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of single resources and templates, by URI and URI template"`
 }
 
 // An Entry is what holds for one thing that a server offers.
 type Entry struct {
-	Name        string   `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, as it is, without a prefix"`
+	Name        string   `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, without a prefix"`
 	Title       string   `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
 	Description string   `json:"description,omitempty" max:"10000" doc:"its description in place of the server's"`
 	Hide        bool     `json:"hide,omitempty" doc:"do not offer it"`
-	Tags        []string `json:"tags,omitempty" max:"20" doc:"words for it, for patterns such as tag:WORD"`
+	Tags        []string `json:"tags,omitempty" max:"20" doc:"words for patterns such as tag:WORD"`
 }
 
 // A Tool is what holds for one tool of a server.
 type Tool struct {
 	Entry
-	Fixed    map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments that always have these values; clients do not see them"`
-	Defaults map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"arguments that have these values where a call gives none"`
-	Limits   Limits                     `json:"limits,omitzero" doc:"what all clients together may do with the tool"`
-	Redact   Redact                     `json:"redact,omitzero" doc:"what is hidden of its calls"`
+	Fixed    map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments with fixed values; clients do not see them"`
+	Defaults map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"values of arguments that a call omits"`
+	Limits   Limits                     `json:"limits,omitzero" doc:"limits of all clients together"`
+	Redact   Redact                     `json:"redact,omitzero" doc:"values hidden in its calls"`
 }
 
 // Redact says what is hidden of calls: paths such as /user/email, where * stands for every member or element.
 type Redact struct {
-	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of what the server gets as ***, and so has the audit log"`
-	Results   []string `json:"results,omitempty" max:"100" doc:"paths of what clients get as ***, in structured content, in _meta and in texts that are JSON"`
+	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of values that the server and the audit log get as ***"`
+	Results   []string `json:"results,omitempty" max:"100" doc:"paths of values that clients get as ***, in structured content, _meta and texts that are JSON"`
 }
 
 // A Profile is a part of what is offered.
 type Profile struct {
-	Servers []string `json:"servers,omitempty" max:"1000" doc:"the servers that it has; all by default"`
-	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of the tools that it has, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are about others; all by default"`
-	Hide    []string `json:"hide,omitempty" max:"1000" doc:"such patterns of what it has not"`
-	Tools   string   `json:"tools,omitempty" enum:"auto,all,search" doc:"which tools clients see; by default as without a profile"`
-	Pin     []string `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case"`
-	Policy  string   `json:"policy,omitempty" doc:"a file of rules that hold in addition"`
+	Servers []string `json:"servers,omitempty" max:"1000" doc:"its servers; all by default"`
+	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of its tools, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
+	Hide    []string `json:"hide,omitempty" max:"1000" doc:"such patterns of tools and others that it omits"`
+	Tools   string   `json:"tools,omitempty" enum:"auto,all,search" doc:"the tools that clients see; by default as without a profile"`
+	Pin     []string `json:"pin,omitempty" max:"100" doc:"patterns of tools that are always listed"`
+	Policy  string   `json:"policy,omitempty" doc:"a file of further rules"`
 }
 
 // inferred is the schema of Settings, and what checks against it.
@@ -358,18 +358,18 @@ func timeOf(unit string) time.Duration {
 
 // A Sandbox is what a confined program may do.
 type Sandbox struct {
-	Read      []string `json:"read,omitempty" max:"200" doc:"folders and files that it may read, absolute or from ~/ on"`
-	Write     []string `json:"write,omitempty" max:"200" doc:"folders and files that it may read and write; a folder that does not exist is made, and so is a file, where the name has an ending, such as notes.db"`
+	Read      []string `json:"read,omitempty" max:"200" doc:"folders and files that it may read, absolute or below ~/"`
+	Write     []string `json:"write,omitempty" max:"200" doc:"folders and files that it may read and write; a missing one is created, as a file if the name has an extension, such as notes.db"`
 	Hosts     []string `json:"hosts,omitempty" max:"200" doc:"hosts that it may connect to at ports 443 and 80: api.example.com, *.example.com (not example.com itself), 10.0.0.5 or localhost; HOST:PORT for another port"`
-	Env       []string `json:"env,omitempty" max:"200" doc:"names of variables that it gets of Junction's environment, in addition to those of its own entry"`
-	Processes int      `json:"processes,omitempty" min:"1" max:"100000" default:"512" doc:"how many processes and threads it may have"`
-	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"how much memory it may use"`
-	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"how many cores it may use; without it, all"`
-	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"how many files each of its processes may have open"`
-	By        string   `json:"by,omitempty" enum:"docker,podman" doc:"run it in a container of this engine, in place of the system's own means; such a container reaches no host, or with the host * all"`
-	Image     string   `json:"image,omitempty" max:"500" example:"node:22-slim" doc:"the image of the container, which has what the program needs; not for an entry that is started by docker run or podman run, which names its own"`
-	Watch     bool     `json:"watch,omitempty" doc:"name in the log what it is refused to read in all its starts, which makes each file that it opens some 20 µs slower; without it, only until it was used once and refused nothing"`
-	Weaker    bool     `json:"weaker,omitempty" doc:"start it even where this system cannot confine all of it; without it the start is refused, with what is missing"`
+	Env       []string `json:"env,omitempty" max:"200" doc:"names of variables of Junction's environment that it gets, next to those of its entry"`
+	Processes int      `json:"processes,omitempty" min:"1" max:"100000" default:"512" doc:"the most processes and threads"`
+	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"the most memory"`
+	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"the most cores; all by default"`
+	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"the most open files of each process"`
+	By        string   `json:"by,omitempty" enum:"docker,podman" doc:"run it in a container of this engine instead of the system's own means; the container reaches no host, or all with the host *"`
+	Image     string   `json:"image,omitempty" max:"500" example:"node:22-slim" doc:"the image of the container; not for entries that run docker or podman, which name their own"`
+	Watch     bool     `json:"watch,omitempty" doc:"log refused reads of every start, which makes each opened file some 20 µs slower; by default only until one use without a refusal"`
+	Weaker    bool     `json:"weaker,omitempty" doc:"start it even if this system cannot confine all of it; by default the start is refused with the reason"`
 }
 
 // checkRedact says which paths of what is hidden are none: they would hide nothing.
