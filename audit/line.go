@@ -23,38 +23,38 @@ const (
 // [fields.Table]; in addition column is the form in which junction audit query prints the field, and export:"attribute" makes it an
 // attribute of an exported log record.
 type Record struct {
-	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"when it was written"` // default now
-	Kind string    `json:"kind" export:"attribute" doc:"'call', which is written when a request was answered, 'decision', 'checkpoint', 'note': what the log says of itself, such as that a file is missing, or 'expired': which lines it removed ('expired' has all ranges of them)"`
+	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // default now
+	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
 
 	Call        string          `json:"call,omitzero" doc:"the same text in all lines about one request"`
-	Method      string          `json:"method,omitzero" export:"attribute" doc:"of the request"`
-	Name        string          `json:"name,omitzero" export:"attribute" doc:"the name of the tool or prompt as the client wrote it, or the URI, without user information and query"`
-	Server      string          `json:"server,omitzero" export:"attribute" doc:"of a call of a tool behind a gateway: its server"`
-	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the name that the server gives the tool"`
+	Method      string          `json:"method,omitzero" export:"attribute" doc:"the method of the request"`
+	Name        string          `json:"name,omitzero" export:"attribute" doc:"the tool or prompt as the client named it, or the URI without user information and query"`
+	Server      string          `json:"server,omitzero" export:"attribute" doc:"the server of a tool behind a gateway"`
+	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the server's name of the tool"`
 	Hash        string          `json:"definition,omitzero" doc:"the hash of the tool's definition"`
-	Annotations json.RawMessage `json:"annotations,omitempty" doc:"the hints of the tool's definition: 'readOnly', 'destructive', 'idempotent', 'openWorld'"` // see [HintsOf]
-	Round       int             `json:"round,omitzero" doc:"of a call that asked its client something, the number of the round"`
+	Annotations json.RawMessage `json:"annotations,omitempty" doc:"hints of the tool's definition: 'readOnly', 'destructive', 'idempotent', 'openWorld'"` // see [HintsOf]
+	Round       int             `json:"round,omitzero" doc:"the number of the round of a call that asked its client"`
 	Principal   string          `json:"principal,omitzero" column:"principal %s" export:"attribute" doc:"the authenticated user"`
-	Issuer      string          `json:"issuer,omitzero" doc:"the issuer that vouches for the user"`
+	Issuer      string          `json:"issuer,omitzero" doc:"the issuer of the user's token"`
 	Scopes      []string        `json:"scopes,omitempty" doc:"the scopes that the user was granted"`
 	Client      string          `json:"client,omitzero" column:"client %s" export:"attribute" doc:"the client's name and version, as 'NAME/VERSION'"`
 	Profile     string          `json:"profile,omitzero" export:"attribute" doc:"the profile of the gateway"`
 	Trace       string          `json:"trace,omitzero" doc:"the id of the request's trace"`
 
-	Decision string `json:"decision,omitzero" export:"attribute" doc:"'allow', which stands in the line of the call, 'deny', or, only with '--shadow', 'ask'"`
+	Decision string `json:"decision,omitzero" export:"attribute" doc:"'allow', in the line of the call; 'deny'; or 'ask', with '--shadow' only"`
 	Rule     string `json:"rule,omitzero" column:"rule %s" export:"attribute" doc:"the rule, limit or check that decided"`
-	Reason   string `json:"reason,omitzero" column:"reason %s" doc:"of a decision or of a request that failed; of a note its text"`
+	Reason   string `json:"reason,omitzero" column:"reason %s" doc:"the reason of a decision or failure; the text of a note"`
 
-	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"how many requests like this one were refused since the line before about them; this is the newest of them"`
-	Outcome   string          `json:"outcome,omitzero" export:"attribute" doc:"of a call: 'ok', 'tool_error', 'input_required', 'cancelled' or 'error'"` // see mcp.Outcome
-	Code      int             `json:"code,omitzero" doc:"of an error of the protocol"`
-	Resent    int             `json:"resent,omitzero" column:"sent again %s×" doc:"how often it was sent to the server again, as nothing had come back"`
-	Rewritten []string        `json:"rewritten,omitempty" column:"%s rewritten" doc:"what layers changed of the call on its way: 'arguments', 'result'"`
-	Duration  time.Duration   `json:"-" field:"duration_us,omitzero" unit:"us" column:"%s" doc:"how long the call took, in microseconds"`
+	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"the number of refused requests of this kind since the previous line about them; this is the newest"`
+	Outcome   string          `json:"outcome,omitzero" export:"attribute" doc:"the outcome of a call: 'ok', 'tool_error', 'input_required', 'cancelled' or 'error'"` // see mcp.Outcome
+	Code      int             `json:"code,omitzero" doc:"the code of a protocol error"`
+	Resent    int             `json:"resent,omitzero" column:"sent again %s×" doc:"how often it was repeated because no response came"`
+	Rewritten []string        `json:"rewritten,omitempty" column:"%s rewritten" doc:"the parts of the call that layers changed: 'arguments', 'result'"`
+	Duration  time.Duration   `json:"-" field:"duration_us,omitzero" unit:"us" column:"%s" doc:"the time of the call in microseconds"`
 	Sent      int             `json:"sent,omitzero" doc:"bytes of the parameters"`
 	Received  int             `json:"received,omitzero" doc:"bytes of the result"`
-	Arguments json.RawMessage `json:"arguments,omitempty" column:"arguments %s" doc:"the part of the arguments that is kept"`
-	Result    json.RawMessage `json:"result,omitempty" doc:"the part of the result that is kept"`
+	Arguments json.RawMessage `json:"arguments,omitempty" column:"arguments %s" doc:"the kept part of the arguments"`
+	Result    json.RawMessage `json:"result,omitempty" doc:"the kept part of the result"`
 
 	began   time.Time
 	refusal bool   // it tells of a request that was not let through
@@ -63,11 +63,11 @@ type Record struct {
 
 // A Filter chooses lines. Empty fields choose all; of the others all must fit. The tags are those of [fields.Params].
 type Filter struct {
-	Since time.Time `match:"since" member:"time" doc:"lines from WHEN on: a time such as 2026-11-23T12:00:00Z, a date (of the local time zone), or how long ago, such as 24h"`
+	Since time.Time `match:"since" member:"time" doc:"lines since WHEN: a time such as 2026-11-23T12:00:00Z, a date (in the local time zone), or a duration ago, such as 24h"`
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
 	// Kind, Outcome and Decision are equal to the line's, or a list with commas that has it.
 	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`
-	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls that ended so: OUTCOME is ok, tool_error, input_required, cancelled or error"`
+	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
 	// Principal, Server and Call are equal to the line's.
 	Principal string `match:"equal" doc:"lines about this USER"`

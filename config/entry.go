@@ -18,24 +18,24 @@ const maxTimeout = 24 * time.Hour
 // An Entry is a server's entry as a file writes it, with variables not looked up; its texts may hold secrets. A further member is
 // a line here and its use: all else comes from the tags, which [field] explains. Variables are listed, and looked up, in this order.
 type Entry struct {
-	Type         Kind          `json:"type,omitempty" also:"transport" doc:"one of the types above, where it is not plain from the other members"`
-	Command      string        `json:"command,omitempty" of:"command" expand:"yes" doc:"the program to start: a path, or a name in PATH, and never a whole command line"`
-	Cwd          string        `json:"cwd,omitempty" of:"command" expand:"yes" identity:"0" shown:"1" doc:"the folder that it runs in; by default that of a project, for a file of one"`
+	Type         Kind          `json:"type,omitempty" also:"transport" doc:"one of the types above, if the other members do not show it"`
+	Command      string        `json:"command,omitempty" of:"command" expand:"yes" doc:"the program to start: a path, or a name in PATH, but not a whole command line"`
+	Cwd          string        `json:"cwd,omitempty" of:"command" expand:"yes" identity:"0" shown:"1" doc:"its working folder; by default the project's folder for a file of a project"`
 	EnvFile      string        `json:"envFile,omitempty" of:"command" expand:"yes" identity:"0" shown:"1" doc:"a file with NAME=value lines for its environment, in the project or in your home folder"`
 	URL          string        `json:"url,omitempty" of:"url" expand:"yes" doc:"the address to call, in place of a program"`
 	Args         []string      `json:"args,omitempty" of:"command" expand:"yes" doc:"the arguments of the program"`
-	Env          []pair        `json:"env,omitempty" of:"command" check:"env" expand:"yes" identity:"0" doc:"an object: what is added to its environment"`
-	Headers      []pair        `json:"headers,omitempty" of:"url" check:"header" expand:"yes" identity:"0" doc:"an object: what each request to the address has"`
+	Env          []pair        `json:"env,omitempty" of:"command" check:"env" expand:"yes" identity:"0" doc:"an object: variables added to its environment"`
+	Headers      []pair        `json:"headers,omitempty" of:"url" check:"header" expand:"yes" identity:"0" doc:"an object: headers of each request to the address"`
 	OAuth        *OAuth        `json:"oauth,omitempty" of:"url" expand:"yes" identity:"0" shown:"2" doc:"an object: [how to log in](cli.md#logins) at the address"`
 	TLS          *TLS          `json:"tls,omitempty" expand:"yes" identity:"0" shown:"2" doc:"an object: [the certificates](cli.md#certificates) of the connection to it"`
 	OpenAPI      string        `json:"openapi,omitempty" api:"--from" doc:"the [document of an HTTP API](#http-apis-as-tools), of which Junction makes tools"`
 	GraphQL      string        `json:"graphql,omitempty" api:"--url" doc:"the address of a GraphQL API, likewise"`
 	HTTP         templates     `json:"http,omitempty" api:"--tool" doc:"[single requests](#http-apis-as-tools), one object or several in an array, likewise"`
-	Disabled     bool          `json:"disabled,omitempty" not:"enabled" doc:"true or false: whether it is left out"`
-	Eager        bool          `json:"start,omitempty" enum:"lazy,eager" expected:"\"lazy\", to start the server when it is first used, or \"eager\", to start it at once" doc:"[when it starts](#when-servers-start): lazy, when it is first used, or eager, at once"`
-	StartTimeout time.Duration `json:"startTimeout,omitempty" doc:"[how long it may take to start](#when-servers-start)"`
-	Timeout      time.Duration `json:"timeout,omitempty" doc:"how long a request may go without a response or progress: a text such as 30s, or seconds. Without it the client decides; junction up has no --timeout"`
-	Revision     string        `json:"revision,omitempty" check:"revision" doc:"[the only revision](bridge.md#which-revision-is-spoken) to speak with it"`
+	Disabled     bool          `json:"disabled,omitempty" not:"enabled" doc:"true or false: whether it is ignored"`
+	Eager        bool          `json:"start,omitempty" enum:"lazy,eager" expected:"\"lazy\", to start the server when it is first used, or \"eager\", to start it at once" doc:"[the start](#when-servers-start): lazy, at the first use, or eager, at once"`
+	StartTimeout time.Duration `json:"startTimeout,omitempty" doc:"[the time to start](#when-servers-start)"`
+	Timeout      time.Duration `json:"timeout,omitempty" doc:"the longest time without a response or progress: a text such as 30s, or seconds. By default the client decides; junction up has no --timeout"`
+	Revision     string        `json:"revision,omitempty" check:"revision" doc:"[the only revision](bridge.md#which-revision-is-spoken) to use with it"`
 }
 
 // entryReader reads one server's entry into def. A fault is recorded, and reading goes

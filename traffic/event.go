@@ -37,32 +37,32 @@ const (
 
 // An Event is one message that went over one hop. Empty fields are omitted. The tags are those of [fields.Table].
 type Event struct {
-	Time     time.Time `json:"time" doc:"when the message passed"`
-	Kind     string    `json:"kind" doc:"'request', 'notification', 'response', 'error'; 'failure', where no response came, with 'fault'; 'dropped', where 'count' messages were missed, as they came faster than they were taken; with '--notes' also 'note', which is not a message"`
+	Time     time.Time `json:"time" doc:"the time of the message"`
+	Kind     string    `json:"kind" doc:"'request', 'notification', 'response', 'error'; 'failure' without a response, with 'fault'; 'dropped', with the 'count' of messages that came too fast; with '--notes' also 'note', which is not a message"`
 	Hop      string    `json:"hop,omitempty" doc:"'client', between a client and Junction, or 'server', between Junction and a server"`
 	ToServer bool      `json:"toServer,omitempty" doc:"'true' on the way toward the server"`
 	Server   string    `json:"server,omitempty" doc:"the configured name of the server"`
 	Client   string    `json:"client,omitempty" redact:"words" doc:"the client's name and version, as it gives them"`
-	Revision string    `json:"revision,omitempty" doc:"the revision that is spoken with the client"`
+	Revision string    `json:"revision,omitempty" doc:"the revision of the client's connection"`
 	// Call is 0 for messages of no call.
-	Call uint64          `json:"call,omitempty" doc:"a number, the same for all messages that belong to one request of a client, on both hops"`
+	Call uint64          `json:"call,omitempty" doc:"a number shared by all messages of one request of a client, on both hops"`
 	ID   json.RawMessage `json:"id,omitempty" redact:"words" doc:"the id of the message"`
 	// Method and Name are those of the request, or of the one that is answered.
-	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the one that is answered"`
-	Name   string        `json:"name,omitempty" redact:"uri" doc:"of the request, or of the one that is answered: the tool, prompt or URI"`
-	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds since the request, of what answers it"`
+	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the answered one"`
+	Name   string        `json:"name,omitempty" redact:"uri" doc:"the tool, prompt or URI of the request, or of the answered one"`
+	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds from the request to its response"`
 	Size   int           `json:"size,omitempty" doc:"bytes of the message"`
 	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
 	// is too large is left out.
-	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without what is too long; of a note what was done with the request"`
+	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without texts that are too long; of a note the treatment of the request"`
 	// Shared says that many events have this message, byte for byte.
 	Shared bool   `json:"-"`
-	Fault  string `json:"fault,omitempty" redact:"fault" doc:"why no response came"`
+	Fault  string `json:"fault,omitempty" redact:"fault" doc:"the reason for a missing response"`
 	Note   string `json:"note,omitempty" doc:"the [kind of a note](console.md#the-api), such as 'http' or 'policy'"`
-	Legacy bool   `json:"legacy,omitempty" doc:"'true' where a server refuses 'server/discover', as legacy servers do: this is how its era is found out, and not an error"`
+	Legacy bool   `json:"legacy,omitempty" doc:"'true' if a server refuses 'server/discover', as legacy servers do; this shows its era and is not an error"`
 	// Transport is "process" where the messages are made to be shown.
-	Transport string `json:"transport,omitempty" doc:"how the messages of the hop travel: 'stream', 'http', 'sse', or 'process', where the server is a part of this process"`
-	Count     int    `json:"count,omitempty" doc:"how many messages were missed"`
+	Transport string `json:"transport,omitempty" doc:"the transport of the hop: 'stream', 'http', 'sse', or 'process' for a server in this process"`
+	Count     int    `json:"count,omitempty" doc:"the number of missed messages"`
 
 	asks   *asked // what this request asks, and the others
 	of     *asked // what the event answers, or belongs to

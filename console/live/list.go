@@ -248,8 +248,8 @@ const maxFilterText = 1_000 // bytes of a text that is looked for
 
 // The parameters of a query say which messages are shown. The tags are those of [fields.Params].
 type parameters struct {
-	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, and what is asked of servers for them"`
-	Server  string `doc:"what goes to and comes from the server of exactly this name, and the calls of clients that lead there"`
+	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, with the requests to servers for them"`
+	Server  string `doc:"messages of the server of exactly this name, and the calls of clients that lead to it"`
 	Method  string `doc:"messages of exactly this method"`
 	Kind    string `enum:"request,notification,response,error,failure,dropped,note" doc:"messages of this kind, or of several, with commas"`
 	Name    string `doc:"messages about a tool, prompt or URI that contains this"`
@@ -257,7 +257,7 @@ type parameters struct {
 	Errors  bool   `doc:"with 'true': errors, results with 'isError', and requests without a response"`
 	PID     int32  `doc:"messages of this process"`
 	Call    uint64 `doc:"messages of this call, of the process in 'pid'"`
-	Ping    bool   `doc:"with 'false': all but 'ping' and its answers; one that fails is shown"`
+	Ping    bool   `doc:"with 'false': all but 'ping' and its responses, unless it fails"`
 	Headers bool   `doc:"with 'false': all but notes of HTTP headers"`
 }
 

@@ -31,11 +31,11 @@ const (
 
 // A TrafficFilter selects messages. Its tags are those of [fields.Params].
 type TrafficFilter struct {
-	Servers []string `name:"server" doc:"show only what goes to and comes from the server NAME; of a proxy for it both sides (repeatable)"`
-	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and what answers them"`
+	Servers []string `name:"server" doc:"show only messages of the server NAME; of a proxy for it both sides (repeatable)"`
+	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and their responses"`
 	Text    string   `name:"grep" doc:"show only messages that contain TEXT"`
 	Errors  bool     `doc:"show only errors, results with isError, and requests without a response"`
-	Notes   bool     `doc:"show also HTTP headers, what rules decided, and what else messages do not say"`
+	Notes   bool     `doc:"show notes, too: HTTP headers, decisions of rules and other facts that messages lack"`
 	Full    bool     `doc:"print whole messages, below each line"`
 	Count   int      `doc:"end after N messages"` // 0: never
 }
