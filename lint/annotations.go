@@ -11,8 +11,8 @@ const Contradiction = "contradiction"
 
 var contradictionRule = Rule{
 	Name: Contradiction, Severity: Warning,
-	Doc: `A tool only reads (` + "`" + `readOnlyHint` + "`" + `) and may destroy (` + "`" + `destructiveHint` + "`" + `), or its name says that it deletes, and its
-` + "`" + `destructiveHint` + "`" + ` is false. Error, where it only reads and its name says that it deletes: hosts run it without asking.`,
+	Doc: `A tool is read-only (` + "`" + `readOnlyHint` + "`" + `) and destructive (` + "`" + `destructiveHint` + "`" + `), or its name begins with a verb such as delete and
+its ` + "`" + `destructiveHint` + "`" + ` is false. Error if a read-only tool has such a name: hosts run it without asking.`,
 	Bad:   `{"name": "delete_note", "description": "Deletes a note.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}`,
 	Good:  `{"name": "delete_note", "description": "Deletes a note.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": false, "destructiveHint": true}}`,
 	check: of((*report).checkAnnotations),

@@ -32,9 +32,9 @@ const NoArgumentDescription = "no-argument-description"
 
 var noArgumentDescriptionRule = Rule{
 	Name: NoArgumentDescription, Severity: Note,
-	Doc: `One for a server: of a tenth of its arguments or more, and of two at least, nothing says what they mean: they have no description, ` + "`" + `enum` + "`" + `, ` + "`" + `const` + "`" + `, ` + "`" + `examples` + "`" + `,
-` + "`" + `format` + "`" + ` or ` + "`" + `pattern` + "`" + `, nor has any part of them; they are not booleans; and their names have words that neither the tool's name and description nor the server's
-instructions have. The names are listed, those of most tools first.`,
+	Doc: `One finding for a server if at least a tenth of its arguments, and at least two, are unexplained. Such an argument has no description, ` + "`" + `enum` + "`" + `, ` + "`" + `const` + "`" + `, ` + "`" + `examples` + "`" + `,
+` + "`" + `format` + "`" + ` or ` + "`" + `pattern` + "`" + `, nor has a part of it; it is not a boolean; and its name has a word that neither the tool's name and description
+nor the server's instructions have. The finding lists the names, those of most tools first.`,
 	Bad:   `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string"}, "order": {"type": "string"}}}}`,
 	Good:  `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string", "description": "a day, such as 2026-11-25"}, "order": {"enum": ["time", "title"]}}}}`,
 	check: of((*report).checkArguments),
@@ -45,7 +45,7 @@ const SameDescription = "same-description"
 
 var sameDescriptionRule = Rule{
 	Name: SameDescription, Severity: Warning,
-	Doc: `The descriptions of two tools are the same word for word, so that a model cannot choose between them.`,
+	Doc: `Two tools have the same description, so a model cannot choose between them.`,
 	Bad: `{"name": "find", "description": "Finds notes.", "inputSchema": {"type": "object"}}
 {"name": "search", "description": "Finds notes.", "inputSchema": {"type": "object"}}`,
 	Good: `{"name": "find", "description": "Finds notes by their title.", "inputSchema": {"type": "object"}}
@@ -56,7 +56,7 @@ var sameDescriptionRule = Rule{
 // checkDescription looks at what a tool says of itself.
 func (r *report) checkDescription(t *tool) {
 	if strings.TrimSpace(t.Description) == "" {
-		r.add(NoDescription, Warning, "description", "the model learns nothing of what the tool does but its name", "say in one to three sentences what it does, and when to use it")
+		r.add(NoDescription, Warning, "description", "the model knows the tool by its name only", "say in one to three sentences what it does, and when to use it")
 	}
 }
 

@@ -21,7 +21,7 @@ func section(rule Rule) string {
 }
 
 func TestPageHasTheRules(t *testing.T) {
-	const page, begin, end = "../docs/lint.md", "Each example is the definition of a tool, or of two, first with what is found, then without.\n\n", "## What it finds in real servers\n"
+	const page, begin, end = "../docs/lint.md", "Each example is the definition of one or two tools, first with the mistake, then without.\n\n", "## Findings in real servers\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ const DuplicateName = "duplicate-name"
 
 var duplicateNameRule = Rule{
 	Name: DuplicateName, Severity: Error,
-	Doc: `Two tools or prompts have one name, two resources one URI, or two templates are the same: one of them cannot be had.`,
+	Doc: `Two tools or prompts share a name, two resources a URI, or two templates are equal. Clients reach only one of them.`,
 	Bad: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}
 {"name": "add", "description": "Adds a list of numbers.", "inputSchema": {"type": "object"}}`,
 	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}
@@ -25,8 +25,8 @@ const ToolName = "tool-name"
 
 var toolNameRule = Rule{
 	Name: ToolName, Severity: Warning,
-	Doc: `Providers of models take ` + "`" + `[A-Za-z_][A-Za-z0-9_-]*` + "`" + ` of at most 64 characters. A note, where only the dots are in the way that
-the specification allows: hosts replace them.`,
+	Doc: `Providers of models accept ` + "`" + `[A-Za-z_][A-Za-z0-9_-]*` + "`" + ` of at most 64 characters. A note if the only other characters
+are dots, which the specification allows: hosts replace them.`,
 	Bad:   `{"name": "read file", "description": "Reads a file.", "inputSchema": {"type": "object"}}`,
 	Good:  `{"name": "read_file", "description": "Reads a file.", "inputSchema": {"type": "object"}}`,
 	check: of((*report).checkToolNames),
@@ -35,9 +35,9 @@ the specification allows: hosts replace them.`,
 // checkDuplicates looks for names that are used twice.
 func (r *report) checkDuplicates(s names) {
 	r.twice(OfTool, s.Tools, "name", "calls reach one of them only")
-	r.twice(OfPrompt, s.Prompts, "name", "one of them cannot be had")
+	r.twice(OfPrompt, s.Prompts, "name", "clients reach one of them only")
 	r.twice(OfResource, s.Resources, "uri", "one of them cannot be read")
-	r.twice(OfTemplate, s.Templates, "uriTemplate", "nobody can tell them apart")
+	r.twice(OfTemplate, s.Templates, "uriTemplate", "clients cannot tell them apart")
 }
 
 // checkToolNames looks for names that providers refuse.

@@ -13,8 +13,8 @@ const Output = "output"
 
 var outputRule = Rule{
 	Name: Output, Severity: Error,
-	Doc: `What a call brought does not fit the tool's output schema, or there is no structured content although there is such a schema:
-clients that check it refuse the result. Warning, where there is structured content and no text, which many hosts do not show to models.`,
+	Doc: `The result of a call does not fit the tool's output schema, or has no structured content despite an output schema. Clients that check it
+refuse the result. Warning if a result has structured content and no text, because many hosts show models text only.`,
 	check: of((*report).checkOutput),
 }
 

@@ -16,10 +16,10 @@ const Protocol = "protocol"
 
 var protocolRule = Rule{
 	Name: Protocol, Severity: Error,
-	Doc: `The specification forbids it: required members that are missing, members of another type or null, an input schema that
-is not of the type ` + "`" + `object` + "`" + `, URI templates that are none, a capability that is announced and not there, results without
-` + "`" + `content` + "`" + `. And what Junction sees on the wire and works around: output that is no message, requests before the handshake is
-over, responses with another id, session ids that are not allowed. Other clients fail at these.`,
+	Doc: `A breach of the specification: missing required members, members of another type or null, an input schema that
+is not of the type ` + "`" + `object` + "`" + `, invalid URI templates, an announced capability that is missing, results without
+` + "`" + `content` + "`" + `. Also breaches on the wire that Junction works around, and other clients do not: output that is not a message, requests
+during the handshake, responses with another ID, invalid session IDs.`,
 	Bad:  `{"name": "add", "title": null, "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 }

@@ -17,7 +17,7 @@ const InvalidSchema = "invalid-schema"
 
 var invalidSchemaRule = Rule{
 	Name: InvalidSchema, Severity: Error,
-	Doc:   `An input or output schema is no JSON Schema, or refers to what it does not have.`,
+	Doc:   `An input or output schema is not valid JSON Schema, or has a reference without a target.`,
 	Bad:   `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object", "properties": {"a": {"type": "float"}, "b": {"type": "float"}}}}`,
 	Good:  `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}}`,
 	check: of((*report).checkValidity),
@@ -28,9 +28,9 @@ const RefusedSchema = "refused-schema"
 
 var refusedSchemaRule = Rule{
 	Name: RefusedSchema, Severity: Warning,
-	Doc: `OpenAI or Anthropic refuse a request with such a schema, and so the whole conversation, where a host does not rewrite it: alternatives at
-the root, arrays that do not say what their items are, names of properties with other characters than ` + "`" + `[A-Za-z0-9_.-]` + "`" + `, the forms of
-old drafts. Error, where no model can be given it, as it is larger than 256 KiB or nested deeper than 48.`,
+	Doc: `OpenAI or Anthropic refuse a request with such a schema, and so the whole conversation, unless the host rewrites it: alternatives at
+the root, arrays without items, names of properties with other characters than ` + "`" + `[A-Za-z0-9_.-]` + "`" + `, forms
+of old drafts. Error if it is larger than 256 KiB or nested deeper than 48, which no model can get.`,
 	Bad:   `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array"}}}}`,
 	Good:  `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}}}`,
 	check: of((*report).checkRefused),
@@ -41,7 +41,7 @@ const UnknownRequired = "unknown-required"
 
 var unknownRequiredRule = Rule{
 	Name: UnknownRequired, Severity: Warning,
-	Doc:   `A property is required that is described nowhere, often a slip of the pen. Error, where the schema allows no such property.`,
+	Doc:   `A required property is not described, often because of a typing error. Error if the schema does not allow such a property.`,
 	Bad:   `{"name": "find", "description": "Finds notes by a query.", "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["q"]}}`,
 	Good:  `{"name": "find", "description": "Finds notes by a query.", "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}`,
 	check: of((*report).checkRequired),
@@ -52,7 +52,7 @@ const UnfitValue = "unfit-value"
 
 var unfitValueRule = Rule{
 	Name: UnfitValue, Severity: Warning,
-	Doc:   `A default, an example or a choice does not fit the schema that it stands in. Models send it, and the call is refused.`,
+	Doc:   `A default, an example or a choice does not fit its own schema. Models send it, and the call fails.`,
 	Bad:   `{"name": "find", "description": "Finds notes, with a limit.", "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "default": null}}}}`,
 	Good:  `{"name": "find", "description": "Finds notes, with a limit.", "inputSchema": {"type": "object", "properties": {"limit": {"type": ["integer", "null"], "default": null}}}}`,
 	check: of((*report).checkValues),

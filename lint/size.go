@@ -13,7 +13,7 @@ const Size = "size"
 var sizeRule = Rule{
 	Name: Size, Severity: Warning,
 	Doc: `A tool takes more than 2,000 tokens of each request, all tools of a server more than 20,000, its instructions more than 2,000, or the
-server has more than 128 tools, which is what a request can have.`,
+server has more than 128 tools, the limit of a request.`,
 	check: of((*report).checkSize),
 }
 
