@@ -162,4 +162,4 @@ func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 
 // ToolList is the list of tools as clients see it now, the result of tools/list; nobody is waited for. It is not to be
 // changed.
-func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.Name] }
+func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.Name].JSON }

@@ -98,7 +98,7 @@ type listed struct {
 // An offer is what all members offer together at one moment; it is not changed.
 type offer struct {
 	members []*member
-	lists   map[string]json.RawMessage   // by method: the whole result
+	lists   map[string]*revision.Kept    // by method: the whole result
 	found   map[string]map[string]owned  // by method and exposed name
 	hidden  map[string]map[string]owned  // the same of what is in no list, and can be asked for
 	matches []match                      // templates, in order
@@ -135,7 +135,7 @@ func (g *Gateway) current() *offer {
 }
 
 func makeOffer(members []*member, options *Options) *offer {
-	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
+	o := &offer{members: append([]*member(nil), members...), lists: map[string]*revision.Kept{},
 		found: map[string]map[string]owned{}, hidden: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}, spelled: map[string]string{}}
 	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
@@ -183,7 +183,7 @@ func makeOffer(members []*member, options *Options) *offer {
 				o.spell(uri)
 			}
 		}
-		o.found[k.Name], o.hidden[k.Name], o.refused[k.Name], o.passed[k.Name], o.lists[k.Name] = names.found, names.unlisted(), names.refused, names.passed, w.Bytes()
+		o.found[k.Name], o.hidden[k.Name], o.refused[k.Name], o.passed[k.Name], o.lists[k.Name] = names.found, names.unlisted(), names.refused, names.passed, revision.Keep(k.Name, w.Bytes())
 	}
 	o.noteOverlaps()
 	for _, m := range o.members {
@@ -293,5 +293,6 @@ func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind, has func(*
 		return mcp.Result{}, err
 	}
 	g.fresh(ctx, k.bit)
-	return mcp.Result{JSON: g.current().lists[k.Name], Meta: g.listMeta(k.Name, has)}, nil
+	kept := g.current().lists[k.Name]
+	return mcp.Result{JSON: kept.JSON, Value: kept, Meta: g.listMeta(k.Name, has)}, nil
 }

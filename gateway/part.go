@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -41,7 +42,7 @@ type part struct {
 
 	mu    sync.Mutex
 	of    *offer // what lists were made from; nil before the first
-	lists map[string]json.RawMessage
+	lists map[string]*revision.Kept
 }
 
 func (p *part) has(m *member) bool {
@@ -80,19 +81,21 @@ func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.of != o {
-		p.of, p.lists = o, map[string]json.RawMessage{}
+		p.of, p.lists = o, map[string]*revision.Kept{}
 	}
 	if p.lists[k.Name] == nil {
-		p.lists[k.Name] = p.selected(o, k)
+		p.lists[k.Name] = revision.Keep(k.Name, p.selected(o, k))
 	}
-	return result.WithJSON(p.lists[k.Name]), nil
+	kept := p.lists[k.Name]
+	result.JSON, result.Value = kept.JSON, kept
+	return result, nil
 }
 
 // selected is a list of the offer without what is not in the part.
 func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Array(k.Member)
-	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name], k.Member), func(raw []byte) bool {
+	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name].JSON, k.Member), func(raw []byte) bool {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
 		if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
 			w.Element(raw)

@@ -198,7 +198,7 @@ type Result struct {
 	JSON json.RawMessage
 
 	// Value is encoded where JSON is nil. nil means the empty object.
-	Value any
+	Value any // a *revision.Kept is not encoded, but has the forms of JSON
 
 	// Meta is the result's _meta, one JSON object or nil.
 	Meta json.RawMessage
@@ -233,7 +233,7 @@ type appender interface {
 // AppendJSON appends the result's object to dst, encoding Value if need be.
 func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	switch v := r.Value.(type) {
-	case nil:
+	case nil, *revision.Kept:
 		if r.JSON == nil {
 			return append(dst, `{}`...), nil
 		}

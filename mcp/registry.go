@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // An entry is one registered feature: what is listed of it, encoded once, and
@@ -24,9 +25,9 @@ type entry[F any] struct {
 // a snapshot that is made again at the first read after a change, so that
 // thousands of registrations in a row cost one snapshot.
 type registry[F any] struct {
-	member  string // has the entries in the result of the method that lists them; empty if there is none
-	size    int    // of its pages
-	changed func() // what is listed
+	lists   *revision.Method // the method that lists the entries; nil if there is none
+	size    int              // of its pages
+	changed func()           // what is listed
 
 	mu      sync.Mutex
 	entries map[string]*entry[F]
@@ -38,12 +39,12 @@ type registry[F any] struct {
 type snapshot[F any] struct {
 	byName map[string]*entry[F]
 	sorted []*entry[F] // by name: the order of the list, the same for every client
-	pages  []json.RawMessage
+	pages  []*revision.Kept
 }
 
 // open says how the entries are listed, before the first is put.
-func (r *registry[F]) open(member string, size int, changed func()) {
-	r.member, r.size, r.changed = member, size, changed
+func (r *registry[F]) open(lists *revision.Method, size int, changed func()) {
+	r.lists, r.size, r.changed = lists, size, changed
 }
 
 // put enters a feature, in place of one of the same name if the registration may, and reports whether it did.
@@ -105,8 +106,8 @@ func (r *registry[F]) read() *snapshot[F] {
 		s.sorted = append(s.sorted, e)
 	}
 	slices.SortFunc(s.sorted, func(a, b *entry[F]) int { return strings.Compare(a.name, b.name) })
-	for at := 0; r.member != "" && (at == 0 || at < len(s.sorted)); at += r.size {
-		s.pages = append(s.pages, s.page(r.member, at, r.size))
+	for at := 0; r.lists != nil && (at == 0 || at < len(s.sorted)); at += r.size {
+		s.pages = append(s.pages, revision.Keep(r.lists.Name, s.page(r.lists.Member, at, r.size)))
 	}
 	r.snap.Store(s)
 	return s
@@ -137,7 +138,7 @@ func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	s := r.read()
 	raw := memberOrNil(params, "cursor")
 	if raw == nil {
-		return Result{JSON: s.pages[0]}, nil
+		return Result{JSON: s.pages[0].JSON, Value: s.pages[0]}, nil
 	}
 	cursor, ok := jsonrpc.Unquote(raw)
 	last, valid := decodeCursor(cursor)
@@ -149,9 +150,10 @@ func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 		at++
 	}
 	if at%r.size == 0 && at/r.size < len(s.pages) {
-		return Result{JSON: s.pages[at/r.size]}, nil
+		page := s.pages[at/r.size]
+		return Result{JSON: page.JSON, Value: page}, nil
 	}
-	return Result{JSON: s.page(r.member, at, r.size)}, nil
+	return Result{JSON: s.page(r.lists.Member, at, r.size)}, nil
 }
 
 // memberOrNil is jsonrpc.Get for parameters that may be absent or carry a null.

@@ -125,7 +125,7 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 	}
 	for _, f := range s.features {
 		if f.answer == nil {
-			f.open(f.Member, o.PageSize, func() { s.changes.Add(changes.Change{Method: revision.ListChanged(f.Capability)}) })
+			f.open(f.Method, o.PageSize, func() { s.changes.Add(changes.Change{Method: revision.ListChanged(f.Capability)}) })
 		}
 	}
 	if o.Logger != nil {
@@ -204,7 +204,7 @@ type feature struct {
 
 // entries is a registry.
 type entries interface {
-	open(member string, size int, changed func())
+	open(lists *revision.Method, size int, changed func())
 	declared() bool
 	list(params json.RawMessage) (Result, error)
 }

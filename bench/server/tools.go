@@ -9,7 +9,7 @@ import (
 )
 
 // generated returns up to 200 tools whose definitions have the size and shape of
-// those that real services publish: about 1,100 bytes each.
+// those that real services publish: about 1,130 bytes each.
 func generated(most int) []mcp.Tool {
 	var tools []mcp.Tool
 	for _, service := range []string{"github", "jira", "slack", "gmail", "calendar", "drive", "postgres", "kubernetes", "stripe", "salesforce"} {
@@ -39,8 +39,8 @@ func property(kind, description string, more ...object) object {
 
 func generate(service, verb, entity string) mcp.Tool {
 	properties := object{
-		"workspace": property("string", fmt.Sprintf("The %s workspace in which to %s; one that the account can see", service, verb)),
-		"dryRun":    property("boolean", "Only say what would happen, and change nothing"),
+		"workspace": property("string", fmt.Sprintf("The %s workspace in which to %s", service, verb)),
+		"dryRun":    property("boolean", "Change nothing"),
 	}
 	required := []string{"workspace"}
 	switch verb {
@@ -55,32 +55,32 @@ func generate(service, verb, entity string) mcp.Tool {
 	}
 	return mcp.Tool{
 		Name:        fmt.Sprintf("%s_%s_%s", service, verb, entity),
-		Description: fmt.Sprintf("Will %s %ss of %s for the person who asks. Other people may see the effect, so show them what will be done first and go on when they agree.", verb, entity, service),
+		Description: fmt.Sprintf("Will %s %ss of %s for the person who asks. Others may see the effect: ask for a yes first.", verb, entity, service),
 		InputSchema: schema,
 	}
 }
 
 func reading(properties object, entity string) {
-	properties["query"] = property("string", "What to look for; quotes keep words together, a colon restricts to a field")
+	properties["query"] = property("string", "What to look for; quotes keep words together")
 	properties["state"] = property("string", "Which state to look at", object{"enum": []string{"open", "closed", "archived", "any"}})
 	properties["order"] = property("string", "What the results are sorted by", object{"enum": []string{"created", "changed", "title"}})
-	properties["since"] = property("string", "Omit what did not change after this moment, in RFC 3339 form", object{"format": "date-time"})
+	properties["since"] = property("string", "Omit what did not change after this moment", object{"format": "date-time"})
 	properties["limit"] = property("integer", fmt.Sprintf("How many %ss to return at most", entity), object{"minimum": 1, "maximum": 100})
-	properties["position"] = property("string", "Where to go on, as an earlier answer said; opaque")
+	properties["position"] = property("string", "Where to go on, as an earlier answer said")
 	properties["fields"] = property("array", "Which fields to search through", object{"items": property("string", "Name of a field", object{"enum": []string{"title", "text", "labels", "people"}})})
 }
 
 func writing(properties object, service, entity string) {
-	properties["id"] = property("string", fmt.Sprintf("Which %s, by the identifier that %s_search_%s returned", entity, service, entity))
-	properties["title"] = property("string", fmt.Sprintf("What the %s is called wherever it is listed", entity))
-	properties["text"] = property("string", "The whole text, in Markdown")
-	properties["labels"] = property("array", "Labels it shall have; new ones are made", object{"items": property("string", "A label")})
+	properties["id"] = property("string", fmt.Sprintf("Which %s, as %s_search_%s returned it", entity, service, entity))
+	properties["title"] = property("string", fmt.Sprintf("What the %s is called", entity))
+	properties["text"] = property("string", "The text, in Markdown")
+	properties["labels"] = property("array", "Labels it shall have", object{"items": property("string", "A label")})
 	properties["people"] = property("array", "Who takes care of it", object{"items": property("string", "An account name")})
 	properties["urgency"] = property("string", "How soon it matters", object{"enum": []string{"low", "medium", "high", "now"}})
 	properties["due"] = property("object", "By when it must be done", object{
 		"properties": object{
-			"date": property("string", "A day of the calendar, such as 2026-03-01", object{"format": "date"}),
-			"zone": property("string", "A time zone by its IANA name; UTC where omitted"),
+			"date": property("string", "A day, such as 2026-03-01", object{"format": "date"}),
+			"zone": property("string", "A time zone by its IANA name"),
 		},
 		"required": []string{"date"},
 	})

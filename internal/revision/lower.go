@@ -10,9 +10,15 @@ type lowering func(body []byte, method string) []byte
 // lower returns members as the revision can hold them: by the steps of each later one, the newest first.
 func (r *Revision) lower(body []byte, method string) []byte {
 	for i := len(table) - 1; i >= 0 && &table[i] != r; i-- {
-		for _, step := range table[i].lowerings {
-			body = step(body, method)
-		}
+		body = table[i].without(body, method)
+	}
+	return body
+}
+
+// without returns members as the revision before r can hold them, where they are those of r.
+func (r *Revision) without(body []byte, method string) []byte {
+	for _, step := range r.lowerings {
+		body = step(body, method)
 	}
 	return body
 }

@@ -44,6 +44,7 @@ type Envelope struct {
 type Body struct {
 	JSON   []byte
 	Append func(dst []byte) ([]byte, error) // where JSON is nil
+	Kept   *Kept                            // has the forms of JSON, where that is sent to many clients; else nil
 	// TextOnly: it is known to hold nothing that a revision has no form for.
 	TextOnly bool
 }
@@ -72,6 +73,9 @@ func (r *Revision) AppendResult(dst []byte, method string, e Envelope, body Body
 }
 
 func (r *Revision) appendLowered(dst []byte, method string, body Body) ([]byte, error) {
+	if body.Kept != nil {
+		return append(dst, body.Kept.form(r)...), nil
+	}
 	from := len(dst)
 	dst, err := body.appendTo(dst)
 	if err != nil || body.TextOnly {

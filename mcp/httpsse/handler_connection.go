@@ -27,6 +27,7 @@ type connection struct {
 	principal  *mcp.Principal
 	connection *edge.Connection
 	events     *httpedge.EventWriter
+	buffers    *httpedge.Buffers
 	cancel     context.CancelFunc // ends the stream
 
 	mu     sync.Mutex
@@ -54,7 +55,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	defer e.places.Give(caller)
 	ctx, cancel := context.WithCancel(share.With(r.Context(), caller))
 	defer cancel()
-	c := &connection{id: rand.Text(), caller: caller, principal: principal, cancel: cancel, limit: e.edge.MaxInFlight()}
+	c := &connection{id: rand.Text(), caller: caller, principal: principal, cancel: cancel, buffers: &e.buffers, limit: e.edge.MaxInFlight()}
 	c.connection = e.edge.NewConnection(ctx, c, principal)
 	c.connection.Way = way{r, c.id}
 	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
@@ -95,11 +96,14 @@ func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	go func() {
 		defer c.done.Done()
 		c.events.WaitTurn() // for a client that does not read its responses nothing more is done
-		reply := job.Run(nil)
-		c.jobDone() // before the client can know, and send the next
-		if reply != nil {
-			c.Send(context.Background(), reply)
-		}
+		c.buffers.With(func(b []byte) []byte {
+			reply := job.Run(b)
+			c.jobDone() // before the client can know, and send the next
+			if reply != nil {
+				c.Send(context.Background(), reply)
+			}
+			return reply
+		})
 	}()
 	return true
 }

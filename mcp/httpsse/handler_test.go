@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -163,6 +164,35 @@ func TestAnOldClientIsServed(t *testing.T) {
 	c.want("notifications/tools/list_changed")
 	c.send(`{`, 202)
 	c.want(`"id":null,"error":{"code":-32700`)
+}
+
+// A long list is sent from memory that is used again.
+func TestAListCostsAnOldClientNoMemory(t *testing.T) {
+	s := newTools(t)
+	mcp.AddToolWith(s.Server, mcp.Tool{Name: "long", Description: strings.Repeat("x", 512<<10)}, func(context.Context, struct{}) (string, error) { return "", nil })
+	c, _ := serve(t, s, Options{})
+	c.handshake()
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+	c.send(list, 202)
+	event, err := c.events.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := int64(len("event: message\ndata: ") + len(event.Data) + len("\n\n"))
+	least := uint64(math.MaxUint64) // the race detector has a pool forget some
+	for range 20 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		c.send(list, 202)
+		if _, err := io.CopyN(io.Discard, c.stream.Body, sent); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		least = min(least, after.TotalAlloc-before.TotalAlloc)
+	}
+	if least > 64<<10 {
+		t.Errorf("a list of %d bytes takes %d", sent, least)
+	}
 }
 
 func TestAModernClientIsServedToo(t *testing.T) {

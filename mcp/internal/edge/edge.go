@@ -201,6 +201,8 @@ func (e *Edge) appendResult(dst []byte, r *revision.Revision, id jsonrpc.ID, met
 	body := revision.Body{JSON: result.JSON, TextOnly: result.TextOnly()}
 	if body.JSON == nil {
 		body.Append = result.AppendJSON
+	} else if kept, is := result.Value.(*revision.Kept); is && kept.Holds(result.JSON) { // else middleware changed the list
+		body.Kept = kept
 	}
 	w := jsonrpc.NewObject(dst)
 	w.String("jsonrpc", "2.0")

@@ -40,6 +40,7 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	o.DrainTimeout = cmp.Or(max(o.DrainTimeout, 0), mcp.DefaultDrainTimeout)
 	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
+	widen(w)
 	s.free = sync.NewCond(&s.turn)
 	var cancel context.CancelFunc
 	s.ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
