@@ -21,7 +21,7 @@ func testKey(t testing.TB) *Key {
 	return k
 }
 
-// written is a folder with a log of n calls and its checkpoints, in groups of one.
+// written returns a folder with a log of n calls and its checkpoints, in groups of one.
 func written(t *testing.T, n int, o Options) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "audit")
@@ -90,9 +90,10 @@ func TestALogIsWhole(t *testing.T) {
 	}
 }
 
-// What may be done to a log, and what Verify says of it.
+// Possible changes of a log, and the faults that Verify reports.
 func TestEveryChangeIsFound(t *testing.T) {
-	// forged are the lines from the one at on, with the numbers and hashes that follow, as who has no key can write them.
+	// forged returns the lines with new numbers and hashes from index at on, as a writer without
+	// the key could write them.
 	forged := func(lines [][]byte, at int, macs bool) [][]byte {
 		before, _ := parseLine(lines[at-1])
 		for i := at; i < len(lines); i++ {
@@ -149,7 +150,7 @@ func TestEveryChangeIsFound(t *testing.T) {
 			if got := faults(t, dir); !strings.Contains(got, test.want) {
 				t.Errorf("got %q, want %q in it", got, test.want)
 			}
-			// Whoever goes on with it leaves the traces in it.
+			// A later process that continues the log leaves the traces in it.
 			add(t, dir, 3, Options{})
 			_, lines = readLines(t, dir)
 			if got := faults(t, dir); got == "" && !bytes.Contains(bytes.Join(lines, nil), []byte("were cut off")) {

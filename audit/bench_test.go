@@ -45,7 +45,8 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// What a line tells of a tool is read from its definition with every call.
+// BenchmarkDefinition measures reading the fields about a tool from its definition, which happens
+// with every call.
 func BenchmarkDefinition(b *testing.B) {
 	definition := []byte(`{"name":"read_file","description":"` + strings.Repeat("Reads a file. ", 30) + `","inputSchema":{"type":"object","properties":{` +
 		strings.Repeat(`"a":{"type":"string","description":"a text"},`, 20) + `"b":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`)

@@ -25,16 +25,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What a line keeps.
+// The limits of a line.
 const (
 	maxWords  = 500 // characters of a name or a reason
 	maxScopes = 50  // scopes of a user
 )
 
-// methodTask asks what a task is doing, again and again.
+// methodTask requests the state of a task, repeatedly.
 const methodTask = "tasks/get"
 
-// The states of a task that say more than that it is over.
+// The states of a task other than its success.
 const (
 	taskWorking   = "working"
 	taskAsks      = "input_required"
@@ -42,23 +42,26 @@ const (
 	taskCancelled = "cancelled"
 )
 
-// CallOptions say what lines tell of requests; the zero value of each field means its default.
+// CallOptions select the requests and the content of lines; the zero value of each field means its
+// default.
 type CallOptions struct {
-	// Methods are those that are written down; default those that use a tool, a prompt, a resource or a skill, and the requests about tasks. Of
-	// tasks/get those are that said how the task ended, or failed themselves.
+	// Methods are those that are logged. The default is those that use a tool, a prompt, a resource
+	// or a skill, and the requests about tasks. A tasks/get is logged only if the task ended, or if
+	// the request itself failed.
 	Methods []string
-	// Describe fills in what the request alone does not tell: Server, Tool, Hash, Annotations, Profile. It is called
-	// before the request is handled, and must not keep r.
+	// Describe sets the fields that the request alone does not have: Server, Tool, Hash,
+	// Annotations, Profile. It is called before the request is handled, and must not keep r.
 	Describe func(req *mcp.Request, r *Record)
-	// Arguments and Result are shown what was asked and what was answered, one JSON object each, and
-	// return what of it is kept; nil keeps nothing. See [Redacted]. They must not change data.
+	// Arguments and Result get the arguments and the result, one JSON object each, and return the
+	// part to keep; nil keeps nothing. See [Redacted]. They must not change data.
 	Arguments, Result func(req *mcp.Request, data json.RawMessage) json.RawMessage
 }
 
-// Calls returns middleware that writes a line for each request when it was handled, and passes its
-// answer on when the line is on the disk. Where that fails, the answer is withheld, and further
-// requests are refused before they are handled, unless Options.GoOn is set. A decision that middleware behind it notes
-// (see [mcp.NoterOf]) stands in the line of the request if it allows it, and else has a line of its own before that.
+// Calls returns middleware that writes a line for each request after it was handled, and passes its
+// response on when the line is on disk. If that fails, the response is withheld, and further
+// requests are refused before they are handled, unless Options.GoOn is set. A decision that inner
+// middleware notes (see [mcp.NoterOf]) is in the line of the request if it allows it. Else it has a
+// line before that.
 func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	if o.Methods == nil {
 		o.Methods = []string{"tools/call", "prompts/get", "resources/read", "skills/get", "resources/directory/read", methodTask, "tasks/list", "tasks/update", "tasks/cancel"}
@@ -75,7 +78,7 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			}
 			c := &call{ctx: ctx, log: l}
 			r := lines.Get().(*Record)
-			defer lines.Put(r) // nothing keeps it
+			defer lines.Put(r) // no other code keeps it
 			r.about(req)
 			if o.Describe != nil {
 				o.Describe(req, r)
@@ -96,7 +99,7 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 				return result, nil
 			}
 			if r.refusal = c.denied.Load() || errors.As(err, new(*mcp.ScopeError)); r.refusal && c.isFolded(r, false) {
-				return result, err // it is counted
+				return result, err // is counted
 			}
 			if lost := l.Append(r); lost != nil && !l.options.GoOn {
 				return mcp.Result{}, unavailable("was handled, and its result is withheld")
@@ -106,13 +109,13 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	}
 }
 
-// unavailable is the error of a request that cannot be written down. Why is in the operator's log: it
-// names files.
+// unavailable returns the error of a request that cannot be logged. The reason is in the operator's
+// log only, as it names files.
 func unavailable(what string) error {
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the request %s: %v; the log of junction says why", what, ErrUnavailable), Data: refused.With(nil, refused.Audit)}
 }
 
-// about fills in the caller, the method and the subject of a request.
+// about sets the caller, the method and the subject of a request.
 func (r *Record) about(req *mcp.Request) {
 	*r = Record{Kind: KindCall, Call: callID(), Method: req.Method, Name: words(req.Name), Round: req.Round, Sent: len(req.Params), began: time.Now()}
 	if revision.MethodNamed(req.Method).Kind == revision.OfResource {
@@ -134,7 +137,8 @@ func (r *Record) about(req *mcp.Request) {
 	}
 }
 
-// callID returns what lines about one request have in common: 80 random bits, which need not be secret.
+// callID returns the common id of lines about one request: 80 random bits, which need not be
+// secret.
 func callID() string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 	var id [16]byte
@@ -147,7 +151,8 @@ func callID() string {
 
 func words(text string) string { return plaintext.Line(text, maxWords) }
 
-// finish fills in the outcome of the request. goesOn reports whether the request looked at a task that is not over.
+// finish sets the outcome of the request. The result goesOn is set if it is a tasks/get of a task
+// that has not ended.
 func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, result *mcp.Result, err error) (goesOn bool) {
 	outcome := mcp.OutcomeOf(ctx, result, err)
 	r.Outcome = string(outcome)
@@ -165,7 +170,7 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 		r.Reason = words("the result cannot be encoded: " + err.Error())
 		return false
 	}
-	result.JSON = body // encoded once, also for who sends it
+	result.JSON = body // encoded once, also for sending
 	r.Received = len(body)
 	if o.Result != nil {
 		r.Result = o.Result(req, body)
@@ -173,14 +178,15 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 	return req.Method == methodTask && r.task(body)
 }
 
-// task fills in the outcome of the call that became the task. goesOn reports whether the call is not over.
+// task sets the outcome of the call that became the task. The result goesOn is set if the call has
+// not ended.
 func (r *Record) task(body json.RawMessage) (goesOn bool) {
 	status, _ := jsonrpc.Unquote(jsonrpc.Get(body, "status"))
 	switch status {
 	case taskFailed:
 		r.Outcome = string(mcp.OutcomeError)
 		fault := jsonrpc.Get(body, "error")
-		r.Code, _ = strconv.Atoi(string(jsonrpc.Get(fault, "code"))) // 0: it has none
+		r.Code, _ = strconv.Atoi(string(jsonrpc.Get(fault, "code"))) // is 0 without one
 		message, _ := jsonrpc.Unquote(jsonrpc.Get(fault, "message"))
 		r.Reason = words(redact.Text(message, maxKeptText))
 	case taskCancelled:
@@ -189,28 +195,28 @@ func (r *Record) task(body json.RawMessage) (goesOn bool) {
 	return status == taskWorking || status == taskAsks
 }
 
-// A call is the [mcp.Noter] of a request. What is noted of the request comes into its line.
+// A call is the [mcp.Noter] of a request, which collects notes for its line.
 type call struct {
-	ctx    context.Context // of the request
+	ctx    context.Context // is that of the request
 	log    *Log
-	record Record     // as it was when the request came, for lines about decisions
-	outer  note.Noter // of those who watch the request, too; may be nil
+	record Record     // is the record when the request came, for lines about decisions
+	outer  note.Noter // is that of other observers of the request; may be nil
 	resent atomic.Int32
 
 	mu           sync.Mutex
-	rule, reason string // that allowed it; empty if none did
+	rule, reason string // allowed it; empty without such a rule
 	allow        bool
 	rewritten    []string // note.Arguments, note.Result
 
-	about atomic.Pointer[string] // the tool of a task; nil: the request is about none
+	about atomic.Pointer[string] // is the tool of a task; nil if the request is not about one
 
-	denied atomic.Bool // it was not let through
+	denied atomic.Bool // is set if it was refused
 	fold   sync.Once   // sets folded
 	folded bool
 }
 
-// isFolded reports whether a refusal of the call is counted, and has no line of its own. That is decided once: both of its lines are
-// there, or none.
+// isFolded reports whether a refusal of the call is counted, without a line of its own. That is
+// decided once, so that either both of its lines are written, or none.
 func (c *call) isFolded(r *Record, named bool) bool {
 	if r.caller = share.Of(c.ctx); r.Principal != "" {
 		r.caller = share.Key(r.Issuer, r.Principal, "")
@@ -225,8 +231,8 @@ func (c *call) isFolded(r *Record, named bool) bool {
 	return c.folded
 }
 
-// About records, in the line of the request with the context ctx, the tool whose call the request's task belongs to. Without
-// [Log.Calls] around the handler it does nothing.
+// About sets, in the line of the request with the context ctx, the tool whose call the request's
+// task belongs to. Without [Log.Calls] around the handler it does nothing.
 func About(ctx context.Context, tool string) {
 	if c := note.Find[*call](ctx); c != nil && tool != "" {
 		c.about.Store(&tool)
@@ -248,14 +254,14 @@ func (c *call) allowed(r *Record) {
 
 // Decisions about requests.
 const (
-	Allowed = "allow" // lets a request be handled
-	Denied  = "deny"  // does not
+	Allowed = "allow" // the request may be handled
+	Denied  = "deny"  // the request is refused
 )
 
-// Hears reports whether notes of a kind are for the log, or for the Noter of those who watch.
+// Hears reports whether notes of a kind are for the log, or for the Noter of other observers.
 func (c *call) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(c.outer, kind) }
 
-// Unwrap returns the Noter of those who watch; nil if there is none.
+// Unwrap returns the Noter of other observers, or nil.
 func (c *call) Unwrap() note.Noter { return c.outer }
 
 // Note implements [mcp.Noter].
@@ -280,8 +286,8 @@ func (c *call) Note(kind string, value any) {
 	}
 }
 
-// decided writes down a decision: in the line of the request if it allows it, and else in a line before that. Where a caller is refused
-// the same again and again, such lines are counted, and one each second says how many there were.
+// decided logs a decision: in the line of the request if it allows it, and else in a line before
+// that. Repeated equal refusals of a caller are counted, and one line a second has their number.
 func (c *call) decided(d *note.Decision) {
 	if d.Effect == Allowed {
 		c.mu.Lock()
@@ -290,7 +296,7 @@ func (c *call) decided(d *note.Decision) {
 		return
 	}
 	r := c.record
-	refused := d.Refused && c.resent.Load() == 0 // of a request that was sent before it was refused the line must say so
+	refused := d.Refused && c.resent.Load() == 0 // the line of a request that was sent before it was refused must have that
 	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused
 	r.Decision, r.Rule, r.Reason = d.Effect, words(d.Rule), words(d.Reason)
 	if refused {
@@ -298,17 +304,18 @@ func (c *call) decided(d *note.Decision) {
 			return
 		}
 	}
-	_ = c.log.Note(&r) // the line of the request says whether lines can be written
+	_ = c.log.Note(&r) // the line of the request reports whether lines can be written
 }
 
-// HashOf is a hash of a tool's definition, to find calls of the same one: the first 96 bits of its
-// SHA-256, in hexadecimal digits.
+// HashOf returns a hash of a tool's definition, which finds calls of the same one: the first 96
+// bits of its SHA-256, in hexadecimal digits.
 func HashOf(definition json.RawMessage) string {
 	sum := sha256.Sum256(definition)
 	return hex.EncodeToString(sum[:12])
 }
 
-// HintsOf are the hints of a tool's definition that are said, as rules know them: {"readOnly":true}; nil if none is.
+// HintsOf returns the hints of a tool's definition that have a value, in the form of rules:
+// {"readOnly":true}; nil without hints.
 func HintsOf(definition json.RawMessage) json.RawMessage {
 	annotations := jsonrpc.Get(definition, "annotations")
 	if annotations == nil {

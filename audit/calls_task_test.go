@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Only a look at a task that is not over has no line.
+// Only a tasks/get of a task that has not ended has no line.
 func TestEndOfTaskHasLine(t *testing.T) {
 	answers := map[string]func() (mcp.Result, error){
 		"works":     func() (mcp.Result, error) { return mcp.Result{JSON: []byte(`{"status":"working"}`)}, nil },
@@ -70,7 +70,7 @@ func TestEndOfTaskHasLine(t *testing.T) {
 	}
 }
 
-// Decisions that several goroutines make about one call are counted once, or have lines as the call has.
+// Decisions of several goroutines about one call are counted once, or have lines like the call.
 func TestRefusalIsFoldedOnce(t *testing.T) {
 	const calls, decisions = 3_000, 4
 	dir := t.TempDir()

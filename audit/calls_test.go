@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// adder is a server that adds, and fails where the sum is too large.
+// adder returns a server that adds, and fails if the sum is too large.
 func adder() *mcp.Server {
 	s := mcp.NewServer("adder", "1")
 	mcp.AddTool(s, "add", func(_ context.Context, in struct{ A, B int }) (int, error) {
@@ -134,7 +134,7 @@ func TestARequestThatCannotBeWrittenDownIsRefused(t *testing.T) {
 			handled++
 			return mcp.Result{JSON: json.RawMessage(`{}`)}, nil
 		}))
-		if err := log.Close(); err != nil { // nothing can be written to a closed one
+		if err := log.Close(); err != nil { // a closed log cannot be written
 			t.Fatal(err)
 		}
 		first := call(h, "add", "{}")
@@ -236,7 +236,7 @@ type decision note.Decision
 
 func (d decision) Decision() (note.Decision, bool) { return note.Decision(d), true }
 
-// decide notes a decision as middleware does.
+// decide notes a decision like middleware.
 func decide(ctx context.Context, d note.Decision) {
 	mcp.NoterOf(ctx, note.Policy).Note(note.Policy, decision(d))
 }

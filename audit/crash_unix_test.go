@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// TestMain is the program that writes a log, where a test starts it so.
+// TestMain is the program that writes a log if a test starts it with a variable.
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("AUDIT_WRITE") != "":
@@ -39,7 +39,8 @@ func programKey() *Key {
 	return k
 }
 
-// writeUntilKilled prints the name of each line that is on the disk, as who answers a request does.
+// writeUntilKilled prints the name of each line that is on disk, like a server that sends a
+// response.
 func writeUntilKilled(dir string) {
 	l, err := Open(dir, Options{Key: programKey(), NoSync: true, MaxFile: 50_000, Keep: 1 << 40})
 	if err != nil {
@@ -64,8 +65,8 @@ func writeUntilKilled(dir string) {
 	select {}
 }
 
-// The log of a process that is killed at any moment has a line for everything that was answered.
-// AUDIT_KILLS is how often it is killed.
+// The log of a process that is killed at any moment has a line for every response. AUDIT_KILLS is
+// the number of kills.
 func TestAKilledProcessHasWrittenWhatItAnswered(t *testing.T) {
 	kills := 12
 	if n, err := strconv.Atoi(os.Getenv("AUDIT_KILLS")); err == nil {
@@ -85,7 +86,7 @@ func TestAKilledProcessHasWrittenWhatItAnswered(t *testing.T) {
 		}
 		lines := bufio.NewScanner(out)
 		if lines.Scan() {
-			answered[lines.Text()] = true // it runs; from here on at any moment
+			answered[lines.Text()] = true // runs, and may be killed at any moment from here on
 		}
 		time.AfterFunc(time.Duration(rand.IntN(30_000))*time.Microsecond, func() { _ = cmd.Process.Kill() })
 		for lines.Scan() {
@@ -116,7 +117,7 @@ func TestAKilledProcessHasWrittenWhatItAnswered(t *testing.T) {
 	t.Logf("%d kills, %d lines, %d files", kills, r.Lines, r.Files)
 }
 
-// fill writes until no file may grow any more, then lets them grow again.
+// fill writes until files may not grow any more, and then lets them grow again.
 func fill(dir string) {
 	signal.Ignore(syscall.SIGXFSZ)
 	limit := func(n uint64) {

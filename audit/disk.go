@@ -14,46 +14,46 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// disk is what of a log is on the disk. One goroutine at a time uses it.
+// A disk is the part of a log on disk. One goroutine at a time uses it.
 type disk struct {
 	root    *os.Root
-	dir     string      // where root was opened
-	folder  os.FileInfo // of root
+	dir     string      // is where root was opened
+	folder  os.FileInfo // is that of root
 	options *Options
 
-	now    time.Time // when the group came that is written
-	looked time.Time // when the files were last where they were opened; zero if they were not at the last look
-	seen   uint64    // the last line at that time
-	notes  [][]byte  // lines that are written before those of the next group
+	now    time.Time // is when the group that is being written came
+	looked time.Time // is when the files were last found where they were opened; zero if the last look failed
+	seen   uint64    // is the last line at that time
+	notes  [][]byte  // holds lines that are written before those of the next group
 
-	files    []string // names, oldest first; the last one is written
+	files    []string // holds names, oldest first; the last one is being written
 	file     *os.File
-	size     int64     // of file, without what could not be written as a whole
-	torn     bool      // file may have more than that
-	first    uint64    // the number of the first line of file
-	began    time.Time // when the first line of file was written that is no checkpoint; zero if there is none
-	wrote    time.Time // when the last one was
+	size     int64     // is that of file, without a partial write
+	torn     bool      // is set if file may have more than that
+	first    uint64    // is the number of the first line of file
+	began    time.Time // is when the first line of file other than a checkpoint was written; zero if there is none
+	wrote    time.Time // is when the last one was
 	ledger   ledger
-	leaving  []entry  // files that are removed when lines say so
-	causes   []string // why, of each
-	expired  [][]byte // those lines
-	aged     bool     // to see which files became old, whether lines come or not
+	leaving  []entry  // holds files to remove once lines report it
+	causes   []string // holds the reasons, in the same order
+	expired  [][]byte // are those lines
+	aged     bool     // requests a check for old files, even without lines
 	opened   time.Time
 	clock    clock
 	headFile *os.File
 	head     head
-	headAt   time.Time // when it was written
-	headDue  bool      // lines came since
-	unsigned int       // lines since the last checkpoint
-	due      bool      // a checkpoint is
-	moved    bool      // a file began or was removed since the last checkpoint
+	headAt   time.Time // is when it was written
+	headDue  bool      // is set if lines came since
+	unsigned int       // counts lines since the last checkpoint
+	due      bool      // is set if a checkpoint is due
+	moved    bool      // is set if a file began or was removed since the last checkpoint
 	out      []byte
 	headText []byte
 }
 
-// open finds where the log ends, and says what is wrong with that. What a process did not write to
-// its end is cut off: nobody was answered for it. Everything else that is wrong stays as it is, in
-// the files that there are, and what is written from now on begins the next one.
+// open finds the end of the log, and returns its faults. It cuts off a partial write of a process,
+// as no response was sent for it. All other faults stay in the existing files, and new lines begin
+// the next file.
 func (d *disk) open() (notes []string, err error) {
 	if d.folder, err = d.root.Stat("."); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (d *disk) open() (notes []string, err error) {
 	if fault == nil {
 		d.head = end
 	}
-	d.moved = d.head.First > 1 // the last checkpoint may not say so
+	d.moved = d.head.First > 1 // the last checkpoint may not have it
 	d.opened = time.Now()
 	if len(d.files) > 0 {
 		if fault != nil {
@@ -89,7 +89,7 @@ func (d *disk) open() (notes []string, err error) {
 		return nil, err
 	}
 	notes = append(notes, more...)
-	if keep := d.options.KeepFor; keep > 0 && !d.wrote.IsZero() && time.Since(d.wrote) > keep { // all of the log, or the clock is wrong
+	if keep := d.options.KeepFor; keep > 0 && !d.wrote.IsZero() && time.Since(d.wrote) > keep { // all of the log is old, or the clock is wrong
 		d.clock.until = d.hold()
 	}
 	if d.headFile, err = d.root.OpenFile(headFile, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
@@ -98,7 +98,8 @@ func (d *disk) open() (notes []string, err error) {
 	return notes, d.writeHead()
 }
 
-// openLast finds the last group of lines in the last file, and goes on behind it if nothing is wrong.
+// openLast finds the last group of lines in the last file, and continues after it if there is no
+// fault.
 func (d *disk) openLast(known bool) (notes []string, err error) {
 	name := d.files[len(d.files)-1]
 	file, err := d.root.OpenFile(name, os.O_RDWR, 0o600)
@@ -111,10 +112,10 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	}
 	var end line
 	var whole int64
-	strange := false // behind the last group is more than half a one
+	strange := false // is set if more than a partial group follows the last group
 	var prev line
-	intact := uint64(0)         // the last line before the first one that does not follow
-	cut, broken := false, false // there is one; it stands before the end of the last group
+	intact := uint64(0)         // is the last line before the first one that does not follow
+	cut, broken := false, false // are set if there is one, and if it is before the end of the last group
 	err = eachLine(io.NewSectionReader(file, 0, total), func(text []byte, at int64) error {
 		l, ok := parseLine(text)
 		if at > 0 && !cut && (!ok || l.seq != prev.seq+1 || prev.digest.follows(l.seq, l.object) != l.digest) {
@@ -161,8 +162,8 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	return notes, d.mend()
 }
 
-// eachLine calls yield with the lines of a file and where they begin. A line that is too long, or has
-// no end, is given as far as it goes.
+// eachLine calls yield with the lines of a file and their offsets. A line that is too long, or has
+// no end, is passed in part.
 func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
 	var buf []byte
 	var at int64
@@ -235,7 +236,7 @@ func (d *disk) write(g *group) error {
 		unsigned = 0
 	}
 	if err := d.store(d.out); err != nil {
-		if len(d.leaving) > 0 && d.writeHead() == nil { // the room that they leave may be what is missing
+		if len(d.leaving) > 0 && d.writeHead() == nil { // removing them may free the missing space
 			d.remove()
 		}
 		return err
@@ -263,7 +264,7 @@ func (d *disk) write(g *group) error {
 	return nil
 }
 
-// appendNext appends the next line, and moves the end there.
+// appendNext appends the next line, and moves end there.
 func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byte {
 	end.Seq++
 	end.digest = end.digest.follows(end.Seq, object)
@@ -275,7 +276,7 @@ func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byt
 	return appendLine(dst, object, end.Seq, end.digest, seal)
 }
 
-// checkpoint is a signature of all lines so far.
+// checkpoint returns a signature of all lines so far.
 func (d *disk) checkpoint(end *head) []byte {
 	w := jsonrpc.NewObject(nil)
 	w.String("time", time.Now().UTC().Format(stampFormat))
@@ -286,8 +287,8 @@ func (d *disk) checkpoint(end *head) []byte {
 	return w.Bytes()
 }
 
-// store appends to the file, to the disk unless NoSync is set. What is written in part is cut off
-// before anything else is written.
+// store appends to the file, and syncs it unless NoSync is set. A partial write is cut off before
+// the next one.
 func (d *disk) store(data []byte) error {
 	if err := d.mend(); err != nil {
 		return err
@@ -306,7 +307,7 @@ func (d *disk) store(data []byte) error {
 	return nil
 }
 
-// mend cuts off what was written in part.
+// mend cuts off a partial write.
 func (d *disk) mend() error {
 	if !d.torn {
 		return nil

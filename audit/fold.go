@@ -10,41 +10,43 @@ import (
 const (
 	// foldTime is the time within which equal refusals of one caller are one line, with a count.
 	foldTime = time.Second
-	// maxFolds bounds which refusals are counted apart, of which one caller has a quarter; all others are counted as one.
+	// maxFolds limits the refusals that are counted separately, of which one caller has a quarter.
+	// All others are counted as one.
 	maxFolds = 1_000
-	// refusedPart is which part of what is kept lines of refusals may take: a tenth.
+	// refusedPart is the inverse of the part of the kept bytes for lines of refusals: a tenth.
 	refusedPart = 10
-	// littlePart is which part of that a caller may take in a littleTime of the last quarter of it, which others leave.
+	// littlePart is the inverse of the part of these bytes that a caller may take in a littleTime
+	// from the last quarter, which is reserved.
 	littlePart = 64
 	littleTime = time.Hour
 )
 
-// A foldKey is what refusals have in common that become one line; the zero value stands for all that have no place of their own. The name
-// that a client gives itself is none of it: it could be another each time.
+// A foldKey holds the fields that refusals in one line share. The zero value stands for all that
+// have no place of their own. The client's own name is not in it, as it could differ each time.
 type foldKey struct{ caller, profile, method, name, rule string }
 
-// A fold are the refusals since the last line about them.
+// A fold counts the refusals since the last line about them.
 type fold struct {
-	last  Record // the newest, without arguments
-	count int    // that have no line
+	last  Record // is the newest, without arguments
+	count int    // counts those without a line
 	since time.Time
 }
 
-// folds count refusals that come one after the other, so that whoever is refused writes no log, and removes none: a log keeps so many
-// bytes. One caller takes no places and no room from another.
+// folds counts repeated refusals. A log keeps a limited number of bytes, and a refused caller must
+// neither fill it nor displace lines. One caller takes neither places nor bytes from another.
 type folds struct {
-	most int64 // bytes that lines of refusals may take where there are no others
+	most int64 // limits the bytes of lines of refusals if there are no others
 
 	mu     sync.Mutex
 	by     map[foldKey]*fold
-	places *share.Budget    // of by, but for the zero key
-	room   int64            // bytes that they may take now
-	took   map[string]int64 // of them, by caller, since a time
+	places *share.Budget    // counts the entries of by, except the zero key
+	room   int64            // is the number of bytes that they may take now
+	took   map[string]int64 // holds the bytes by caller since a time
 	since  time.Time
 }
 
-// refused reports whether the record of a refusal gets a line of its own: the first one of a caller does, with named the first for each
-// name. Others are counted.
+// refused reports whether the record of a refusal gets a line of its own: the first one of a
+// caller, or with named the first for each name. Others are counted.
 func (f *folds) refused(r *Record, named bool, now time.Time) (own bool) {
 	key := foldKey{r.caller, r.Profile, r.Method, "", r.Rule}
 	if named {
@@ -70,8 +72,8 @@ func (f *folds) refused(r *Record, named bool, now time.Time) (own bool) {
 	return false
 }
 
-// hasRoom reports whether a line of a caller's refusal may be written: the last quarter of the room is for callers that took little of it
-// lately. The lock is held.
+// hasRoom reports whether a line of a caller's refusal may be written. The last quarter of the room
+// is for callers that took little of it recently. The caller holds the lock.
 func (f *folds) hasRoom(caller string, now time.Time) bool {
 	if len(f.took) > maxFolds || now.Sub(f.since) > littleTime {
 		clear(f.took)
@@ -80,7 +82,8 @@ func (f *folds) hasRoom(caller string, now time.Time) bool {
 	return f.room > int64(share.Reserve(int(f.most))) || f.room > 0 && f.took[caller] <= f.most/littlePart
 }
 
-// due are the refusals that were counted for a time or, with all, until now; [folds.line] has their lines.
+// due returns the refusals that were counted for foldTime or, with all, until now; [folds.line]
+// returns their lines.
 func (f *folds) due(now time.Time, all bool) (keys []foldKey) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -98,7 +101,8 @@ func (f *folds) due(now time.Time, all bool) (keys []foldKey) {
 	return keys
 }
 
-// line is the line for refusals that are due; nil as long as there is no room for it, and where it was written.
+// line returns the line for due refusals, or nil while there is no room for it, or after it was
+// written.
 func (f *folds) line(key foldKey, now time.Time, all bool) *Record {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +119,7 @@ func (f *folds) line(key foldKey, now time.Time, all bool) *Record {
 	return &r
 }
 
-// waits reports whether refusals were counted that have no line yet.
+// waits reports whether there are counted refusals without a line.
 func (f *folds) waits() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

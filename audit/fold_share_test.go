@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A caller who is refused for many things takes neither the places nor the room of another, who has a line of each refusal.
+// A caller with many different refusals takes neither the places nor the room of another, who has a
+// line for each refusal.
 func TestRefusalsAreShared(t *testing.T) {
 	for name, callers := range map[string][2]string{"principals": {"eve", "ada"}, "addresses": {"", ""}} {
 		for _, keep := range []int64{1_000_000, 1 << 30} {
@@ -40,7 +41,7 @@ func TestRefusalsAreShared(t *testing.T) {
 			if err := l.Flush(); err != nil {
 				t.Fatal(err)
 			}
-			for tool, want := range map[string]int{"common": 4, "hers": 2} { // of each a decision and a call
+			for tool, want := range map[string]int{"common": 4, "hers": 2} { // for each a decision and a call
 				n := 0
 				for _, err := range audit.Read(dir, audit.Filter{Name: tool}) {
 					if n++; err != nil {

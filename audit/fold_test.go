@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A caller who is refused again and again has one line a second, and the calls that were handled stay.
+// A caller that is refused repeatedly has one line a second, and the lines of handled calls stay.
 func TestRefusalsAreFolded(t *testing.T) {
 	dir, key := t.TempDir(), newKey(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestRefusalsAreFolded(t *testing.T) {
 			Principal, Name, Decision, Arguments string
 			Refused                              int
 		}
-		_ = json.Unmarshal(line, &said) // Arguments is no text where there are some
+		_ = json.Unmarshal(line, &said) // Arguments is not a text if there are some
 		if said.Name == "deed" {
 			deeds++
 		}
@@ -93,7 +93,8 @@ func TestRefusalsAreFolded(t *testing.T) {
 	}
 }
 
-// Many callers who are refused remove no lines of calls either: lines of refusals have a tenth of what is kept.
+// Many refused callers do not displace lines of calls either: lines of refusals have a tenth of the
+// kept bytes.
 func TestRefusalsOfManyCallersLeaveRoom(t *testing.T) {
 	dir, key := t.TempDir(), newKey(t)
 	l, err := audit.Open(dir, audit.Options{Key: key, NoSync: true, MaxFile: 50_000, Keep: 200_000})

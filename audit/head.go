@@ -12,28 +12,29 @@ import (
 
 const (
 	headFile = "head.json"
-	headSize = 512 // bytes: it is replaced in place, within one sector
-	// headTime is the longest time by which the head is older than the lines with NoSync. Writing both each time costs twice as much.
+	headSize = 512 // bytes; it is replaced in place, within one sector
+	// headTime is the maximum time by which the head is older than the lines with NoSync. Writing
+	// both each time costs twice as much.
 	headTime = 10 * time.Millisecond
 )
 
-// A head says where a log begins and ends. It stands in a file of its own and is written with every
-// group of lines or, with NoSync, headTime later, so that an end that was cut off is missed. What it says is
-// authenticated by the key.
+// A head holds the beginning and the end of a log. It is in a file of its own, written with every
+// group of lines or, with NoSync, headTime later. So a missing end is found. The key authenticates
+// it.
 type head struct {
-	First  uint64 `json:"first"`  // the number of the first line that is kept
-	Before string `json:"before"` // the digest of the line before that; empty if there was none
-	Seq    uint64 `json:"seq"`    // the number of the last line; 0: there is none yet
-	Hash   string `json:"hash"`   // its digest
-	Key    string `json:"key"`    // which key's; what is of another one is not an attack on this log
+	First  uint64 `json:"first"`  // is the number of the first kept line
+	Before string `json:"before"` // is the digest of the line before that; empty without one
+	Seq    uint64 `json:"seq"`    // is the number of the last line; 0 if there is none yet
+	Hash   string `json:"hash"`   // is its digest
+	Key    string `json:"key"`    // identifies the key; a head of another key is not an attack on this log
 	MAC    string `json:"mac"`
 
 	before, digest digest
 }
 
-// writeHead writes where the log ends, behind the lines that it tells of. It does not wait for the
-// disk: after the end of the machine the head may be older than the lines. It may be newer only with NoSync, where
-// lines of the last second may be lost; the log then says that they are missing.
+// writeHead writes the end of the log, after the lines before it. It does not wait for the disk, so
+// after a crash of the machine the head may be older than the lines. It may be newer only with
+// NoSync, where lines of the last second may be lost; they are then reported as missing.
 func (d *disk) writeHead() error {
 	h, mac := &d.head, d.options.Key.sealHead(&d.head)
 	var digest [digestSize]byte
@@ -56,10 +57,10 @@ func (d *disk) writeHead() error {
 	return nil
 }
 
-// ofOther reports whether the head says that the log is of another key. One that somebody changed may say so, too.
+// ofOther reports whether the head names another key. A forged head may do so, too.
 func (h *head) ofOther(k *Key) bool { return h.Key != "" && h.Key != k.id }
 
-// readHead reads what writeHead wrote; whether it is authentic is not checked.
+// readHead reads the head, but does not check whether it is authentic.
 func readHead(root *os.Root) (h head, err error) {
 	f, err := root.Open(headFile)
 	if err != nil {

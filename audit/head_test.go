@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// With NoSync the head follows the lines within headTime; the ends of a file and of the log wait for it.
+// With NoSync the head follows the lines within headTime; the ends of a file and of the log wait
+// for it.
 func TestHeadFollowsLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "audit")

@@ -19,18 +19,18 @@ import (
 	"sync"
 )
 
-// A Key is what a log is signed with. Whoever has it can write a log that verifies, so it belongs
-// to nobody but the process that writes. It is safe for concurrent use.
+// A Key signs a log. Its owner can write a log that verifies, so only the writing process should
+// have it. It is safe for concurrent use.
 type Key struct {
 	private ed25519.PrivateKey
-	id      string // not secret
+	id      string // is not secret
 
 	mu   sync.Mutex
-	mac  hash.Hash // of groups of lines, and of the head
-	text []byte    // that mac is of
+	mac  hash.Hash // is for groups of lines, and for the head
+	text []byte    // is the input of mac
 }
 
-// NewKey makes a key of 32 random bytes, as a keyring may hold them.
+// NewKey makes a key from 32 random bytes, such as from a keyring.
 func NewKey(seed []byte) (*Key, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("audit: a key has %d bytes, got %d", ed25519.SeedSize, len(seed))
@@ -45,8 +45,8 @@ func NewKey(seed []byte) (*Key, error) {
 	return k, nil
 }
 
-// ReadKey reads the key of an installation from a file, which is made for its owner alone where it
-// is missing. Of two processes that make it at the same time both get the same.
+// ReadKey reads the key of an installation from a file, and makes the file for its owner only if it
+// is missing. Two processes that make it at the same time get the same key.
 func ReadKey(path string) (*Key, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -62,7 +62,7 @@ func ReadKey(path string) (*Key, error) {
 	return NewKey(seed)
 }
 
-// makeKey writes a new key to a file of its own, and gives it the name that no other has.
+// makeKey writes a new key to a temporary file, and links it to the path unless that exists.
 func makeKey(path string) ([]byte, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
@@ -77,20 +77,20 @@ func makeKey(path string) ([]byte, error) {
 	defer os.Remove(temp)
 	if err := os.Link(temp, path); err != nil {
 		if !errors.Is(err, fs.ErrExist) {
-			return text, os.Rename(temp, path) // no links here
+			return text, os.Rename(temp, path) // without links here
 		}
 		return os.ReadFile(path)
 	}
 	return text, nil
 }
 
-// Public is what others verify checkpoints with; see [ParsePublic].
+// Public returns the key with which others verify checkpoints; see [ParsePublic].
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
-// FormatPublic writes a public key in base64.
+// FormatPublic returns a public key in base64.
 func FormatPublic(k ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(k) }
 
-// ParsePublic reads what FormatPublic wrote.
+// ParsePublic parses the result of FormatPublic.
 func ParsePublic(text string) (ed25519.PublicKey, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != ed25519.PublicKeySize {
@@ -102,7 +102,7 @@ func ParsePublic(text string) (ed25519.PublicKey, error) {
 // A digest is that of a line and all lines before it.
 type digest [sha256.Size]byte
 
-// String is as lines write it.
+// String returns the form in lines.
 func (d digest) String() string { return string(d.append(nil)) }
 
 func (d *digest) append(dst []byte) []byte { return base64.RawURLEncoding.AppendEncode(dst, d[:]) }
@@ -118,8 +118,8 @@ func parseDigest(text string) (d digest, ok bool) {
 	return d, err == nil && n == len(d)
 }
 
-// follows is the digest of a line behind one with the digest d. A line has at most maxLine bytes or
-// little more, so that its copy is small.
+// follows returns the digest of a line that follows one with the digest d. A line has at most
+// maxLine bytes or little more, so that its copy is small.
 func (d digest) follows(seq uint64, object []byte) digest {
 	all := append(make([]byte, 0, 1<<10), d[:]...)
 	all = binary.BigEndian.AppendUint64(all, seq)
@@ -129,7 +129,7 @@ func (d digest) follows(seq uint64, object []byte) digest {
 // seal authenticates the end of a group of lines.
 func (k *Key) seal(seq uint64, d digest) digest { return k.sealed("group", seq, d, 0, digest{}) }
 
-// sealHead authenticates where a log begins and ends.
+// sealHead authenticates the beginning and the end of a log.
 func (k *Key) sealHead(h *head) digest {
 	return k.sealed("head", h.Seq, h.digest, h.First, h.before)
 }
@@ -141,7 +141,7 @@ func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before dig
 	return k.authenticate()
 }
 
-// authenticated is the MAC of a text of a kind.
+// authenticated returns the MAC of a text of a kind.
 func (k *Key) authenticated(what string, text []byte) digest {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,7 +149,7 @@ func (k *Key) authenticated(what string, text []byte) digest {
 	return k.authenticate()
 }
 
-// authenticate returns the MAC of k.text; the lock is held.
+// authenticate returns the MAC of k.text. The caller holds the lock.
 func (k *Key) authenticate() digest {
 	k.mac.Reset()
 	k.mac.Write(k.text)
@@ -157,13 +157,13 @@ func (k *Key) authenticate() digest {
 	return digest(k.text)
 }
 
-// sign signs where a log begins and ends.
+// sign signs the beginning and the end of a log.
 func (k *Key) sign(h *head) []byte {
 	return ed25519.Sign(k.private, appendStatement(nil, h.Seq, h.digest, h.First, h.before))
 }
 
-// appendStatement appends what a checkpoint signs: the log begins with the line first, behind one with the
-// digest before, and the digest of its line seq is d.
+// appendStatement appends the text that a checkpoint signs: the log begins with the line first,
+// after one with the digest before, and the digest of its line seq is d.
 func appendStatement(dst []byte, seq uint64, d digest, first uint64, before digest) []byte {
 	s := append(dst, "junction audit 1\n"...)
 	s = binary.BigEndian.AppendUint64(s, seq)

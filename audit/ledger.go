@@ -19,30 +19,31 @@ import (
 
 const (
 	ledgerFile = "files.ledger"
-	// maxEntry is how many bytes one line of the ledger may have.
+	// maxEntry is the maximum number of bytes in one line of the ledger.
 	maxEntry = 512
-	// maxRuns is how many ranges of removed lines are remembered; there is more than one only where a file between them was kept.
+	// maxRuns is the maximum number of ranges of removed lines. There is more than one only if a
+	// file between them was kept.
 	maxRuns = 100
 )
 
-// An entry of the ledger is a file that is finished, or lines that were removed. The log wrote it itself and sealed it, so
-// that which files are removed does not depend on what the file system says of them.
+// An entry of the ledger is a finished file, or a range of removed lines. The log wrote and sealed
+// it, so that the removal of files does not depend on the state of the file system.
 type entry struct {
 	First   uint64 `json:"first"`
 	Last    uint64 `json:"last"`
-	Digest  string `json:"digest"` // of the last line
+	Digest  string `json:"digest"` // is that of the last line
 	Bytes   int64  `json:"bytes"`
-	Time    int64  `json:"time"` // when the last line was written, in microseconds
+	Time    int64  `json:"time"` // is when the last line was written, in microseconds
 	Expired bool   `json:"expired,omitempty"`
 	MAC     string `json:"mac"`
 
 	digest digest
 }
 
-// append writes the entry with its seal as a line.
+// append appends the entry with its seal as a line.
 func (e *entry) append(dst []byte, k *Key) []byte {
 	e.Digest, e.MAC = e.digest.String(), k.sealFile(e).String()
-	text, _ := json.Marshal(e) // of numbers and texts
+	text, _ := json.Marshal(e) // encoding numbers and strings never fails
 	return append(append(dst, text...), '\n')
 }
 
@@ -56,14 +57,14 @@ func (k *Key) sealFile(e *entry) digest {
 	return k.authenticated("file", text)
 }
 
-// A ledger is what a log knows of its finished files.
+// A ledger lists the finished files of a log.
 type ledger struct {
-	files []entry // oldest first, without the file that is written
-	runs  []entry // ranges of lines that were removed, oldest first
-	lines int     // in the file
+	files []entry // holds them, oldest first, without the file that is being written
+	runs  []entry // holds ranges of removed lines, oldest first
+	lines int     // counts lines in the file
 }
 
-// readLedger reads the authentic entries of the ledger: none where a log has none, as older versions wrote it.
+// readLedger reads the authentic entries of the ledger. A log of an older version has none.
 func readLedger(root *os.Root, k *Key) (l ledger, foreign int, err error) {
 	f, err := root.Open(ledgerFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -125,7 +126,8 @@ func (l *ledger) removed(e entry) {
 	}
 }
 
-// enter adds entries to the file of the ledger, which is written anew where most of it is of files that were removed.
+// enter adds entries to the file of the ledger. It replaces the file if most of its entries are of
+// removed files.
 func (d *disk) enter(entries ...entry) error {
 	if d.ledger.lines > 2*(len(d.ledger.files)+len(d.ledger.runs))+maxRuns {
 		return d.replaceLedger()
@@ -139,7 +141,7 @@ func (d *disk) enter(entries ...entry) error {
 	return errors.Join(err, filelock.SyncFolder(d.dir))
 }
 
-// replaceLedger writes the file of the ledger anew.
+// replaceLedger replaces the file of the ledger.
 func (d *disk) replaceLedger() error {
 	const fresh = ledgerFile + ".new"
 	f, err := d.root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -156,7 +158,7 @@ func (d *disk) replaceLedger() error {
 
 // writeEntries writes entries to the end of a file, which it closes.
 func (d *disk) writeEntries(f *os.File, entries []entry) error {
-	text := []byte("\n") // where a process ended within an entry, that one ends here
+	text := []byte("\n") // ends an entry that a process left unfinished
 	for i := range entries {
 		text = entries[i].append(text, d.options.Key)
 	}
@@ -164,8 +166,8 @@ func (d *disk) writeEntries(f *os.File, entries []entry) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// openLedger reads the ledger, and makes the entries that it lacks of files that are as they were written: an older
-// version wrote them, or the process ended before it could. It returns what is wrong.
+// openLedger reads the ledger, and makes missing entries for files that are unchanged: an older
+// version wrote them, or the process ended too early. It returns the faults.
 func (d *disk) openLedger() (notes []string, err error) {
 	var foreign int
 	if d.ledger, foreign, err = readLedger(d.root, d.options.Key); err != nil {
@@ -177,7 +179,7 @@ func (d *disk) openLedger() (notes []string, err error) {
 	if h := &d.head; h.First > 1 && (len(d.ledger.runs) == 0 || d.ledger.runs[len(d.ledger.runs)-1].Last < h.First-1) {
 		d.ledger.removed(entry{First: 1, Last: h.First - 1, digest: h.before})
 	}
-	var known, fresh []entry // the ledger's own are read meanwhile
+	var known, fresh []entry // keep the ledger's own, which are read in the loop
 	for _, name := range d.files[:max(0, len(d.files)-1)] {
 		var e entry
 		if i := slices.IndexFunc(d.ledger.files, func(e entry) bool { return fileName(e.First) == name }); i >= 0 {
@@ -221,7 +223,7 @@ func (l *ledger) covers(e entry) bool {
 	return slices.ContainsFunc(l.runs, func(r entry) bool { return r.First <= e.First && e.Last <= r.Last })
 }
 
-// readFinished returns the entry of a file that has none. The error says why the file is not as it was written.
+// readFinished returns the entry of a file that has none. It fails if the file was changed.
 func (d *disk) readFinished(name string) (e entry, err error) {
 	file, err := d.root.Open(name)
 	if err != nil {
@@ -255,7 +257,8 @@ func (d *disk) readFinished(name string) (e entry, err error) {
 	return e, nil
 }
 
-// misfit says why a finished file is not as the ledger has it; empty if it is.
+// misfit returns the reason why a finished file differs from its entry in the ledger; empty if it
+// does not.
 func (d *disk) misfit(e *entry) (string, error) {
 	name := fileName(e.First)
 	file, err := d.root.Open(name)
@@ -291,7 +294,7 @@ func (d *disk) misfit(e *entry) (string, error) {
 	return "", nil
 }
 
-// expiredLine says that lines were removed, and which ones were before.
+// expiredLine returns a line about removed lines, with all earlier ranges.
 func (l *ledger) expiredLine(first, last uint64, cause string) []byte {
 	w := jsonrpc.NewObject(nil)
 	w.String("time", time.Now().UTC().Format(stampFormat))
@@ -301,15 +304,15 @@ func (l *ledger) expiredLine(first, last uint64, cause string) []byte {
 	for _, r := range l.runs {
 		spans = append(spans, Span{First: r.First, Last: r.Last, Digest: r.digest.String()})
 	}
-	text, _ := json.Marshal(spans) // of numbers and texts
+	text, _ := json.Marshal(spans) // encoding numbers and strings never fails
 	w.Raw("expired", text)
 	return w.Bytes()
 }
 
-// A Span is lines that were removed as they were too many or too old.
+// A Span is a range of lines that were removed because of their number or age.
 type Span struct {
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Digest is that of the last one, which the line behind them follows.
+	// Digest is that of the last one, which the next line follows.
 	Digest string `json:"digest"`
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TestOnlyFilesThatAreAsWrittenExpire changes a log while it is written or between two processes. Which files are removed, and
-// how many bytes count, is decided by the ledger alone.
+// TestOnlyFilesThatAreAsWrittenExpire changes a log while it is written or between two processes.
+// Only the ledger decides which files are removed, and how many bytes count.
 func TestOnlyFilesThatAreAsWrittenExpire(t *testing.T) {
 	const first = "0000000000000001.jsonl"
 	change := func(name string, do func(data []byte) []byte) func(t *testing.T, dir string) {
@@ -40,11 +40,11 @@ func TestOnlyFilesThatAreAsWrittenExpire(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(t *testing.T, dir string)
-		kept   bool   // the first file
-		noted  string // in a line, while it is written
-		later  string // in a line, of a process that opened it after the change
+		kept   bool   // reports whether the first file stays
+		noted  string // is in a line, while it is written
+		later  string // is in a line of a process that opened it after the change
 		whole  bool
-		// missing is which lines are said to be, though others that expired are not there either.
+		// missing is the reported range of missing lines, although expired ones are missing, too.
 		missing string
 	}{
 		{name: "nothing", change: func(*testing.T, string) {}, whole: true},
@@ -139,7 +139,7 @@ func TestOnlyFilesThatAreAsWrittenExpire(t *testing.T) {
 	}
 }
 
-// TestALogWithoutALedgerGoesOn opens a log as older versions wrote it.
+// TestALogWithoutALedgerGoesOn opens a log of an older version.
 func TestALogWithoutALedgerGoesOn(t *testing.T) {
 	o := Options{MaxFile: 2 << 10, Keep: 12 << 10}
 	dir := written(t, 100, o)
@@ -168,7 +168,7 @@ func TestALogWithoutALedgerGoesOn(t *testing.T) {
 	}
 }
 
-// TestTheLedgerIsWrittenAnew sees that the ledger does not grow with what was removed.
+// TestTheLedgerIsWrittenAnew checks that the ledger does not grow with the removed files.
 func TestTheLedgerIsWrittenAnew(t *testing.T) {
 	dir := written(t, 1500, Options{MaxFile: 1 << 10, Keep: 4 << 10, NoSync: true})
 	isWhole(t, dir)
@@ -180,7 +180,8 @@ func TestTheLedgerIsWrittenAnew(t *testing.T) {
 	isWhole(t, dir)
 }
 
-// TestAFileThatWasNotRemovedInTimeIsRemovedLater leaves a file that the log says is removed, as the end of a process does.
+// TestAFileThatWasNotRemovedInTimeIsRemovedLater leaves a file that the log reports as removed,
+// like a process that ended too early.
 func TestAFileThatWasNotRemovedInTimeIsRemovedLater(t *testing.T) {
 	o := Options{MaxFile: 2 << 10, Keep: 8 << 10}
 	dir := written(t, 20, o)
@@ -212,7 +213,7 @@ func TestAFileThatWasNotRemovedInTimeIsRemovedLater(t *testing.T) {
 	isWhole(t, dir)
 }
 
-// TestALineThatNoKeySignedExcusesNothing adds a line of somebody without the key about lines that were removed.
+// TestALineThatNoKeySignedExcusesNothing adds a line without a signature about removed lines.
 func TestALineThatNoKeySignedExcusesNothing(t *testing.T) {
 	dir := written(t, 100, Options{MaxFile: 4 << 10})
 	paths, _ := files(t, dir)
@@ -247,7 +248,7 @@ func TestALineThatNoKeySignedExcusesNothing(t *testing.T) {
 	}
 }
 
-// TestTheClockIsSetAhead sees that files are not removed by their age at once.
+// TestTheClockIsSetAhead checks that files are not removed by their age at once.
 func TestTheClockIsSetAhead(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	synctest.Test(t, func(t *testing.T) {
@@ -283,7 +284,7 @@ func TestClock(t *testing.T) {
 		name          string
 		wall, ran     time.Duration
 		ahead         time.Duration
-		trusted, also bool // at once, an hour later
+		trusted, also bool // at once, and an hour later
 	}{
 		{"it runs", time.Minute, time.Minute, 0, true, true},
 		{"it is a little fast", time.Hour, time.Minute, 0, true, true},

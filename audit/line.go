@@ -12,16 +12,16 @@ import (
 
 // The kinds of lines.
 const (
-	KindCall       = "call"       // a request that was answered
+	KindCall       = "call"       // a request that was handled
 	KindDecision   = "decision"   // whether a request may be handled, and why
 	KindCheckpoint = "checkpoint" // a signature of all lines so far
-	KindNote       = "note"       // what the log says of itself: lines lost, an end that was cut off
-	KindExpired    = "expired"    // lines that the log removed, as they were too many or too old
+	KindNote       = "note"       // a report of the log about itself: lost lines, or an end that was cut off
+	KindExpired    = "expired"    // lines that the log removed because of their number or age
 )
 
-// A Record is one line, without the members that chain it to others. Empty fields are omitted. The tags are those of
-// [fields.Table]; in addition column is the form in which junction audit query prints the field, and export:"attribute" makes it an
-// attribute of an exported log record.
+// A Record is one line, without the members that chain it to others. Empty fields are omitted. The
+// tags are those of [fields.Table]. In addition, column is the format in which junction audit query
+// prints the field, and export:"attribute" makes it an attribute of an exported log record.
 type Record struct {
 	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"the time of the line"` // default now
 	Kind string    `json:"kind" export:"attribute" doc:"'call', written after the response; 'decision'; 'checkpoint'; 'note' about the log itself, such as a missing file; or 'expired', with the ranges of all removed lines"`
@@ -57,23 +57,25 @@ type Record struct {
 	Result    json.RawMessage `json:"result,omitempty" doc:"the kept part of the result"`
 
 	began   time.Time
-	refusal bool   // it tells of a request that was not let through
-	caller  string // whose request that was, as internal/share names callers
+	refusal bool   // is set if the request was refused
+	caller  string // is the caller of that request, as named by internal/share
 }
 
-// A Filter chooses lines. Empty fields choose all; of the others all must fit. The tags are those of [fields.Params].
+// A Filter selects lines. Empty fields select all; of the others all must match. The tags are those
+// of [fields.Params].
 type Filter struct {
 	Since time.Time `match:"since" member:"time" doc:"lines since WHEN: a time such as 2026-11-23T12:00:00Z, a date (in the local time zone), or a duration ago, such as 24h"`
 	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
-	// Kind, Outcome and Decision are equal to the line's, or a list with commas that has it.
+	// Kind, Outcome and Decision equal the line's value, or are a list with commas that contains
+	// it.
 	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`
 	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls with this OUTCOME: ok, tool_error, input_required, cancelled or error"`
 	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
-	// Principal, Server and Call are equal to the line's.
+	// Principal, Server and Call equal the line's value.
 	Principal string `match:"equal" doc:"lines about this USER"`
 	Server    string `match:"equal" doc:"lines about this SERVER"`
 	Call      string `match:"equal" doc:"all lines about the call with this ID"`
-	// Name and Client are part of the line's, in upper or lower case.
+	// Name and Client are substrings of the line's value, ignoring case.
 	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
 	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`
 }
@@ -83,13 +85,13 @@ var (
 	filters = fields.ParamsOf[Filter]()
 )
 
-// stampFormat is how lines write times, in UTC.
+// stampFormat is the format of times in lines, in UTC.
 const stampFormat = "2006-01-02T15:04:05.000000Z"
 
-// append writes the record as a JSON object.
+// append appends the record as a JSON object.
 func (r *Record) append(dst []byte) []byte { return records.Append(dst, r, nil) }
 
-// appendLine writes a line: an object with its number, its digest, and, if it ends a group, the
+// appendLine appends a line: an object with its number, its digest, and, if it ends a group, the
 // group's seal.
 func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 	w := jsonrpc.NewObject(dst)
@@ -103,39 +105,39 @@ func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 	return append(w.Bytes(), '\n')
 }
 
-// A line is what appendLine wrote.
+// A line is a parsed line of a log.
 type line struct {
-	object []byte // without what follows
+	object []byte // is the object without seq, hash and mac
 	seq    uint64
 	digest digest
-	seal   *digest // nil but at the end of a group
+	seal   *digest // is nil unless it ends a group
 }
 
 // isCheckpoint reports whether the line is a signature of those before it.
 func (l *line) isCheckpoint() bool { return l.is(KindCheckpoint) }
 
-// isExpired reports whether the line says which lines were removed.
+// isExpired reports whether the line lists removed lines.
 func (l *line) isExpired() bool { return l.is(KindExpired) }
 
 func (l *line) is(kind string) bool {
 	return string(jsonrpc.Get(l.object, "kind")) == `"`+kind+`"`
 }
 
-// time is when the line was written; zero if it does not say so.
+// time returns when the line was written; zero if it has no time.
 func (l *line) time() time.Time {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(l.object, "time"))
 	at, _ := time.Parse(stampFormat, text)
 	return at
 }
 
-// The members that appendLine adds, as they stand in a line.
+// The members that appendLine adds, in the form of a line.
 var (
 	seqMember  = []byte(`,"seq":`)
 	hashMember = []byte(`,"hash":"`)
 	macMember  = []byte(`,"mac":"`)
 )
 
-// parseLine reads a line, with or without its line break.
+// parseLine parses a line, with or without its line break.
 func parseLine(text []byte) (l line, ok bool) {
 	text = bytes.TrimSuffix(text, []byte("\n"))
 	at := bytes.LastIndex(text, seqMember)

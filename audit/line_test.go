@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// fullRecord has a value in each field that testdata/records.jsonl has.
+// fullRecord returns a record with a value in each field of testdata/records.jsonl.
 func fullRecord() Record {
 	return Record{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_567_890, time.FixedZone("", 3600)), Kind: KindCall, Call: "ABCDEFGHIJKLMNOP", Method: "tools/call", Name: "files__read\"é\n", Server: "files",
 		Tool: "read\u2028", Hash: "0123456789abcdef01234567", Annotations: json.RawMessage(`{"readOnly":true}`), Round: 2, Principal: "ann", Issuer: "https://login.example", Scopes: []string{"a", "b\\"},
@@ -20,7 +20,8 @@ func fullRecord() Record {
 		Resent: 1, Duration: 1_234_567 * time.Nanosecond, Sent: 100, Received: 1 << 40, Arguments: json.RawMessage(`{"path":"a","n":[1, 2]}`), Result: json.RawMessage(`{"content":[]}`)}
 }
 
-// recordsOfEachField are one with all fields, one with none, and one for each field with that alone.
+// recordsOfEachField returns a record with all fields, one with none, and one for each single
+// field.
 func recordsOfEachField() []Record {
 	full := fullRecord()
 	all := []Record{full, {}, {Duration: 999 * time.Nanosecond, Scopes: []string{}, Arguments: json.RawMessage{}}}
@@ -55,7 +56,7 @@ func TestRecordsAreWrittenAsBefore(t *testing.T) {
 	}
 }
 
-// Each field of a Filter is found in lines, under the same name and with the values that lines have.
+// Each field of a Filter is a field of lines, with the same name and the same values.
 func TestFiltersLookAtFieldsOfLines(t *testing.T) {
 	written := fullRecord()
 	line := written.append(nil)

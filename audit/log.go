@@ -15,55 +15,56 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// The limits of a log, where Options have none.
+// The limits of a log, and the defaults of Options.
 const (
-	maxLine        = 64 << 10         // bytes of one line; what is longer loses its arguments and result
+	maxLine        = 64 << 10         // bytes of one line; a longer one loses its arguments and result
 	maxPending     = 8 << 20          // bytes of lines that wait for the disk
-	maxSpare       = 64               // buffers of lines that are kept for others
-	gatherTime     = time.Millisecond // how long a group waits for the lines of requests that run
+	maxSpare       = 64               // buffers of lines that are kept for reuse
+	gatherTime     = time.Millisecond // how long a group waits for the lines of running requests
 	defaultFile    = 64 << 20         // bytes of one file
 	defaultFileAge = 24 * time.Hour
 	defaultKeep    = 1 << 30 // bytes of all files
 	checkpointTime = time.Second
-	agePause       = time.Minute // between two looks for what became old
+	agePause       = time.Minute // between two checks for old files
 )
 
-// Options say how a log is kept; the zero value of each field but Key means its default.
+// Options configure a log; the zero value of each field but Key means its default.
 type Options struct {
 	// Key signs the log; it is required. See [ReadKey].
 	Key *Key
-	// MaxFile and MaxAge end a file and begin the next one: so many bytes, default 64 MiB, or so
-	// long after its first call, default a day, and at most KeepFor.
+	// MaxFile and MaxAge end a file and begin the next one: at this number of bytes, default 64
+	// MiB, or this time after its first call, default a day, and at most KeepFor.
 	MaxFile int64
 	MaxAge  time.Duration
-	// Keep is how many bytes all files may have, default 1 GiB, and KeepFor how old a file may
-	// become, by its last line; default no limit. The oldest files are removed first, within a minute, also
-	// where nothing is written, and a line says so. After the clock was set ahead by more than an hour none is
-	// removed by its age for a day, or a tenth of KeepFor. Only files that are as they were written are
-	// removed, and counted.
+	// Keep is the maximum number of bytes of all files, default 1 GiB, and KeepFor the maximum age
+	// of a file, by its last line; the default is no limit. The oldest files are removed first,
+	// within a minute, even if no line is written, and a line reports it. After the clock was set
+	// ahead by more than an hour, removal by age stops for a day, or for KeepFor/10 if shorter.
+	// Only unchanged files are removed, and counted.
 	Keep    int64
 	KeepFor time.Duration
-	// NoSync waits for the disk once a second in place of once for each group of lines: answers
-	// leave when the system has their lines, which then outlive the end of this process, however it
-	// ends, but not that of the machine.
+	// NoSync waits for the disk once a second in place of once for each group of lines. Responses
+	// are sent when the system has their lines. These then survive any end of this process, but not
+	// a crash of the machine.
 	NoSync bool
-	// GoOn lets requests be answered that cannot be written down, such as on a full disk. What is
-	// missing is counted in the log, once it can be written again. Otherwise they are refused.
+	// GoOn lets requests run that cannot be logged, such as on a full disk. Missing lines are
+	// counted in the log, once it can be written again. Without GoOn such requests are refused.
 	GoOn bool
-	// Written, if set, is called with lines when they are written, several at a time, each with its line break. It
-	// must not wait, and must not keep them.
+	// Written, if set, is called with written lines, several at a time, each with its line break.
+	// It must not block, and must not keep them.
 	Written func(lines []byte)
-	// Logger gets what goes wrong; default slog.Default().
+	// Logger gets errors; default slog.Default().
 	Logger *slog.Logger
 }
 
-// ErrInUse says that another process writes the log.
+// ErrInUse reports that another process writes the log.
 var ErrInUse = errors.New("another process writes this audit log")
 
-// ErrOtherKey says that a log was written with another key, so that this one can neither verify it nor go on with it.
+// ErrOtherKey reports that a log was written with another key, so that this one can neither verify
+// nor continue it.
 var ErrOtherKey = errors.New("the audit log was written with another key")
 
-// ErrUnavailable says that the log cannot be written, so that requests are refused.
+// ErrUnavailable reports that the log cannot be written, so that requests are refused.
 var ErrUnavailable = errors.New("the audit log cannot be written")
 
 // A Log is an audit log in a folder of its own. Its methods are safe for concurrent use.
@@ -72,40 +73,39 @@ type Log struct {
 	dir     string
 	root    *os.Root
 	lock    *os.File
-	turn    chan struct{} // of capacity 1: who could send on it writes
-	timer   *time.Timer   // of the next checkpoint
-	ageing  *time.Timer   // of the next look for what became old
-	heading *time.Timer   // of the next head
+	turn    chan struct{} // has capacity 1; the sender of its value writes
+	timer   *time.Timer   // starts the next checkpoint
+	ageing  *time.Timer   // starts the next check for old files
+	heading *time.Timer   // starts the write of the next head
 
-	running atomic.Int64 // requests that will each add a line
-	looked  atomic.Int64 // when the files were last where they were opened, in nanoseconds; 0 if they were not
+	running atomic.Int64 // counts requests that will each add a line
+	looked  atomic.Int64 // is when the files were last where they were opened, in nanoseconds; 0 if they were not
 
 	mu      sync.Mutex
 	pending *group
-	spare   [][]byte // of lines that were written, for others
-	armed   bool     // the timer runs
+	spare   [][]byte // holds buffers of written lines for reuse
+	armed   bool     // is set while the timer runs
 	closed  bool
-	failing error // of the last attempt to write; nil when it worked
+	failing error // is the error of the last write; nil if it succeeded
 
 	folds folds
-	disk  disk // of whoever has the turn
+	disk  disk // belongs to the holder of turn
 }
 
-// A group are lines that are written together.
+// A group holds lines that are written in one write.
 type group struct {
 	objects [][]byte
 	size    int
-	lost    int           // lines that were dropped, as too many waited
-	done    chan struct{} // closed when all are written, or could not be
+	lost    int           // counts lines that were dropped, as too many waited
+	done    chan struct{} // is closed when all are written, or could not be
 	err     error
 }
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-// Open opens the log in a folder, which is made where it is missing, for its owner alone, and goes
-// on behind its last line. What an earlier process began to write and did not end is cut off, and
-// noted; so is it where lines are missing. The error is ErrInUse where another process writes it,
-// and ErrOtherKey where it is of another key.
+// Open opens the log in a folder and continues after its last line. It makes a missing folder for
+// its owner only. A partial write of an earlier process is cut off and noted, as are missing lines.
+// The error is ErrInUse if another process writes the log, and ErrOtherKey if it has another key.
 func Open(dir string, o Options) (*Log, error) {
 	if o.Key == nil {
 		return nil, errors.New("audit: Options.Key is missing; see ReadKey")
@@ -163,18 +163,20 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// errFull says that so many lines wait for the disk that no other one may.
+// errFull reports that too many lines wait for the disk.
 var errFull = errors.New("too many lines wait")
 
-// Note adds a line, and does not wait until it is written, unless too many wait: the next Append or Flush does, or the next
-// checkpoint. The error says that the log is closed, or that it cannot be written and too many lines wait.
+// Note adds a line without waiting until it is written, unless too many wait. The next Append,
+// Flush or checkpoint writes it. Note fails if the log is closed, or if it cannot be written and
+// too many lines wait.
 func (l *Log) Note(r *Record) error {
 	_, err := l.put(r)
 	return err
 }
 
-// Withhold adds a line about a definition of a server that is withheld, which is no decision about a request, and does not wait until it is written. Lines that are the same, and come one
-// after the other, are counted, and together they take a part of what the log keeps: a server that changes all the time removes no others.
+// Withhold adds a line about a withheld definition of a server, which is not a decision about a
+// request, without waiting until it is written. Repeated equal lines are counted, and limited to a
+// part of the log. So a server with constant changes does not displace other lines.
 func (l *Log) Withhold(r *Record) error {
 	r.Kind, r.refusal, r.caller = KindDecision, true, "server "+r.Server
 	if !l.folds.refused(r, true, time.Now()) {
@@ -186,8 +188,8 @@ func (l *Log) Withhold(r *Record) error {
 	return l.Note(r)
 }
 
-// Append adds a line and returns when it, and all lines before it, are on the disk. The error wraps
-// ErrUnavailable where they are not; they are written as soon as that is possible.
+// Append adds a line and returns when it, and all lines before it, are on disk. Otherwise the error
+// wraps ErrUnavailable; the lines are written as soon as that is possible.
 func (l *Log) Append(r *Record) error {
 	g, err := l.put(r)
 	if err != nil {
@@ -196,18 +198,19 @@ func (l *Log) Append(r *Record) error {
 	return l.commit(g)
 }
 
-// put adds a line once there is room for it: as long as lines are written, nobody loses one to others who write many.
+// put adds a line once there is room for it. While lines can be written, no caller loses one to
+// callers with many lines.
 func (l *Log) put(r *Record) (*group, error) {
 	for {
 		g, err := l.add(r, true)
 		if err != errFull {
 			return g, err
 		}
-		_ = l.commit(g) // what is wrong the next attempt says
+		_ = l.commit(g) // the next attempt returns the error
 	}
 }
 
-// Flush returns when all lines are on the disk.
+// Flush returns when all lines are on disk.
 func (l *Log) Flush() error {
 	l.mu.Lock()
 	g := l.pending
@@ -215,14 +218,15 @@ func (l *Log) Flush() error {
 	return l.commit(g)
 }
 
-// Err says why lines could not be written at the last attempt; nil if they could.
+// Err returns the error of the last write; nil if it succeeded.
 func (l *Log) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failing
 }
 
-// add adds a line. Where other lines fill the buffer and waits is set, it returns errFull and the group to wait for.
+// add adds a line. If other lines fill the buffer and waits is set, it returns errFull and the
+// group to wait for.
 func (l *Log) add(r *Record, waits bool) (*group, error) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
@@ -257,20 +261,20 @@ func (l *Log) add(r *Record, waits bool) (*group, error) {
 	return g, nil
 }
 
-// buffer returns an empty one for a line.
+// buffer returns an empty buffer for a line.
 func (l *Log) buffer() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last := len(l.spare) - 1
 	if last < 0 {
-		return make([]byte, 0, 512) // which most lines need
+		return make([]byte, 0, 512) // is enough for most lines
 	}
 	b := l.spare[last]
 	l.spare = l.spare[:last]
 	return b[:0]
 }
 
-// arm lets a checkpoint follow; the lock is held.
+// arm schedules a checkpoint. The caller holds the lock.
 func (l *Log) arm() {
 	if !l.armed {
 		l.armed = true
@@ -278,8 +282,8 @@ func (l *Log) arm() {
 	}
 }
 
-// commit waits until a group is written. Whoever finds that nobody writes does so, for all that came
-// until then: a lone request changes no goroutine, and many share one write.
+// commit waits until a group is written. A caller that finds no writer writes all lines that came
+// until then. So a single request needs no other goroutine, and many share one write.
 func (l *Log) commit(g *group) error {
 	select {
 	case <-g.done:
@@ -298,8 +302,8 @@ func (l *Log) commit(g *group) error {
 	return g.err
 }
 
-// gather waits a moment for the lines of other requests that run, as long as some come: to wait for the
-// disk once costs as much for many lines as for one.
+// gather waits a moment for the lines of other running requests, as long as some come. One wait for
+// the disk costs the same for many lines.
 func (l *Log) gather() {
 	const steps = 4
 	before := 0
@@ -310,7 +314,7 @@ func (l *Log) gather() {
 		if lines == before || int64(lines) >= l.running.Load() {
 			return
 		}
-		if l.options.NoSync { // a write is short: those that are ready to run may join it
+		if l.options.NoSync { // a write is short: goroutines that are ready to run may join it
 			runtime.Gosched()
 			return
 		}
@@ -319,7 +323,7 @@ func (l *Log) gather() {
 	}
 }
 
-// write writes the group that waits; the caller has the turn.
+// write writes the pending group. The caller has the turn.
 func (l *Log) write() {
 	l.mu.Lock()
 	g := l.pending
@@ -343,7 +347,7 @@ func (l *Log) write() {
 	if g.err != nil {
 		l.pending.keep(g)
 		if !l.closed {
-			l.arm() // it is tried again, whether requests come or not
+			l.arm() // to try again, even without requests
 		}
 	} else {
 		l.spare = append(l.spare, g.objects[:min(len(g.objects), maxSpare-len(l.spare))]...)
@@ -359,8 +363,8 @@ func (l *Log) write() {
 	close(g.done)
 }
 
-// keep puts the lines of a group that could not be written before those that came since. What is too
-// much is dropped, the newest first, and counted.
+// keep puts the lines of a group that could not be written before later ones. Lines beyond the
+// limit are dropped, the newest first, and counted.
 func (g *group) keep(before *group) {
 	objects := append(before.objects, g.objects...)
 	g.objects, g.size, g.lost = nil, 0, g.lost+before.lost
@@ -373,7 +377,7 @@ func (g *group) keep(before *group) {
 	}
 }
 
-// checkpoint writes what waits, and a signature where lines have none.
+// checkpoint writes pending lines, and a signature if lines have none.
 func (l *Log) checkpoint() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -393,16 +397,17 @@ func (l *Log) checkpoint() {
 	l.write()
 }
 
-// writeHead writes the head that lines are newer than. Where that fails, the next group or checkpoint tries again.
+// writeHead writes the head if lines are newer. If it fails, the next group or checkpoint tries
+// again.
 func (l *Log) writeHead() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
-	if l.disk.headDue { // not where it is closed
+	if l.disk.headDue { // false if the log is closed
 		_ = l.disk.writeHead()
 	}
 }
 
-// noteFolded adds lines for the refusals that were counted; the caller has the turn.
+// noteFolded adds lines for the counted refusals. The caller has the turn.
 func (l *Log) noteFolded(all bool) {
 	now := time.Now()
 	for _, key := range l.folds.due(now, all) {
@@ -412,10 +417,10 @@ func (l *Log) noteFolded(all bool) {
 	}
 }
 
-// agePause is how long what became old may wait: at most a tenth of its age.
+// agePause returns the time between two checks for old files: at most a tenth of their age.
 func (l *Log) agePause() time.Duration { return max(time.Second, min(agePause, l.options.MaxAge/10)) }
 
-// age ends a file that is old and removes those that are not kept, whether lines come or not. A checkpoint says so.
+// age ends a file that is old and removes old files, even without lines. A checkpoint reports it.
 func (l *Log) age() {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -430,8 +435,8 @@ func (l *Log) age() {
 	l.ageing.Reset(l.agePause())
 }
 
-// Close writes what waits with a last signature, and closes the log. Lines that could not be written
-// are lost, and the error says so.
+// Close writes pending lines with a last signature, and closes the log. Lines that could not be
+// written are lost, and the error reports it.
 func (l *Log) Close() error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -452,8 +457,8 @@ func (l *Log) Close() error {
 	return errors.Join(err, l.disk.close(), l.root.Close(), l.lock.Close())
 }
 
-// Refused is why requests are refused now, as they cannot be written down: nil if they can. A log
-// that failed is tried again, and whether the files are where they were is looked at once a second.
+// Refused returns the reason to refuse requests now, as they cannot be logged, or nil. A failed log
+// is tried again, and the place of the files is checked once a second.
 func (l *Log) Refused() error {
 	if l.options.GoOn || l.Err() == nil && time.Now().UnixNano()-l.looked.Load() < int64(lookPause) {
 		return nil
@@ -461,6 +466,6 @@ func (l *Log) Refused() error {
 	return l.Flush()
 }
 
-// Check is why lines cannot be written now, whether requests are refused for that or not; nil if they can, as far as that
-// is known without writing one.
+// Check returns the reason why lines cannot be written now, even if requests are not refused; nil
+// if they can, as far as is known without writing one.
 func (l *Log) Check() error { return l.Flush() }

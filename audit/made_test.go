@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// runCalls has some calls with effects be made, and returns how many were handled, how many lines of calls there are, and how
-// many the log says were refused.
+// runCalls makes some calls with effects, and returns the number of lines of calls, and the number
+// of refusals in the log.
 func runCalls(t *testing.T, mw mcp.Middleware, h mcp.Handler, names func(i int) string, n int) (lines int, refused int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func runCalls(t *testing.T, mw mcp.Middleware, h mcp.Handler, names func(i int) 
 	}
 	all := l.Calls(audit.CallOptions{})(mw(h))
 	ctx := context.Background()
-	// lines of others make room for lines of refusals
+	// lines of other calls make room for lines of refusals
 	other := l.Calls(audit.CallOptions{})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{JSON: []byte(`{}`)}, nil }))
 	for range 100 {
 		req := mcp.NewRequest("tools/call", []byte(`{"name":"other"}`))
@@ -67,7 +67,7 @@ func recordsOf(t *testing.T, dir string) (all []audit.Record) {
 	return all
 }
 
-// A call whose result is withheld was made, with its effects: it must have a line of its own.
+// A call whose result is withheld has run, with its effects: it must have a line of its own.
 func TestCallsWhoseResultIsWithheldHaveLines(t *testing.T) {
 	handled := 0
 	h := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
@@ -80,7 +80,7 @@ func TestCallsWhoseResultIsWithheldHaveLines(t *testing.T) {
 	}
 }
 
-// A call that was sent, and of which only a repetition was refused by a limit, was made.
+// A call that was sent has run, even if a limit refused its repetition.
 func TestCallsWhoseRepetitionIsRefusedHaveLines(t *testing.T) {
 	handled := 0
 	h := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {

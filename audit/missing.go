@@ -12,15 +12,16 @@ import (
 )
 
 const (
-	// lookPause is the shortest time between two looks whether the files are where they were opened, while they are.
+	// lookPause is the minimum time between two checks whether the files are where they were
+	// opened, while they are.
 	lookPause = time.Second
-	// maxNotes is how many lines about what was missing wait to be written.
+	// maxNotes is the maximum number of waiting lines about missing files.
 	maxNotes = 16
 )
 
-// look finds out whether what is written can be found by its name: a file that was moved or removed takes what is written
-// to it along, without an error. The error says so of the folder, which may come back. A file in it is followed by the next
-// one, and a line says so; the head is written again.
+// look checks whether written lines can be found by name: writes to a file that was moved or
+// removed succeed, but are lost. It returns an error if the folder is gone, which may come back. A
+// missing file is followed by the next one, and a line reports it. A missing head is written again.
 func (d *disk) look() error {
 	if !d.looked.IsZero() && d.now.Sub(d.looked) < lookPause {
 		return nil
@@ -78,7 +79,7 @@ func (d *disk) isAt(f *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(at, is), err
 }
 
-// leave writes no more to the present file, which is not where it was. What took its place stays.
+// leave ends the present file, which is not where it was. A file in its place stays.
 func (d *disk) leave(name string) {
 	_ = d.file.Close()
 	d.file, d.size, d.torn, d.began = nil, 0, false, time.Time{}
@@ -88,7 +89,7 @@ func (d *disk) leave(name string) {
 	d.report(fmt.Sprintf("%s was moved or removed while it was written: it was there with line %d, and the log ended with line %d", name, d.seen, d.head.Seq))
 }
 
-// report says in the program's log, and in the next line of this one, what is wrong.
+// report logs a fault in the program's log, and in the next line of this one.
 func (d *disk) report(why string) {
 	d.options.Logger.Error("audit: "+why, "folder", d.dir)
 	if len(d.notes) == maxNotes {

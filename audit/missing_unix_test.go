@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// What is moved or removed while a log is written takes what is written to it along, without an error.
+// Lines that are written to a moved or removed file are lost, without an error.
 func TestALogWhoseFolderIsGoneRefusesUntilItIsBack(t *testing.T) {
 	for name, take := range map[string]struct {
 		do, undo func(dir string) error
@@ -84,7 +84,8 @@ func TestALogWhoseFolderIsGoneRefusesUntilItIsBack(t *testing.T) {
 	}
 }
 
-// A request that is refused names the program's log, which says why: once, however many are, and that it is over.
+// The error of a refused request points to the program's log. That has the reason once, however
+// many are refused, and the end of the refusals.
 func TestTheProgramsLogSaysWhyRequestsAreRefusedAndUntilWhen(t *testing.T) {
 	for name, idle := range map[string]time.Duration{"a call ran just before": 0, "no call ran for a while": 5 * time.Second} {
 		t.Run(name, func(t *testing.T) {
@@ -125,7 +126,7 @@ func TestTheProgramsLogSaysWhyRequestsAreRefusedAndUntilWhen(t *testing.T) {
 	}
 }
 
-// A folder that goes while no call comes is noticed all the same.
+// The loss of a folder is noticed even if no call comes.
 func TestALogWhoseFolderGoesWhileNoCallComesSaysSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	synctest.Test(t, func(t *testing.T) {
@@ -147,7 +148,7 @@ func TestALogGoesOnInTheNextFileWhereOneIsGone(t *testing.T) {
 	const first, other = "0000000000000001.jsonl", "0000000000000001.jsonl.1"
 	for name, test := range map[string]struct {
 		take  func(dir string) error
-		noted string // in the next line
+		noted string // is in the next line
 		whole bool
 	}{
 		"the file was removed": {func(dir string) error { return os.Remove(filepath.Join(dir, first)) }, first + " was moved or removed while it was written: it was there with line 2", false},
@@ -197,8 +198,8 @@ func TestALogGoesOnInTheNextFileWhereOneIsGone(t *testing.T) {
 	}
 }
 
-// logged is what a program's log says, also to who reads while it is written: that a timer of a bubble runs after
-// what slept before it is nothing the race detector knows.
+// logged is the output of a program's log, which can be read while it is written. The race detector
+// does not know that a timer of a bubble runs after a sleep before it.
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder

@@ -15,11 +15,11 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// followPause is the time between two looks whether there are new lines.
+// followPause is the time between two checks for new lines.
 const followPause = 200 * time.Millisecond
 
-// Read gives the lines of a log that fit, the first one first, each a JSON object; it does not verify
-// them. It can be called while the log is written. An error ends it.
+// Read returns the matching lines of a log, the first one first, each a JSON object, without
+// verifying them. It can be called while the log is written. An error ends it.
 func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		if err := read(dir, f.Since, filters.Fits(&f), &place{}, yield); err != nil && !errors.Is(err, errEnough) {
@@ -28,7 +28,7 @@ func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	}
 }
 
-// Follow gives the lines that fit and are written from now on, until ctx is done.
+// Follow returns the matching lines that are written from now on, until ctx is done.
 func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var at place
@@ -50,16 +50,17 @@ func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage
 	}
 }
 
-// errEnough says that the caller wants no more lines.
+// errEnough reports that the caller wants no more lines.
 var errEnough = errors.New("enough lines")
 
-// A place is how far a log was read.
+// A place is the position up to which a log was read.
 type place struct {
 	file string
-	at   int64 // behind the last whole line
+	at   int64 // is after the last whole line
 }
 
-// read gives the lines behind a place that fit, and moves it. Files that were last written before since are left out.
+// read passes the matching lines after a place to yield, and moves it. It skips files that were
+// last written before since.
 func read(dir string, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -87,7 +88,7 @@ func read(dir string, since time.Time, fits func(line []byte) bool, p *place, yi
 func readFile(root *os.Root, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	file, err := root.Open(p.file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was removed, as it is old
+		return nil // was removed because of its age
 	}
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -103,7 +104,7 @@ func readFile(root *os.Root, since time.Time, fits func(line []byte) bool, p *pl
 	from := p.at
 	return eachLine(io.NewSectionReader(file, from, max(0, info.Size()-from)), func(text []byte, at int64) error {
 		if text[len(text)-1] != '\n' {
-			return nil // half of it
+			return nil // a partial line
 		}
 		p.at = from + at + int64(len(text))
 		text = bytes.TrimSuffix(text, []byte("\n"))

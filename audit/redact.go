@@ -8,17 +8,17 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// The limits of what Redacted keeps.
+// The limits of Redacted.
 const (
 	maxKeptText  = 200     // characters of one string
 	maxKept      = 4 << 10 // bytes in all
 	maxKeptDepth = 16
 )
 
-// Redacted is data, one JSON value, as a log may keep it: secrets are hidden, by the names of members
-// and by how tokens of known services look; strings are cut at 200 characters, and what has more
-// than 4 KiB then is left out. A secret that neither its name nor its looks tell stays: what must not be in a log at
-// all is left out with nil in place of this function.
+// Redacted returns data, one JSON value, in a form for logs. It hides secrets by the names of
+// members and by the form of tokens of known services. It cuts strings to 200 characters, and omits
+// the value if it then exceeds 4 KiB. Secrets without such a name or form stay. For data that must
+// not be in a log at all, use nil in place of this function.
 func Redacted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return nil
@@ -30,10 +30,10 @@ func Redacted(data json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// tooLong stands for data that has too many bytes.
+// tooLong returns the replacement of data that has too many bytes.
 func tooLong() json.RawMessage { return jsonrpc.AppendString(nil, "too long to be kept") }
 
-// Omitted stands for data that is not kept: it says that there was some. Without members there is none.
+// Omitted returns the replacement of data that is not kept. Data without members stays.
 func Omitted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 || string(data) == "{}" {
 		return data
@@ -41,8 +41,9 @@ func Omitted(data json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, "not kept")
 }
 
-// Altered says what of arguments is not as it was before [Redacted] or [Omitted]: the members that hold, at any depth,
-// what was hidden or cut, or all. A text that only looks as if it had been counts, too.
+// Altered returns the parts of arguments that [Redacted] or [Omitted] changed: the members that
+// contain, at any depth, hidden or cut values, or all. A text that only resembles a replacement
+// counts, too.
 func Altered(kept json.RawMessage) (members []string, all bool) {
 	if len(kept) == 0 {
 		return nil, false

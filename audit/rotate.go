@@ -15,7 +15,7 @@ import (
 // fileSuffix ends the names of files with lines, which begin with the number of their first line.
 const fileSuffix = ".jsonl"
 
-// fileName is the name of the file whose first line has the number.
+// fileName returns the name of the file whose first line has the number.
 func fileName(first uint64) string { return fmt.Sprintf("%016d%s", first, fileSuffix) }
 
 // listFiles returns the names of the files with lines, oldest first.
@@ -29,12 +29,13 @@ func listFiles(root *os.Root) (names []string, err error) {
 	return names, err
 }
 
-// full reports whether the present file has ended: it is large, or old. One without calls does not become old.
+// full reports whether the present file is too large or too old. A file without calls does not
+// become old.
 func (d *disk) full() bool {
 	return d.size >= d.options.MaxFile || !d.began.IsZero() && d.now.Sub(d.began) >= d.options.MaxAge
 }
 
-// next begins the next file where the present one is full or old, or there is none.
+// next begins the next file if the present one is full, or there is none.
 func (d *disk) next() error {
 	if d.file != nil && !d.full() {
 		return nil
@@ -45,7 +46,7 @@ func (d *disk) next() error {
 		}
 	}
 	name := fileName(d.head.Seq + 1)
-	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // which is damaged, and stays
+	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // is damaged, and stays
 		d.head.Seq++
 		name = fileName(d.head.Seq + 1)
 	}
@@ -67,7 +68,8 @@ func (d *disk) next() error {
 	return nil
 }
 
-// finish closes the present file, and enters it into the ledger. One that cannot be entered is read when the log is opened.
+// finish closes the present file, and enters it into the ledger. If that fails, the file is read
+// when the log is opened.
 func (d *disk) finish() {
 	err := errors.Join(d.file.Sync(), d.file.Close())
 	e := entry{First: d.first, Last: d.head.Seq, digest: d.head.digest, Bytes: d.size, Time: d.wrote.UnixMicro()}
@@ -77,11 +79,12 @@ func (d *disk) finish() {
 	}
 }
 
-// hold is for how long files are not removed by age after the clock was set ahead.
+// hold returns the time without removal by age after the clock was set ahead.
 func (d *disk) hold() time.Duration { return min(jumpTime, d.options.KeepFor/10) }
 
-// expire decides which of the oldest files are not kept, never the present one, by what the ledger says of them. A line
-// that says so is written before they are removed. A file that is not as the ledger has it is kept, and a line names it.
+// expire selects the oldest files to remove by the ledger, but never the present one. A line is
+// written before they are removed. A file that differs from the ledger is kept, and a line names
+// it.
 func (d *disk) expire() {
 	if d.file == nil {
 		return
@@ -121,7 +124,7 @@ func (d *disk) expire() {
 	}
 }
 
-// release has a file removed once a line says so.
+// release selects a file for removal after a line reports it.
 func (d *disk) release(e entry, cause string) {
 	if e.First == d.head.First {
 		d.head.First, d.head.before = e.Last+1, e.digest
@@ -132,7 +135,8 @@ func (d *disk) release(e entry, cause string) {
 	d.due, d.moved = true, true
 }
 
-// sayExpired makes the lines about the files that are leaving from the one at i on: one for each cause and unbroken range.
+// sayExpired makes the lines about the leaving files from index i on: one for each cause and
+// unbroken range.
 func (d *disk) sayExpired(i int) {
 	for i < len(d.leaving) {
 		first := i
@@ -142,8 +146,8 @@ func (d *disk) sayExpired(i int) {
 	}
 }
 
-// remove removes the files that are leaving; the head and a line say so. One that cannot be removed is removed
-// when the log is opened.
+// remove removes the leaving files, which the head and a line report. If a file cannot be removed,
+// it is removed when the log is opened.
 func (d *disk) remove() {
 	if len(d.leaving) == 0 {
 		return
@@ -173,22 +177,22 @@ func (d *disk) drop(e entry) error {
 }
 
 const (
-	// maxJump is how far ahead the clock may be set without holding the removal of files by their age.
+	// maxJump is how far ahead the clock may be set without stopping the removal of files by age.
 	maxJump = time.Hour
-	// jumpTime is for how long no file is removed by its age after the clock was set ahead, in which it can be set right; a
-	// tenth of KeepFor, if that is shorter.
+	// jumpTime is the time without removal by age after the clock was set ahead, in which it can be
+	// corrected. It is a tenth of KeepFor, if that is shorter.
 	jumpTime = 24 * time.Hour
 )
 
-// A clock finds out that the time of day moved ahead of the time that passed.
+// A clock detects that the time of day moved ahead of the elapsed time.
 type clock struct {
-	wall  time.Time     // at the last look
-	ran   time.Duration // by then
-	until time.Duration // no file is removed by its age before
+	wall  time.Time     // is the time of day at the last look
+	ran   time.Duration // is the elapsed time then
+	until time.Duration // is the elapsed time before which no file is removed by age
 }
 
-// look returns how far the clock was set ahead since the last look, if that is more than maxJump. ran is the time
-// that passed since any fixed point.
+// look returns how far the clock was set ahead since the last look, if that is more than maxJump.
+// The parameter ran is the time that has passed since a fixed point.
 func (c *clock) look(wall time.Time, ran, hold time.Duration) (ahead time.Duration) {
 	if !c.wall.IsZero() {
 		ahead = wall.Sub(c.wall) - (ran - c.ran)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// files are those of a log, and all their lines.
+// files returns the files of a log, and all their lines.
 func files(t *testing.T, dir string) (paths []string, text []byte) {
 	t.Helper()
 	paths, _ = filepath.Glob(filepath.Join(dir, "*.jsonl"))
@@ -30,7 +30,7 @@ func appendCall(t *testing.T, l *Log, name string) {
 	}
 }
 
-// opened is a log that the test closes; each step of the test sees that what is there verifies.
+// opened returns a log that the test closes. Each step of the test checks that the files verify.
 func opened(t *testing.T, dir string, o Options) *Log {
 	t.Helper()
 	o.Key = testKey(t)
@@ -67,7 +67,7 @@ func TestAFileEndsWhenItIsOldEvenIfNothingIsWritten(t *testing.T) {
 			t.Fatalf("after 61 minutes: %v", paths)
 		}
 		isWhole(t, dir)
-		// Without calls no further file begins, however long that takes.
+		// Without calls no further file begins, even after a long time.
 		time.Sleep(48 * time.Hour)
 		if paths, _ := files(t, dir); len(paths) != 2 {
 			t.Fatalf("two days later: %v", paths)
@@ -131,7 +131,7 @@ func TestTheAgeOfAFileOutlivesTheProcess(t *testing.T) {
 	})
 }
 
-// KeepFor holds for the file that is written, too: it ends at that age at the latest.
+// KeepFor also applies to the file that is being written: it ends at that age at the latest.
 func TestAFileIsNoOlderThanFilesAreKept(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	synctest.Test(t, func(t *testing.T) {

@@ -14,43 +14,44 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxFaults is how many faults a report names; it counts all.
+// maxFaults is the maximum number of faults in a report, which counts all.
 const maxFaults = 100
 
 // refusedMember is in each line that counts refusals.
 var refusedMember = []byte(`"refused":`)
 
-// A Report says whether a log is as it was written.
+// A Report is the result of verifying a log.
 type Report struct {
 	Files       int `json:"files"`
 	Lines       int `json:"lines"`
 	Checkpoints int `json:"checkpoints"`
-	// Refused is how many requests were refused of which lines tell by a count.
+	// Refused counts refused requests in lines with a count.
 	Refused int `json:"refused,omitempty"`
 	// First and Last are the numbers of the first and last line.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// Expired are the lines that the log removed itself, as they were too many or too old, if one of its lines says so.
+	// Expired are the lines that the log itself removed because of their number or age, by one of
+	// its lines.
 	Expired []Span `json:"expired,omitempty"`
-	// Unsigned is how many lines stand behind the last checkpoint. Who verifies with the public key
-	// cannot know whether those were changed.
+	// Unsigned counts the lines after the last checkpoint. With the public key only, changes of
+	// those cannot be found.
 	Unsigned int `json:"unsigned"`
-	// Count is how many faults there are.
+	// Count is the number of faults.
 	Count int `json:"faultCount"`
-	// Faults are the first hundred places where it is not as it was written; none: it is whole.
+	// Faults are the first hundred places where the log was changed; empty if it is whole.
 	Faults []Fault `json:"faults"`
-	// OtherKey says that the log claims to be written with another key: then the faults may be due to that alone.
+	// OtherKey is set if the log names another key: the faults may then be due to that alone.
 	OtherKey bool `json:"otherKey,omitempty"`
 }
 
-// A Fault is a place where a log is not as it was written.
+// A Fault is a place where a log was changed.
 type Fault struct {
 	File string
-	Line int // in File, from 1; 0: all of it
+	Line int // is the line in File, from 1; 0 means all of it
 	What string
 }
 
-// String is FILE:LINE: WHAT.
+// String returns FILE:LINE: WHAT.
 func (f Fault) String() string {
 	switch {
 	case f.File == "":
@@ -61,50 +62,50 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.What)
 }
 
-// MarshalText is its String.
+// MarshalText returns the result of String.
 func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
-// Verify reads all of a log, and says where it was changed: by a byte, by lines that were added,
-// removed, repeated or moved, by an end that was cut off, by a file that was replaced. It can be
-// called while the log is written.
+// Verify reads all of a log, and reports changes: a changed byte, lines that were added, removed,
+// repeated or moved, an end that was cut off, or a file that was replaced. It can be called while
+// the log is written.
 //
-// It cannot find that all of the folder was replaced by an older copy of itself: for that, keep
+// It cannot find that the whole folder was replaced by an older copy of itself. For that, keep
 // checkpoints elsewhere, such as by exporting the log.
 func Verify(dir string, k *Key) (*Report, error) {
 	return verify(dir, &verification{key: k, public: k.Public()})
 }
 
-// VerifyPublic is Verify for those who do not have the key: it trusts the log up to its last
-// checkpoint, and does not find that what stood behind one was cut off.
+// VerifyPublic is like Verify without the key. It trusts the log up to its last checkpoint, and
+// does not find lines that were cut off after a checkpoint.
 func VerifyPublic(dir string, k ed25519.PublicKey) (*Report, error) {
 	return verify(dir, &verification{public: k})
 }
 
 // A verification is one pass through a log.
 type verification struct {
-	key    *Key // nil: with the public key only
+	key    *Key // is nil with the public key only
 	public ed25519.PublicKey
 	report Report
 
 	head     head
 	headErr  error
-	seenHead bool // the line that the head tells of
+	seenHead bool // is set once the last line of the head was read
 
 	file   string
-	number int // of the line in the file
+	number int // is that of the line in the file
 	first  line
 	prev   line
-	open   int  // lines behind the last group that ended
-	begins head // where the log begins, as the last checkpoint says
+	open   int  // counts lines after the last group that ended
+	begins head // is the beginning of the log by the last checkpoint
 
-	said []Span // lines that were removed, as a line says that has no seal or signature behind it yet
+	said []Span // holds removed lines in a line that is not followed by a seal or signature yet
 	gaps []gap
 }
 
-// A gap is lines that are not there. Whether the log removed them itself stands further behind.
+// A gap is a range of missing lines. A later line may report that the log itself removed them.
 type gap struct {
 	first, last uint64
-	next        line // the one behind it
+	next        line // is the line after them
 	file        string
 	number      int
 }
@@ -115,7 +116,7 @@ func verify(dir string, v *verification) (*Report, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	defer root.Close()
-	// The head first: lines that are written meanwhile are behind it.
+	// The head is read first, as new lines may follow it.
 	v.report.Faults = []Fault{}
 	v.head, v.headErr = readHead(root)
 	switch {
@@ -146,7 +147,7 @@ func verify(dir string, v *verification) (*Report, error) {
 func (v *verification) readFile(root *os.Root, name string) error {
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it was removed meanwhile, or that is a fault of the next line
+		return nil // it was removed in the meantime, or that is a fault of the next line
 	}
 	if err != nil {
 		return err
@@ -161,8 +162,8 @@ func (v *verification) readFile(root *os.Root, name string) error {
 	})
 }
 
-// line checks one line. After a fault it continues from the numbers and digest that the line itself has, so that one
-// change is one fault.
+// line checks one line. After a fault it continues from the number and digest in the line, so that
+// one change is one fault.
 func (v *verification) line(text []byte) {
 	l, ok := parseLine(text)
 	if !ok || text[len(text)-1] != '\n' {
@@ -181,7 +182,7 @@ func (v *verification) line(text []byte) {
 		more, _ := strconv.Atoi(string(jsonrpc.Get(l.object, "refused")))
 		v.report.Refused += more
 	}
-	follows := v.report.Lines == 1 || v.prev.digest.follows(l.seq, l.object) == l.digest // of the first line the last checkpoint tells
+	follows := v.report.Lines == 1 || v.prev.digest.follows(l.seq, l.object) == l.digest // the last checkpoint verifies the first line
 	switch {
 	case l.seq > v.prev.seq+1 && len(v.gaps) < maxFaults:
 		v.gaps = append(v.gaps, gap{v.prev.seq + 1, l.seq - 1, l, v.file, v.number})
@@ -231,7 +232,7 @@ func (v *verification) checkpoint(l *line) {
 	}
 	err := json.Unmarshal(l.object, &said)
 	before, ok := parseDigest(said.Before)
-	if v.report.Lines == 1 && l.seq > 1 { // the lines that it signs were removed, and the chain tells of itself
+	if v.report.Lines == 1 && l.seq > 1 { // the lines that it signs were removed, and it does not verify on its own
 		if err == nil && said.First < l.seq {
 			return
 		}
@@ -248,15 +249,15 @@ func (v *verification) checkpoint(l *line) {
 	v.believe()
 }
 
-// believe takes over what lines say that are sealed or signed now.
+// believe accepts the ranges of removed lines in lines that are now sealed or signed.
 func (v *verification) believe() {
 	if v.said != nil {
 		v.report.Expired, v.said = v.said, nil
 	}
 }
 
-// missing returns the last line that is missing of a range that is not there before a line: first-1 if the log says that it
-// removed all of them, and what that line follows.
+// missing returns the last missing line of a range before the line next. It returns first-1 if the
+// log removed the whole range itself, and next follows it.
 func (v *verification) missing(first, last uint64, next *line) uint64 {
 	for _, s := range v.report.Expired {
 		if d, ok := parseDigest(s.Digest); ok && s.Last == last && d.follows(next.seq, next.object) == next.digest {
@@ -266,7 +267,7 @@ func (v *verification) missing(first, last uint64, next *line) uint64 {
 	return last
 }
 
-// end says what the end of the log tells.
+// end checks the end of the log.
 func (v *verification) end() {
 	for _, g := range v.gaps {
 		if last := v.missing(g.first, g.last, &g.next); last >= g.first {

@@ -23,35 +23,35 @@ import (
 )
 
 const (
-	maxGuests         = 128              // connections without a request of the page; the oldest makes room for one more
-	maxMembers        = 128              // others that no guest takes the place of
+	maxGuests         = 128              // connections without a request of the page; the oldest makes room for a further one
+	maxMembers        = 128              // other connections, which these cannot displace
 	maxBody           = 32 << 20         // bytes of a request
 	readHeaderTimeout = 10 * time.Second // for the headers of a request
 	idleTimeout       = 2 * time.Minute  // of a connection between two requests
-	tokenName         = "token"          // of the query of a link
-	printedTime       = 30 * time.Minute // that a link lives which nobody uses
-	openedTime        = 5 * time.Minute  // that one lives which a browser is to open at once
+	tokenName         = "token"          // in the query of a link
+	printedTime       = 30 * time.Minute // lifetime of an unused link
+	openedTime        = 5 * time.Minute  // lifetime of a link that a browser opens at once
 )
 
-// policy is the Content-Security-Policy of everything: what a server wrote cannot run, even where the page would fail to
-// show it as text.
+// policy is the Content-Security-Policy of all responses. Texts of a server cannot run, even if the
+// page failed to show them as text.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: blob:; " +
 	"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// A Console is the web page and its API. It is an [http.Handler], to be served at loopback addresses, and safe for
-// concurrent use after the last call of Handle.
+// A Console is the web page and its API. It is an [http.Handler], to be served at loopback
+// addresses, and safe for concurrent use after the last call of Handle.
 //
-// It lives below a path that nobody can guess: cookies do not know ports, so a browser would send the one of
-// http://127.0.0.1:1 to a stranger's http://127.0.0.1:2, if it did not have that path.
+// Its path cannot be guessed. Cookies do not depend on ports, so a browser would otherwise send the
+// cookie of http://127.0.0.1:1 to a stranger's http://127.0.0.1:2.
 type Console struct {
-	path    string // "/RANDOM/"
-	cookie  string // the value of the cookie of those who were let in
+	path    string // has the form "/RANDOM/"
+	cookie  string // is the value of the cookie of browsers that were let in
 	api     *http.ServeMux
 	handler http.Handler
 
 	mu      sync.Mutex
-	unused  *invitation // the link that nobody has used; nil: there is none
-	waiting []once      // documents outside of path
+	unused  *invitation // is the unused link; nil if there is none
+	waiting []once      // holds documents outside of path
 }
 
 // An invitation is a link that lets one browser in, until its context is done.
@@ -61,7 +61,7 @@ type invitation struct {
 	end   context.CancelFunc
 }
 
-// New makes a Console.
+// New returns a Console.
 func New() *Console {
 	c := &Console{path: "/" + rand.Text() + "/", cookie: rand.Text(), api: http.NewServeMux()}
 	inside := http.NewServeMux()
@@ -74,20 +74,20 @@ func New() *Console {
 	return c
 }
 
-// Handle adds a route to the API, with a pattern as [http.ServeMux] has: what it answers is at api/v1 below the page. Who
-// gets as far was let in, and asks from the page itself.
+// Handle adds a route to the API, with a pattern of [http.ServeMux]. Its responses are at api/v1
+// below the page. Its requests were authenticated, and come from the page itself.
 func (c *Console) Handle(pattern string, h http.Handler) { c.api.Handle(pattern, h) }
 
-// Link makes the address that lets a browser in, once and within 30 minutes, of a console that is served at this origin, such
-// as http://127.0.0.1:8000. One that was made before, and that nobody has used, ends. Where is the view to open, such as
-// "inspector/weather"; it may be empty.
+// Link returns an address that lets a browser in, once and within 30 minutes. The console must be
+// served at this origin, such as http://127.0.0.1:8000. An earlier unused link ends. The parameter
+// where is the view to open, such as "inspector/weather", or empty.
 func (c *Console) Link(origin, where string) string {
 	link, _ := c.invite(origin, where, printedTime)
 	return link
 }
 
-// OpenedLink is [Console.Link] for a link that is opened in a browser at once: it ends after 5 minutes. Over is closed when the
-// link lets nobody in any more: somebody used it, another one took its place, it is too old, or Serve ended.
+// OpenedLink is like [Console.Link] for a link that is opened in a browser at once: it ends after 5
+// minutes. The channel over is closed when the link is used, replaced or too old, or Serve ended.
 func (c *Console) OpenedLink(origin, where string) (link string, over <-chan struct{}) {
 	return c.invite(origin, where, openedTime)
 }
@@ -102,7 +102,7 @@ func (c *Console) invite(origin, where string, life time.Duration) (link string,
 	return origin + c.path + "?" + tokenName + "=" + i.token + where, i.ctx.Done()
 }
 
-// replace ends the link that nobody has used; next may be nil.
+// replace ends the unused link; next may be nil.
 func (c *Console) replace(next *invitation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,8 @@ func (c *Console) replace(next *invitation) {
 	c.unused = next
 }
 
-// Serve serves the console until ctx is done. The listener, which Serve closes, must be at a loopback address.
+// Serve serves the console until ctx is done. The listener, which Serve closes, must be at a
+// loopback address.
 func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger) error {
 	base, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -137,9 +138,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if c.authenticated(r) {
 		admission.LetIn(r.Context(), "") // there is one user
-	} else { // a body that never comes keeps no connection, nor does one that has more to ask
+	} else { // a body that never arrives must not keep a connection, nor must one with further requests
 		h.Set("Connection", "close")
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // where there is none, whoever serves has one
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // if it cannot be set, the server has its own
 	}
 	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
@@ -149,7 +150,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		document.ServeHTTP(w, r)
 		return
 	}
-	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin") // a browser says which page asks
+	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin") // is the browser's statement of the requesting page
 	switch {
 	case c.signIn(w, r):
 	case !c.authenticated(r):
@@ -166,7 +167,8 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// crossOrigin says why a request does not come from a page of this address: it was rebound to it, or belongs to another.
+// crossOrigin returns the reason why a request does not come from a page of this address: DNS
+// rebinding or another origin. It is empty for others.
 func crossOrigin(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -190,8 +192,8 @@ func crossOrigin(r *http.Request) string {
 	return ""
 }
 
-// signIn lets in a browser that has the link, and reports whether it answered. A script asks for the page that follows: a
-// browser that another site redirected would not send the cookie.
+// signIn lets in a browser that has the link, and reports whether it responded. A script requests
+// the page that follows, as a browser that another site redirected would not send the cookie.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	token := r.URL.Query().Get(tokenName)
 	if token == "" || r.URL.Path != c.path || r.Method != http.MethodGet {
@@ -200,7 +202,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case c.redeem(token):
 		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: c.cookie, Path: c.path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	case !c.authenticated(r): // who is in opens it once more
+	case !c.authenticated(r): // a browser that is in may open the link again
 		serveClosed(w)
 		return true
 	}
@@ -210,7 +212,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// redeem reports whether a token is that of the link, and ends it.
+// redeem reports whether a token is that of the link, and ends the link.
 func (c *Console) redeem(token string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +226,7 @@ func (c *Console) redeem(token string) bool {
 
 const cookieName = "junction"
 
-// authenticated reports whether who asks was let in.
+// authenticated reports whether the browser of a request was let in.
 func (c *Console) authenticated(r *http.Request) bool {
 	return slices.ContainsFunc(r.CookiesNamed(cookieName), func(cookie *http.Cookie) bool {
 		return subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1
@@ -232,19 +234,20 @@ func (c *Console) authenticated(r *http.Request) bool {
 }
 
 const (
-	maxOnce  = 16          // documents that wait to be asked for
-	onceTime = time.Minute // that one waits
+	maxOnce  = 16          // waiting documents
+	onceTime = time.Minute // for which one waits
 )
 
-// A once is a document that is served to the first who asks for it.
+// A once is a document that is served to the first request for it.
 type once struct {
 	path    string
 	handler http.Handler
 	until   time.Time
 }
 
-// Once returns a path at which h answers one request, within a minute, and without the cookie. It is outside of the console's
-// own path: a document that a server wrote can read its own address, and must not learn the console's from it.
+// Once returns a path at which h handles one request, within a minute, and without the cookie. It
+// is outside of the console's own path: a document of a server can read its own address, and must
+// not learn the console's from it.
 func (c *Console) Once(h http.Handler) (path string) {
 	path = "/" + rand.Text()
 	c.mu.Lock()
@@ -258,7 +261,7 @@ func (c *Console) Once(h http.Handler) (path string) {
 	return path
 }
 
-// served is the handler of a document that waits at a path, which ends that; nil where there is none.
+// served returns the handler of a document that waits at a path, and removes it, or nil.
 func (c *Console) served(r *http.Request) http.Handler {
 	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, c.path) {
 		return nil
@@ -277,12 +280,12 @@ func (c *Console) served(r *http.Request) http.Handler {
 	return o.handler
 }
 
-// web is the page, without its tests.
+// web holds the page, without its tests.
 //
 //go:embed web/*.html web/*.css web/*.js web/*.svg web/words/*.js
 var web embed.FS
 
-// kinds are the media types by a file's ending: those of the system's table may be others.
+// kinds holds the media types by file extension, as those of the system may differ.
 var kinds = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -306,7 +309,7 @@ func servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(data)
 }
 
-// serveClosed tells one who was not let in how to get in.
+// serveClosed responds with a page that explains how to get in.
 func serveClosed(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(http.StatusUnauthorized)

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 )
 
-// opened is a console that is served, with a route of its API, and its origin.
+// opened serves a console with a route of its API, and returns it with its origin.
 func opened(t *testing.T) (c *Console, origin string) {
 	t.Helper()
 	c = New()
@@ -32,7 +32,7 @@ func opened(t *testing.T) (c *Console, origin string) {
 	return c, s.URL
 }
 
-// asked is what a request gets; headers are pairs.
+// asked returns the response to a request; headers are pairs.
 func asked(t *testing.T, method, url, body string, headers ...string) (status int, text string, h http.Header) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -58,7 +58,7 @@ func asked(t *testing.T, method, url, body string, headers ...string) (status in
 	return resp.StatusCode, string(data), resp.Header
 }
 
-// entered lets somebody in, and returns the address of the page and their cookie.
+// entered lets a browser in, and returns the address of the page and the cookie.
 func entered(t *testing.T, c *Console, origin string) (page, cookie string) {
 	t.Helper()
 	link := c.Link(origin, "")
@@ -119,7 +119,7 @@ func TestALinkThatNobodyUsesEnds(t *testing.T) {
 						t.Errorf("after %v it gets %d, want %d", after, w.Code, want)
 					}
 					if over != nil {
-						<-over // used, or too old
+						<-over // is closed when the link was used or is too old
 					}
 				}
 			})

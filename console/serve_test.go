@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// A piped listener accepts what dial gives it.
+// A piped listener accepts the connections of dial.
 type piped struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -37,7 +37,7 @@ func (l *piped) Close() error {
 
 func (l *piped) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// servedInTime serves a console within a bubble of synctest; dial is a connection to it.
+// servedInTime serves a console within a bubble of synctest; dial returns a connection to it.
 func servedInTime(t *testing.T) (dial func() net.Conn) {
 	_, dial = servedConsole(t)
 	return dial
@@ -61,7 +61,7 @@ func servedConsole(t *testing.T) (c *Console, dial func() net.Conn) {
 	}
 }
 
-// Who was not let in announces a body, sends none of it, and keeps nothing of the console for that.
+// A browser that was not let in and announces a body without sending it must not keep a connection.
 func TestAConnectionOfWhoWasNotLetInEnds(t *testing.T) {
 	for _, head := range []string{
 		"POST / HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 1000\r\n\r\n",
@@ -90,8 +90,8 @@ func TestAConnectionOfWhoWasNotLetInEnds(t *testing.T) {
 	}
 }
 
-// Everybody on the machine reaches the console, and what serves it may do more than that: there are so many connections, and the oldest of
-// who was not let in makes room.
+// Every user of the machine can reach the console, and its server may do more than serve it. So
+// connections are limited, and the oldest one without access makes room.
 func TestConnectionsBeyondTheLimitMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, dial := servedConsole(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// viewRow is a row of the table in views.js.
+// viewRow matches a row of the table in views.js.
 var viewRow = regexp.MustCompile(`(?m)^  \{name: '(\w+)', key: '(\w)', module: (\w+)\},$`)
 
 func TestViewsOfTheTable(t *testing.T) {

@@ -12,14 +12,15 @@ import (
 
 var (
 	wordLine = regexp.MustCompile(`(?m)^  '([a-z][\w.-]*)': (?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"),$`)
-	// wordUse is a key as the modules name it; one that is put together ends at its first part: t(`app.theme.${name}`).
+	// wordUse matches a key in the modules; a composed key ends at its first part:
+	// t(`app.theme.${name}`).
 	wordUse = regexp.MustCompile("(?:\\bt|\\bplural)\\((?:'([^']+)'|`([^`$]+)([`$]))")
-	// languageRow is a row of the table in words.js.
+	// languageRow matches a row of the table in words.js.
 	languageRow = regexp.MustCompile(`(?m)^  (\w+): \{name: '[^']+', locale: '[^']+', words: (\w+)\},$`)
 	value       = regexp.MustCompile(`\{\w+\}`)
 )
 
-// wordsOf are the texts of a language.
+// wordsOf returns the texts of a language.
 func wordsOf(t *testing.T, language string) map[string]string {
 	t.Helper()
 	data, err := fs.ReadFile(web, "web/words/"+language+".js")
@@ -41,7 +42,7 @@ func wordsOf(t *testing.T, language string) map[string]string {
 	return words
 }
 
-// languages are the keys of the page's table of languages.
+// languages returns the keys of the page's table of languages.
 func languages(t *testing.T) (keys []string) {
 	t.Helper()
 	data, err := fs.ReadFile(web, "web/words.js")
@@ -93,7 +94,8 @@ func TestAllLanguagesHaveTheSameTexts(t *testing.T) {
 	}
 }
 
-// values are what is replaced in a text, without the number of a plural, which a language may say otherwise.
+// values returns the placeholders of a text, without the number of a plural, which languages may
+// treat differently.
 func values(text string) []string {
 	all := slices.DeleteFunc(value.FindAllString(text, -1), func(v string) bool { return v == "{n}" })
 	slices.Sort(all)
@@ -130,7 +132,7 @@ func TestEveryTextIsThereAndUsed(t *testing.T) {
 		if strings.Contains(all, "'"+whole+"'") {
 			continue
 		}
-		// One that is put together is named by its beginning, or by a view's name.
+		// A composed key occurs as its beginning, or by a view's name.
 		beginning := whole[:strings.LastIndexByte(whole, '.')+1]
 		if !strings.Contains(all, "`"+beginning+"${") && !strings.HasSuffix(whole, ".title") {
 			t.Errorf("nothing uses the text %s", key)

@@ -6,19 +6,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// surroundings are what of an Upstream stands around a member, and may change while its connection and its requests go on.
+// surroundings holds the parts of an Upstream that wrap a member, and that may change while its
+// connection and its requests go on.
 type surroundings struct {
 	Upstream
-	chain mcp.Handler // the member behind Middleware
+	chain mcp.Handler // is the member wrapped by Middleware
 }
 
 func (m *member) surroundedAs(u Upstream) *surroundings {
 	return &surroundings{u, mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)}
 }
 
-// Rearrange has what stands around a member be as u says: Prefix, NoPrefix, Names, PromptNames, Middleware, Check, MaxInstances,
-// IdleTime, and Instance for connections that begin from then on. All else stays as it is, so does the connection, and requests
-// that run end as they began. Clients get list_changed. The error says that there is no such member, or what is wrong with u.
+// Rearrange changes how a member is wrapped and named: Prefix, NoPrefix, Names, PromptNames,
+// Middleware, Check, MaxInstances, IdleTime, and Instance for connections that begin later. All
+// else stays, with the connection, and running requests end as they began. Clients get
+// list_changed. Rearrange fails if there is no such member or if u is not valid.
 func (g *Gateway) Rearrange(name string, u Upstream) error {
 	m := g.member(name)
 	if m == nil {
@@ -37,7 +39,7 @@ func (g *Gateway) Rearrange(name string, u Upstream) error {
 	return nil
 }
 
-// check says what of an Upstream contradicts itself.
+// check returns an error if fields of an Upstream contradict each other.
 func (u *Upstream) check(name string) error {
 	if u.Isolation != Shared && u.Check != nil && u.Instance == nil {
 		return fmt.Errorf("server %q: Check cannot see what each of its instances lists; set Instance, too", name)
@@ -45,8 +47,8 @@ func (u *Upstream) check(name string) error {
 	return nil
 }
 
-// show gives the lists that are known to what is to stand around the member next, and has that stand there; nil is what stands
-// there already. It returns which lists are not what they were.
+// show passes the known lists through next, and then wraps the member with it. A nil next means the
+// present surroundings. It returns the kinds of the lists that changed.
 func (m *member) show(next *surroundings) (changed kinds) {
 	for {
 		m.mu.RLock()
@@ -60,7 +62,7 @@ func (m *member) show(next *surroundings) (changed kinds) {
 			after = m.listingsOf(around, known, before)
 		}
 		m.mu.Lock()
-		current := m.own() == known && m.shown == shown // else it was read, rearranged or shown to other rules meanwhile
+		current := m.own() == known && m.shown == shown // else another goroutine read, rearranged or showed it in the meantime
 		if current {
 			m.listings = after
 			if known != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A list has middleware that leaves out the tool secret while hides is set, and waits with what it found out before while holds is.
+// A list has middleware that omits the tool secret while hides is set. While holds is set, it
+// delays a list that it has already filtered.
 type list struct {
 	hides, holds atomic.Bool
 	held         chan struct{}
@@ -43,7 +44,7 @@ func (l *list) around(next mcp.Handler) mcp.Handler {
 	})
 }
 
-// offered is a gateway with a server that lists plain and secret.
+// offered returns a gateway with a server that lists plain and secret.
 func (l *list) offered(t *testing.T) (*gateway.Gateway, *mcp.Server) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: quiet})
 	mcp.AddTool(s, "plain", nothing)
@@ -58,13 +59,14 @@ func (l *list) offered(t *testing.T) (*gateway.Gateway, *mcp.Server) {
 
 func nothing(context.Context, struct{}) (string, error) { return "", nil }
 
-// What a rule hides now is not offered again by who read the list when it did not hide it yet, and is later.
+// A tool that a rule hides now is not offered again by a goroutine that read the list before the
+// rule, and finishes later.
 func TestAListThatMiddlewareLeftBeforeItsRulesChangedIsNotOfferedAfterwards(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &list{held: make(chan struct{})}
 		g, s := l.offered(t)
 		l.holds.Store(true)
-		mcp.AddTool(s, "new", nothing) // the gateway reads the list
+		mcp.AddTool(s, "new", nothing) // makes the gateway read the list
 		synctest.Wait()
 		l.hides.Store(true)
 		must(t, g.Reread("s"))
@@ -80,7 +82,8 @@ func TestAListThatMiddlewareLeftBeforeItsRulesChangedIsNotOfferedAfterwards(t *t
 	})
 }
 
-// A list that is read meanwhile is what the rules leave of it by now: clients get that, also where the server lists what it did.
+// A list that is read while rules change is filtered by the new rules, even if the server's own
+// list did not change.
 func TestAListThatIsReadWhileRulesChangeIsOfferedByTheNewOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &list{}
@@ -90,7 +93,7 @@ func TestAListThatIsReadWhileRulesChangeIsOfferedByTheNewOnes(t *testing.T) {
 		}
 		l.hides.Store(true)
 		mcp.AddTool(s, "new", nothing)
-		s.RemoveTool("new") // it says that its list changed, and it did not
+		s.RemoveTool("new") // notifies of a change, and restores the list
 		time.Sleep(time.Minute)
 		must(t, g.Reread("s"))
 		if all := strings.Join(names(t, g), " "); all != "s__plain" {
@@ -99,7 +102,7 @@ func TestAListThatIsReadWhileRulesChangeIsOfferedByTheNewOnes(t *testing.T) {
 	})
 }
 
-// What stands around a connection may ask the gateway about itself when it is made.
+// Instance may call methods of the gateway while it makes the middleware of a connection.
 func TestWhatMakesAnInstanceMayAskTheGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})

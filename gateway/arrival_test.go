@@ -15,7 +15,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// telling is a server whose tool sends three progress notifications and a log message right before its result.
+// telling returns a server whose tool sends three progress notifications and a log message right
+// before its result.
 func telling() *mcp.Server {
 	s := mcp.NewServerWith("telling", "1", mcp.ServerOptions{Logger: quiet})
 	mcp.AddTool(s, "tell", func(ctx context.Context, in struct {
@@ -52,8 +53,9 @@ func reach(t *testing.T, over string, h mcp.Handler) func() mcp.Transport {
 	}
 }
 
-// Messages that a server sends about a call have reached the client when the call returns, whole and in order: through the
-// gateway and through a Client that is the back of a proxy, over each transport, in both eras.
+// Messages of a server about a call reach the client before the call returns, complete and in
+// order. This holds through the gateway, and through a Client that is the back of a proxy, over
+// each transport and in both eras.
 func TestMessagesOfACallArriveBeforeItsResult(t *testing.T) {
 	for _, test := range []struct {
 		front, behind string // HTTP+SSE has no modern era
@@ -103,8 +105,9 @@ func TestMessagesOfACallArriveBeforeItsResult(t *testing.T) {
 	}
 }
 
-// tellAll has 16 clients at once call the tool. Over a stream and HTTP+SSE a log message names no call, so that it reaches
-// a client only while no other one's call runs: logs is whether all do.
+// tellAll calls the tool from 16 clients at once. Over a stream and HTTP+SSE a log message names no
+// call, so it reaches a client only while no call of another client runs. The parameter logs is set
+// if all messages must arrive.
 func tellAll(t *testing.T, dial func() mcp.Transport, revision string, calls int, logs bool) {
 	t.Helper()
 	var running sync.WaitGroup

@@ -14,53 +14,57 @@ import (
 )
 
 const (
-	// maxUnanswered is how many requests in a row may get no response until further ones fail at once.
+	// maxUnanswered is the number of requests in a row without a response after which further ones
+	// fail at once.
 	maxUnanswered = 5
-	// firstTrialPause is how long they do, before a ping tries whether the server responds again. It is doubled
-	// until a request gets a response, up to lastTrialPause.
+	// firstTrialPause is the time until a ping tries whether the server responds again. It doubles
+	// up to lastTrialPause, until a request gets a response.
 	firstTrialPause = 2 * time.Second
 	lastTrialPause  = time.Minute
-	// patientTime is how long a client must have waited for a response for what it gives up to count as a request
-	// that got none.
+	// patientTime is the time after which a request that its client cancels counts as one without a
+	// response.
 	patientTime = 30 * time.Second
-	// slowPing is how long a ping is unanswered until people see that.
+	// slowPing is how long a ping is unanswered until status shows it.
 	slowPing = 3 * time.Second
 )
 
-// What a breaker knows of its connection, in one word that each request looks at.
+// The states of a breaker. Each request loads this one word.
 const (
 	calm int32 = iota
-	wary       // something got no response: what comes next is looked at
+	wary       // a request or ping got no response: the next ones are watched
 	open       // requests fail at once
 )
 
-// A breaker stands before one connection to a server. After some requests in a row that got no response, further
-// ones fail at once, until a ping gets one: then they are let through, but the next that gets none is enough. A
-// tool that fails, and any other error that the server answers, is a response.
+// A breaker guards one connection to a server. After some requests in a row without a response,
+// further ones fail at once until a ping gets a response. Requests then pass again, but one more
+// without a response opens the breaker. The error of a tool, and any other error that the server
+// sends, is a response.
 //
-// It also knows since when the server is silent, and whether a request that runs explains that; see health.go.
+// It also records since when the server is silent, and whether a running request explains that; see
+// health.go.
 type breaker struct {
 	name    string
 	next    mcp.Handler
-	changed func()        // the state that people see
-	wake    chan struct{} // of capacity 1: a ping is due earlier
+	changed func()        // is called when the status of the server changes
+	wake    chan struct{} // has capacity 1; a value makes the next ping earlier
 	state   atomic.Int32
-	running atomic.Int64 // requests that the server has, without those that listen
+	running atomic.Int64 // counts the server's requests, without subscriptions
 
 	mu         sync.Mutex
-	unanswered int // requests in a row
-	times      int // how often it opened in a row
+	unanswered int // counts requests in a row without a response
+	times      int // counts how often it opened in a row
 	until      time.Time
-	cause      error // of the last request without a response
+	cause      error // is the error of the last request without a response
 	heard      time.Time
-	pinging    time.Time // since when no ping was answered: it is silent; zero if the last was
-	silence    int       // the number of the present silence, or of the next one
-	excused    time.Time // until then a request explained it that came before it
-	doubted    bool      // a request got no response in time: is the server there?
-	mute       error     // why the connection is ended, as the server answers nothing; nil if it is not
+	pinging    time.Time // is the time of the first unanswered ping; zero if the last ping was answered
+	silence    int       // numbers the present silence, or the next one
+	excused    time.Time // is the time until which a request that came before the silence explains it
+	doubted    bool      // is set if a request got no response in time, so that a ping is due
+	mute       error     // is the reason why the connection was ended as the server sends nothing; else nil
 }
 
-// An arrival is when a request came, and in which silence, which it does not explain; zero where all was well.
+// An arrival holds the time when a request came, and the number of the silence in which it came.
+// Such a request does not explain that silence. The zero value means that the breaker was calm.
 type arrival struct {
 	at      time.Time
 	silence int
@@ -70,12 +74,12 @@ func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
 	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), heard: time.Now(), silence: 1}
 }
 
-// Handle passes a request on, or says why it does not.
+// Handle passes a request on, or returns the reason why it does not.
 func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if b.state.Load() == open {
 		return mcp.Result{}, b.refusal()
 	}
-	if req.Method == "subscriptions/listen" { // how one ends says nothing, and it keeps no server busy
+	if req.Method == "subscriptions/listen" { // its end does not show the state of the server, and it does not keep a server busy
 		return b.next.Handle(ctx, req)
 	}
 	var came arrival
@@ -83,7 +87,7 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		came = b.arrives()
 	}
 	b.running.Add(1)
-	defer b.running.Add(-1) // after its response ended a silence: else a ping that is due in between finds one that nothing explains
+	defer b.running.Add(-1) // after its response ended a silence: otherwise a ping in between would find a silence without a reason
 	result, err := b.pass(ctx, req, came)
 	if err != nil || b.state.Load() != calm {
 		b.note(ctx, came, err)
@@ -91,7 +95,7 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return result, err
 }
 
-// pass passes a request on, and hears of its progress.
+// pass passes a request on, and notes its progress notifications.
 func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp.Result, error) {
 	if req.Meta.ProgressToken != nil && req.Peer != nil {
 		heard := *req
@@ -107,12 +111,12 @@ func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp
 			err = fmt.Errorf("%w: %w", why, mcp.ErrLost)
 		}
 	case err != nil && !isResponse(err) && came.silence != b.current():
-		b.excuse(0) // its handler in the server may go on, but nobody wants that any more
+		b.excuse(0) // its handler in the server may go on, but its client has cancelled
 	}
 	return result, err
 }
 
-// arrives notes that a request comes while something got no response.
+// arrives returns the arrival of a request while the breaker is not calm.
 func (b *breaker) arrives() arrival {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -123,7 +127,7 @@ func (b *breaker) arrives() arrival {
 	return came
 }
 
-// note notes how a request went. When it came is known only where it is looked at.
+// note notes the outcome of a request. Its arrival is known only if the breaker was not calm.
 func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	switch {
 	case err == nil || isResponse(err):
@@ -132,7 +136,7 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 		}
 	case ctx.Err() == nil:
 		b.failed(err)
-		if errors.Is(err, context.DeadlineExceeded) { // the entry's
+		if errors.Is(err, context.DeadlineExceeded) { // of the entry
 			b.doubt()
 		}
 	case !came.at.IsZero() && time.Since(came.at) >= patientTime:
@@ -143,7 +147,8 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	}
 }
 
-// isResponse reports whether an error is one that the server answered, or that says nothing of it.
+// isResponse reports whether an error is one that the server sent, or one that does not show its
+// state.
 func isResponse(err error) bool {
 	if _, answered := errors.AsType[*mcp.Error](err); answered || errors.Is(err, mcp.ErrInputRequired) || errors.Is(err, mcp.ErrClosed) {
 		return true
@@ -152,7 +157,7 @@ func isResponse(err error) bool {
 	return ok && status.Status < http.StatusInternalServerError
 }
 
-// responded notes that the server did.
+// responded notes a response of the server.
 func (b *breaker) responded() {
 	b.mu.Lock()
 	seen := b.state.Swap(calm) == open || b.isSlow()
@@ -164,7 +169,7 @@ func (b *breaker) responded() {
 	}
 }
 
-// doubt has a ping find out whether the server is there.
+// doubt requests a ping soon.
 func (b *breaker) doubt() {
 	b.mu.Lock()
 	b.doubted = true
@@ -198,14 +203,14 @@ func (b *breaker) failed(err error) {
 	}
 }
 
-// open has requests fail at once for a time; the lock is held.
+// open makes requests fail at once for a time. The caller holds the lock.
 func (b *breaker) open() {
 	b.until = time.Now().Add(min(firstTrialPause<<min(b.times, 20), lastTrialPause))
 	b.times++
 	b.state.Store(open)
 }
 
-// refusal is the error of a request that is not passed on.
+// refusal returns the error of a request that is not passed on.
 func (b *breaker) refusal() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,11 +220,12 @@ func (b *breaker) refusal() error {
 	return fmt.Errorf("server %q did not respond a moment ago, and does now; try again", b.name)
 }
 
-// trouble says what is wrong, for people, and when an open one is tried; nil if nothing is. The lock is held.
+// trouble returns the fault of the server for users, or nil. The text when is the time of the next
+// trial. The caller holds the lock.
 func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
-		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may have what somebody else sent
+		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may contain data of another client
 		return &mcp.PrivateError{Private: why, Public: "(whoever runs it sees why)", Err: &brokenError{
 			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
@@ -228,14 +234,14 @@ func (b *breaker) trouble(when string) error {
 	return nil
 }
 
-// standing is trouble, and whether requests fail at once.
+// standing returns the error of trouble, and whether requests fail at once.
 func (b *breaker) standing() (err error, isOpen bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.trouble("at " + b.until.Format(time.TimeOnly)), b.state.Load() == open
 }
 
-// A brokenError says that a server is not asked, and why.
+// A brokenError is the error of a request that an open breaker refuses, with its cause.
 type brokenError struct {
 	text  string
 	cause error

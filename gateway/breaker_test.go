@@ -16,11 +16,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A moody server answers pings and calls, or does not.
+// A moody server responds to pings and calls only if its fields allow it.
 type moody struct {
-	calls, pings  atomic.Int64 // that came
+	calls, pings  atomic.Int64 // count those that came
 	starts        atomic.Int64
-	mute, deaf    atomic.Bool // calls, and pings, get no response
+	mute, deaf    atomic.Bool // are set while calls, and pings, get no response
 	answer, fault atomic.Pointer[string]
 }
 
@@ -62,8 +62,8 @@ func (s *moody) dial(timeout time.Duration) func(context.Context) (*mcp.Client, 
 	}
 }
 
-// behind is a gateway with the server, which is connected, and a client that calls its tool: how long
-// that took, and the error.
+// behind returns a gateway with the connected server, and a function that calls its tool and
+// returns the time that took, and the error.
 func (s *moody) behind(t *testing.T, timeout time.Duration) (*gateway.Gateway, func(ctx context.Context) (time.Duration, error)) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: quiet})
@@ -102,7 +102,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 		}
 		s.mute.Store(false)
 		s.deaf.Store(false)
-		time.Sleep(8 * time.Second) // a ping that is on its way takes the five of the timeout
+		time.Sleep(8 * time.Second) // a ping that is under way takes the five of the timeout
 		if took, err := call(t.Context()); err != nil || took != 0 {
 			t.Errorf("after a ping was answered one took %v: %v", took, err)
 		}
@@ -221,7 +221,7 @@ func TestWhatClientsGiveUpCountsOnlyIfTheyWereWaitingForLong(t *testing.T) {
 				t.Fatalf("one took %v", took)
 			}
 		}
-		const long = time.Minute + 7*time.Second // no multiple of the pause between pings: one that is answered at the same instant lets one more through
+		const long = time.Minute + 7*time.Second // not a multiple of the pause between pings: a ping that is answered then would let one more through
 		for range 5 {
 			if took := giveUp(long); took != long {
 				t.Fatalf("one took %v", took)
@@ -304,7 +304,8 @@ func TestAServerWhoseRequestsHaveLittleTimeIsStartedAgainWhenItAnswersNoPing(t *
 	})
 }
 
-// A server that does nothing any more is seen within seconds after a client gave up a request, not when the third ping was lost.
+// The status shows a server that stopped responding within seconds after a client cancels a
+// request, before the third ping is lost.
 func TestStatusSaysWithinSecondsThatAServerAnswersNoPing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}

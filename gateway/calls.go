@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// calls counts what runs.
+// calls counts running requests.
 type calls struct {
 	n       atomic.Int64
-	leaving atomic.Bool // somebody waits until there is none
+	leaving atomic.Bool // is set while a goroutine waits for the count to be zero
 	once    sync.Once
-	none    chan struct{} // closed when there is none, while somebody waits for that
+	none    chan struct{} // is closed at zero, if a goroutine waits for it
 }
 
 func (c *calls) begin() { c.n.Add(1) }
@@ -21,7 +21,7 @@ func (c *calls) end() {
 	}
 }
 
-// drained is closed as soon as nothing runs.
+// drained returns a channel that is closed as soon as no request runs.
 func (c *calls) drained() <-chan struct{} {
 	c.leaving.Store(true)
 	if c.n.Load() == 0 {

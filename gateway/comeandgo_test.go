@@ -25,7 +25,8 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// dice returns a function that gives numbers below most, the same ones for the same seeds.
+// dice returns a function that returns random numbers below most. They are the same for the same
+// seeds.
 func dice(seed, other uint64) func(most int) int {
 	var mu sync.Mutex
 	r := rand.New(rand.NewPCG(seed, other))
@@ -36,7 +37,7 @@ func dice(seed, other uint64) func(most int) int {
 	}
 }
 
-// fickle starts servers that fail, stall, are slow and go away in the middle of anything.
+// fickle returns an Upstream whose servers fail, stall, are slow and disconnect at any point.
 func fickle(name string, seed uint64) gateway.Upstream {
 	n := dice(seed, 0)
 	pause := func(ctx context.Context, most time.Duration) {
@@ -82,8 +83,8 @@ func fickle(name string, seed uint64) gateway.Upstream {
 	return u
 }
 
-// Whatever clients do while members come, change, restart, crash and go: every request ends, with the
-// server's own response or an error, and when the gateway is closed nothing is left.
+// While members come, change, restart, crash and go, every request ends with the server's own
+// response or an error. After the gateway is closed, no goroutine is left.
 func TestEveryRequestEndsWhileMembersComeAndGo(t *testing.T) {
 	for seed := range uint64(10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -94,7 +95,7 @@ func TestEveryRequestEndsWhileMembersComeAndGo(t *testing.T) {
 	}
 }
 
-// The same with everything around servers and gateway that may make a request wait.
+// The same holds with all layers around servers and gateway that may make a request wait.
 func TestEveryRequestEndsInAllLayersWhileMembersComeAndGo(t *testing.T) {
 	asking, err := policy.Compile([]policy.Rule{{Effect: policy.Ask, Server: "b", Tool: "who"}, {Effect: policy.Deny, Server: "c", Tool: "more"}}, policy.Options{Default: policy.Allow})
 	must(t, err)
@@ -169,10 +170,10 @@ func comeAndGo(t *testing.T, seed uint64, upstream func(name string, seed uint64
 	if took := time.Since(began); took > longest {
 		t.Errorf("the end took %v", took)
 	}
-	time.Sleep(time.Minute) // servers whose client is gone wait a moment for what runs
+	time.Sleep(time.Minute) // as servers wait a moment for running requests after their client is gone
 }
 
-// visit is a client that asks for this and that.
+// visit is a client that sends various requests.
 func visit(t *testing.T, h mcp.Handler, all []string, seed uint64, longest time.Duration) {
 	n := dice(seed, 1)
 	revision := []string{"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"}[n(4)]

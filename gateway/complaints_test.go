@@ -26,7 +26,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A watched server is one over HTTP whose requests are written down.
+// A watched server is served over HTTP, and its requests are recorded.
 type watched struct {
 	url string
 
@@ -59,7 +59,7 @@ func watch(t *testing.T, h mcp.Handler) *watched {
 	return w
 }
 
-// forget makes the server one that knows no session of before.
+// forget replaces the server with one that knows none of the earlier sessions.
 func (w *watched) forget(t *testing.T, h mcp.Handler) {
 	served := streamable.HandlerWith(h, streamable.Options{ServeOptions: mcp.ServeOptions{Logger: quiet}})
 	t.Cleanup(served.Close)
@@ -96,7 +96,7 @@ func missing(t *testing.T, g *gateway.Gateway) string {
 	return string(jsonrpc.Get(result.Meta, "io.github.junction-mcp/missing"))
 }
 
-// Each test has the name of threads in which users of other gateways complained.
+// Each test is named after threads with complaints of users of other gateways.
 
 func TestAgentgateway138And1029And1266OneBadServerFailsNothingElse(t *testing.T) {
 	g, _ := open(t)
@@ -185,7 +185,7 @@ func TestContextForge1549LookingWhetherAServerWorksLeavesNoSessions(t *testing.T
 			return mcp.DialWith(ctx, stream.Pipe(member(t, "s")), mcp.ClientOptions{Revision: "2025-06-18", Bridge: true, Logger: quiet})
 		}))
 		must(t, g.Settle(t.Context()))
-		time.Sleep(100 * time.Hour) // it is pinged each minute
+		time.Sleep(100 * time.Hour) // as it is pinged each minute
 		if n := dials.Load(); n != 1 {
 			t.Errorf("there were %d sessions", n)
 		}
@@ -370,7 +370,7 @@ func TestKagent84AndMCPUse1623AndProwler12235SessionsThatNobodyEndsAreForgotten(
 	eventually(t, func() bool { return begin() == http.StatusOK })
 }
 
-// A server that failed and waits to be started again still says why it failed.
+// The list of servers shows why a server failed while it waits to be started again.
 func TestAListSaysWhyAServerFailedThatIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})

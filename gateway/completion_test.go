@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What middleware around a member withholds can be neither completed nor subscribed to: [gateway.Upstream.Middleware]
-// sees every request to the server.
+// Entries that middleware around a member withholds can be neither completed nor subscribed to:
+// [gateway.Upstream.Middleware] sees every request to the server.
 func TestMiddlewareSeesCompletionsAndSubscriptions(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	t.Cleanup(func() { g.Close() })
@@ -29,7 +29,7 @@ func TestMiddlewareSeesCompletionsAndSubscriptions(t *testing.T) {
 	must(t, g.AddHandler("files", h, around))
 	must(t, g.Settle(t.Context()))
 	for len(subscribed) > 0 {
-		<-subscribed // that of the gateway itself
+		<-subscribed // the subscription of the gateway itself
 	}
 	c := mcp.NewClient(g)
 	if _, err := c.GetPrompt(t.Context(), "files__greet", nil); err == nil {

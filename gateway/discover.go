@@ -12,11 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// maxInstructions is how much of a member's instructions is passed on, in bytes.
+// maxInstructions is the maximum number of bytes of a member's instructions that clients get.
 const maxInstructions = 4 << 10
 
-// discover says what the gateway is. Its members come and go, so it offers
-// everything that they could.
+// discover describes the gateway. Its members change, so it declares every capability that they
+// could have.
 func (g *Gateway) discover(has func(*member) bool) (mcp.Result, error) {
 	self, err := json.Marshal(mcp.Implementation{Name: g.options.Name, Version: g.options.Version})
 	if err != nil {
@@ -25,7 +25,7 @@ func (g *Gateway) discover(has func(*member) bool) (mcp.Result, error) {
 	return g.introduction(self, g.instructions(has))
 }
 
-// introduction answers server/discover; self may be nil.
+// introduction responds to server/discover; self may be nil.
 func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.Result, error) {
 	d := mcp.DiscoverResult{
 		SupportedVersions: revision.Modern(),
@@ -50,7 +50,8 @@ func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.R
 	return mcp.Result{Value: d, Meta: encoded}, nil
 }
 
-// instructions joins those of the members that it has, each under its name.
+// instructions joins the instructions of the members for which has reports true, each under its
+// name.
 func (g *Gateway) instructions(has func(*member) bool) string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -75,8 +76,7 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 	return strings.TrimSpace(b.String())
 }
 
-// complete passes completion/complete on to the member whose prompt or template
-// the argument belongs to.
+// complete passes completion/complete on to the member of the prompt or template in ref.
 func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))

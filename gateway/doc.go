@@ -1,17 +1,15 @@
-// Package gateway puts many servers behind one Handler. Their tools and prompts
-// are offered under names that begin with the server's, their resources under
-// the URIs they have; requests go to the server they are about, and notifications
-// of all come together.
+// Package gateway puts many servers behind one Handler. Their tools and prompts get names that
+// begin with the server's name, and their resources keep their URIs. Requests go to the server of
+// the entry, and the notifications of all servers reach the clients.
 //
-// A [Gateway] is an [mcp.Handler] over the Handlers of its members, which are
-// connections to servers ([Gateway.Add]) or anything else that answers
-// ([Gateway.AddHandler]). A server whose definitions are remembered is started when
-// it is first used. What is offered is kept ready, and read again from a member only
-// when it says that it changed: a member that is slow, has ended or sends too
-// much costs the others nothing.
+// A [Gateway] is an [mcp.Handler] over the Handlers of its members, which are connections to
+// servers ([Gateway.Add]) or any other Handlers ([Gateway.AddHandler]). A server whose definitions
+// are remembered is started when it is first used. The lists are kept ready, and read again from a
+// member only when it notifies of a change. So a member that is slow, has ended or sends too much
+// does not affect the others.
 //
-// Middleware goes around the gateway, mcp.Chain(g, m); around a server, as [Upstream.Middleware], which
-// decides before the server is started; or around another Handler,
-// g.AddHandler(name, mcp.Chain(h, m)). A gateway itself checks no rules: package gateway/rules does, and
-// package audit writes down what was called.
+// Middleware can wrap the gateway, mcp.Chain(g, m), or a server, as [Upstream.Middleware], which
+// decides before the server is started. It can also wrap another Handler, g.AddHandler(name,
+// mcp.Chain(h, m)). A gateway itself checks no rules: package gateway/rules does, and package audit
+// logs calls.
 package gateway

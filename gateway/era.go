@@ -6,13 +6,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Some servers that know both eras can ask their clients in one of them only, and do not say so before a call fails. A
-// connection for one client is made in that client's era, as the client would make it. One for all is modern until such a
-// call failed: then the member is connected to in the other era as soon as none of its requests runs, once in the life of a
-// process, and that era is remembered with its definitions.
+// Some servers that support both eras can send requests to their clients in one of them only, which
+// shows only when a call fails. A connection for one client is made in that client's era, as the
+// client itself would make it. One for all clients is modern until such a call fails. The member is
+// then connected to in the other era as soon as none of its requests runs, once in the life of a
+// process. That era is remembered with its definitions.
 
-// LegacyFirst reports whether a server that knows both eras is to be spoken to in the legacy one: as it can ask in that one
-// only, or as the one client of a program speaks it. See [mcp.ClientOptions.LegacyFirst].
+// LegacyFirst reports whether to use the legacy era with a server that supports both. This holds if
+// the server can send requests in that era only, or if the one client of a program uses it. See
+// [mcp.ClientOptions.LegacyFirst].
 func (s *Start) LegacyFirst() bool {
 	s.member.mu.RLock()
 	era := s.member.era
@@ -23,8 +25,8 @@ func (s *Start) LegacyFirst() bool {
 	return era == definitions.Legacy
 }
 
-// otherEra reports whether a request failed as the member cannot ask in the era of its connection, and another one is to
-// be made.
+// otherEra reports whether a request failed because the member cannot send requests in the era of
+// its connection, and another connection is to be made.
 func (m *member) otherEra(c *mcp.Client, req *mcp.Request, result mcp.Result, err error) bool {
 	if c == nil || m.upstream.Handler != nil || c.HasOneRevision() {
 		return false
@@ -55,9 +57,10 @@ func (m *member) otherEra(c *mcp.Client, req *mcp.Request, result mcp.Result, er
 	return change
 }
 
-// changeEra ends the connection for one in the other era, if that is due and no requests run but those of the caller.
+// changeEra ends the connection for one in the other era, if that is due and no requests run but
+// those of the caller.
 func (m *member) changeEra(callers int64) bool {
-	if !m.eraDue.Load() { // as for nearly all requests
+	if !m.eraDue.Load() { // the case of nearly all requests
 		return false
 	}
 	m.mu.Lock()

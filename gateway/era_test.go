@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// asker is a server of both eras whose tools ask in one of them only; in the other one they fail with the text, as an
-// error of the protocol or as a result.
+// asker returns a server of both eras whose tools send requests in one of them only. In the other
+// era they fail with the text, as an error of the protocol or as a result.
 func asker(legacy bool, text string, asError bool) *mcp.Server {
 	s := mcp.NewServer("asker", "1")
 	ask := func(ctx context.Context, _ struct{}) (string, error) {
@@ -52,7 +52,7 @@ func TestTheEraInWhichAServerCanAskIsUsed(t *testing.T) {
 		upstream gateway.Upstream
 		revision string
 		tool     string
-		first    string // what the first call gives
+		first    string // is the result of the first call
 	}{
 		{"one legacy client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{Program: true}, "2025-11-25", "ask", "you are bob"},
 		{"one modern client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2026-07-28", "ask", "call again"},
@@ -114,7 +114,7 @@ func TestTheEraInWhichAServerCanAskIsUsed(t *testing.T) {
 	}
 }
 
-// A call that runs is not ended for the other era: the connection changes when nothing runs.
+// A running call is not ended for the other era: the connection changes when no call runs.
 func TestTheEraChangesWhenNothingRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := asker(true, fastMCP, false)
@@ -162,7 +162,7 @@ func TestTheEraChangesWhenNothingRuns(t *testing.T) {
 	})
 }
 
-// A member that is spoken to in one revision only is not connected to again, and nothing else is promised.
+// A member with one revision only is not connected to again, and the error promises no change.
 func TestMemberWithOneRevisionIsNotRestarted(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		g := gateway.New(gateway.Options{NoPrefix: true, Logger: quiet})

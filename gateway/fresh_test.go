@@ -13,12 +13,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A grower is a server each call of which adds a tool, and notifies of that before its result.
+// A grower is a server that adds a tool in each call, and notifies of that before its result.
 type grower struct {
 	mu        sync.Mutex
 	tools     int
 	peers     []mcp.Peer
-	listening chan struct{} // closed when somebody listens: a session of the edge does some time after its handshake
+	listening chan struct{} // is closed when a client subscribes: a session of the edge does some time after its handshake
 }
 
 func newGrower() *grower { return &grower{listening: make(chan struct{})} }
@@ -56,7 +56,7 @@ func (s *grower) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		peers := s.peers
 		s.mu.Unlock()
 		for _, p := range peers {
-			_ = p.Notify(ctx, "notifications/tools/list_changed", json.RawMessage(`{}`)) // one that is gone
+			_ = p.Notify(ctx, "notifications/tools/list_changed", json.RawMessage(`{}`)) // fails for one that is gone
 		}
 		return mcp.Result{JSON: json.RawMessage(`{"content":[]}`)}, nil
 	}
@@ -66,7 +66,7 @@ func (s *grower) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 func TestAListRightAfterACallThatChangedItIsTheNewOne(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // a busy machine cannot make the waits too short
+			synctest.Test(t, func(t *testing.T) { // so that a busy machine cannot make the waits too short
 				g := gateway.New(gateway.Options{NoPrefix: true, Logger: quiet})
 				defer g.Close()
 				must(t, add(g, "grower", func(ctx context.Context) (*mcp.Client, error) {
@@ -93,7 +93,8 @@ func TestAListRightAfterACallThatChangedItIsTheNewOne(t *testing.T) {
 	}
 }
 
-// What a server sent before a result arrives before it, at a client of the connection itself.
+// Messages that a server sent before a result arrive before it, at a client of the connection
+// itself.
 func TestAResultArrivesBehindTheNotificationsBeforeIt(t *testing.T) {
 	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {

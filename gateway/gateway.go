@@ -21,53 +21,53 @@ import (
 // Limits and times.
 const (
 	maxMembers     = 1_000
-	maxMoves       = 10               // members that a request is for one after the other, as they are replaced
-	maxListed      = 10_000           // entries of one list of one member
-	maxListedBytes = 2 << 20          // their bytes
-	maxOfferBytes  = 12 << 20         // bytes of one list of all members: it is one message
-	listTime       = 30 * time.Second // how long reading one list may take
-	firstBackoff   = time.Second      // before a lost member is connected again
+	maxMoves       = 10               // limits the members that a request is passed to in turn while they are replaced
+	maxListed      = 10_000           // limits the entries of one list of one member
+	maxListedBytes = 2 << 20          // limits the bytes of these entries
+	maxOfferBytes  = 12 << 20         // limits the bytes of one list of all members, which is one message
+	listTime       = 30 * time.Second // limits reading one list
+	firstBackoff   = time.Second      // is the time before a lost member is connected again
 	lastBackoff    = 5 * time.Minute
-	firstListTime  = 10 * time.Second       // how long lists wait for members that were never seen
-	moment         = 250 * time.Millisecond // that, where others are remembered
+	firstListTime  = 10 * time.Second       // is how long lists wait for members without remembered definitions
+	moment         = 250 * time.Millisecond // is the same if definitions of other members are remembered
 )
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
-	// NoPrefix offers tools and prompts under the names that the members give
-	// them. Where two members give the same name, that of the one added later
-	// gets a suffix, and so does one that models cannot be given.
+	// NoPrefix offers tools and prompts under the names that the members give them. If two members
+	// have the same name, that of the one added later gets a suffix. So does a name that models do
+	// not accept.
 	NoPrefix bool
-	// Conflicts says what becomes of a name that two members give; default [Suffix].
+	// Conflicts is the rule for a name that two members have; the default is [Suffix].
 	Conflicts Conflicts
-	// OneClient says that all requests come from one client. Members are connected
-	// when its first request has said what it can be asked; see [Start.Client].
+	// OneClient is set if all requests come from one client. Members are connected when its first
+	// request has declared its capabilities; see [Start.Client].
 	OneClient bool
-	// FirstList is how long lists wait, after the last member was added, for
-	// members whose definitions are not known yet; default 10 seconds. Where
-	// those of others are remembered it is at most 250 milliseconds. What comes
-	// later, clients hear of by list_changed.
+	// FirstList is how long lists wait, after the last member was added, for members whose
+	// definitions are not known yet; the default is 10 seconds. If definitions of other members are
+	// remembered, it is at most 250 milliseconds. Clients get list_changed for later definitions.
 	FirstList time.Duration
-	// MaxStarts is how many programs start at the same time; default four for each processor and at least eight, as
-	// far as memory is free.
+	// MaxStarts is how many programs start at the same time. The default is four for each processor
+	// and at least eight, as far as memory is free.
 	MaxStarts int
-	// PublicErrors has clients get errors as [mcp.PublicError] leaves them, and no reason of a failure that others
-	// met: for those that are different people's. [Status] and logs have all of it.
+	// PublicErrors reduces errors for clients to [mcp.PublicError], without reasons of failures in
+	// requests of others. It is for gateways whose clients are different users. [Status] and logs
+	// have the whole error.
 	PublicErrors bool
-	// Name and Version introduce the gateway to clients; default junction.
+	// Name and Version are sent to clients; the default name is junction.
 	Name, Version string
-	// Logger gets what goes wrong with members; default slog.Default().
+	// Logger gets errors of members; the default is slog.Default().
 	Logger *slog.Logger
-	// OnChange is called after the state or the offer of members changed, by one
-	// goroutine, and not after Close. It must not call Close.
+	// OnChange is called after the state or the offer of members changed, by one goroutine, and not
+	// after Close. It must not call Close.
 	OnChange func()
 }
 
-// A Gateway offers what its members offer. It is an [mcp.Handler]; all methods
-// are safe for concurrent use.
+// A Gateway offers the tools, prompts and resources of its members. It is an [mcp.Handler]. All
+// methods are safe for concurrent use.
 type Gateway struct {
 	options Options
-	id      string // random; see loop.go
+	id      string // is random; see loop.go
 	log     *slog.Logger
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -76,19 +76,19 @@ type Gateway struct {
 	first   firstClient
 
 	reporting sync.Mutex
-	reported  chan struct{} // closed, and made new, when the state or the offer of members changes
+	reported  chan struct{} // is closed and replaced when the state or the offer of members changes
 
 	mu      sync.RWMutex
-	members []*member // in the order in which they were added
-	count   int       // how many there ever were
-	added   time.Time // when the last of them was
-	// remembers says that the definitions of a member were remembered.
+	members []*member // are in the order in which they were added
+	count   int       // counts all members that ever existed
+	added   time.Time // is when the last of them was added
+	// remembers is set if the definitions of a member were remembered.
 	remembers bool
-	removed   bool          // some member was
-	offer     *offer        // what all offer together; nil when it must be made again
-	renewed   chan struct{} // closed when the offer changes
+	removed   bool          // is set after a member was removed
+	offer     *offer        // is the offer of all members; nil when it must be made again
+	renewed   chan struct{} // is closed when the offer changes
 	changes   *changes.Feed
-	hearings  []*hearing // those that log messages are for; see logs.go
+	hearings  []*hearing // holds the receivers of log messages; see logs.go
 }
 
 // New returns a gateway without members. Close it when done.
@@ -118,20 +118,20 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// Route returns a gateway over Handlers by name, for use in a program. Its
-// members are ready as soon as their lists are read.
+// Route returns a gateway over Handlers by name, for use in a program. Its members are ready as
+// soon as their lists are read.
 func Route(members map[string]mcp.Handler) *Gateway {
 	g := New(Options{})
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if err := g.AddHandler(name, members[name]); err != nil {
-			panic(fmt.Sprintf("gateway: %v", err)) // a name that no server may have
+			panic(fmt.Sprintf("gateway: %v", err)) // for a name that is not valid
 		}
 	}
 	return g
 }
 
-// Add adds a server. What is remembered of it is offered at once; what Upstream
-// says decides when it is started. The error says what is wrong with the name, or with u.
+// Add adds a server. Its remembered definitions are offered at once, and Upstream decides when it
+// is started. Add fails if the name or u is not valid.
 func (g *Gateway) Add(name string, u Upstream) error {
 	m, err := g.add(name, u, nil)
 	if err != nil {
@@ -141,7 +141,7 @@ func (g *Gateway) Add(name string, u Upstream) error {
 	return nil
 }
 
-// AddHandler adds a Handler in this process, with middleware as [Upstream.Middleware] is.
+// AddHandler adds a Handler in this process, with middleware like [Upstream.Middleware].
 func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middleware) error {
 	return g.Add(name, Upstream{Handler: h, Middleware: around})
 }
@@ -179,7 +179,7 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	} else {
 		m.index = inPlaceOf.index
 	}
-	g.members, g.added = slices.Insert(others, at, m), time.Now() // a new array: readers keep theirs
+	g.members, g.added = slices.Insert(others, at, m), time.Now() // makes a new array, as readers keep theirs
 	g.remembers = g.remembers || m.known != nil
 	g.starts.again(g.remembers)
 	g.setPrefixes()
@@ -187,12 +187,11 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	return m, nil
 }
 
-// await waits until the definitions of all members are known, but only as long
-// after the last was added as a first list may take: what comes later, clients
-// hear of. The error is ctx's.
+// await waits until the definitions of all members are known, at most FirstList after the last was
+// added. Clients get list_changed for later definitions. The error is that of ctx.
 func (g *Gateway) await(ctx context.Context) error { return g.awaitOf(ctx, g.all()) }
 
-// awaitOf is [Gateway.await] for some of the members.
+// awaitOf is like [Gateway.await] for some of the members.
 func (g *Gateway) awaitOf(ctx context.Context, members []*member) error {
 	g.mu.RLock()
 	limit := g.options.FirstList
@@ -207,11 +206,11 @@ func (g *Gateway) awaitOf(ctx context.Context, members []*member) error {
 	return context.Cause(ctx)
 }
 
-// Settle waits until of every member the definitions are known, because they
-// were remembered or it was connected, or it failed to connect once.
+// Settle waits until the definitions of every member are known or its first attempt to connect
+// failed. Remembered definitions count as known.
 func (g *Gateway) Settle(ctx context.Context) error { return settle(ctx, g.all()) }
 
-// all returns the members that there are now; it is not changed.
+// all returns the present members. The slice is not changed later.
 func (g *Gateway) all() []*member {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -232,16 +231,15 @@ func settle(ctx context.Context, members []*member) error {
 	return nil
 }
 
-// Close ends the connections to all members and waits for everything that
-// belongs to them. Requests that are running fail.
+// Close ends the connections to all members, and waits for all their goroutines. Requests that are
+// running fail.
 func (g *Gateway) Close() error {
 	g.cancel()
 	g.running.Wait()
 	return nil
 }
 
-// Handle answers from what is kept ready, or passes the request on to the
-// member that it is about.
+// Handle responds from the kept lists, or passes the request on to the member of its entry.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	g.meet(req)
 	return g.routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
@@ -251,8 +249,8 @@ func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return g.dispatch(ctx, req, everyone, nil, func(k kind) (mcp.Result, error) { return g.list(ctx, req, k, everyone) })
 }
 
-// dispatch answers a request by what is offered: the members that has names, of which offers names the entries, in the lists that list
-// returns.
+// dispatch responds to a request from a part of the offer: the members for which has reports true,
+// and the entries in offers. The function list returns the lists.
 func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
 	if k, listed := listedBy(req.Method); listed {
 		return list(k)
@@ -283,8 +281,8 @@ func unknownMethod(req *mcp.Request) error {
 	return mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-// routed is what ask returns, which finds the member that a request is for. Where that was replaced, or removed, before it got
-// the request, the one that there is now is asked, which must be in what is offered, too.
+// routed returns the result of ask, which finds the member of a request. If the member was replaced
+// or removed before it got the request, routed calls ask again with the present members.
 func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (result mcp.Result, err error) {
 	for range maxMoves {
 		if result, err = ask(); !errors.Is(err, ErrRemoved) || req.Round > 0 {
@@ -294,7 +292,7 @@ func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (resu
 	return result, g.shown(err)
 }
 
-// shown is an error as clients may see it.
+// shown returns an error in the form that clients may see.
 func (g *Gateway) shown(err error) error {
 	if err == nil || !g.options.PublicErrors {
 		return err
@@ -302,7 +300,7 @@ func (g *Gateway) shown(err error) error {
 	return mcp.PublicError(err)
 }
 
-// route passes a call on to the member whose name its name begins with.
+// route passes a call on to the member of the entry's name.
 func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
@@ -326,15 +324,15 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers ch
 	return g.current().translated(m, req.Method, result, nil)
 }
 
-// stateAskers is where a request keeps which member asked the client in the round
-// before, and, where that is a gateway in this process, which of its own.
+// stateAskers is the key under which a request keeps the member that asked the client in the round
+// before. If that member is a gateway in this process, its own member follows.
 const stateAskers = "gateway"
 
-// askerMark stands behind the name of an asker where another member has, or may have, had the name before.
+// askerMark follows the name of an asker if another member has, or may have, had the name before.
 const askerMark = "\x00"
 
-// takeAsker returns the member whose requests this round responds to, empty in the
-// first: no other may see the responses, nor the state that the member gave.
+// takeAsker returns the member whose requests this round responds to, or an empty string in the
+// first round. No other member may get the responses, nor the state that the member sent.
 func takeAsker(req *mcp.Request) string {
 	askers := askersOf(req)
 	if len(askers) == 0 {
@@ -346,7 +344,7 @@ func takeAsker(req *mcp.Request) string {
 
 func askersOf(req *mcp.Request) (askers []string) {
 	if kept := req.State.Get(stateAskers); len(kept) > 0 {
-		_ = json.Unmarshal(kept, &askers) // else nobody asked
+		_ = json.Unmarshal(kept, &askers) // else no member asked
 	}
 	return askers
 }
@@ -354,13 +352,13 @@ func askersOf(req *mcp.Request) (askers []string) {
 func setAskers(req *mcp.Request, askers []string) {
 	var encoded json.RawMessage
 	if len(askers) > 0 {
-		encoded, _ = json.Marshal(askers) // strings always encode
+		encoded, _ = json.Marshal(askers) // encoding strings never fails
 	}
 	req.State.Set(stateAskers, encoded)
 }
 
-// ask passes a request of a client on to the member, in the member's terms, and
-// notes that it needs input where it does.
+// ask passes a request of a client on to the member, with the member's own name of the entry. If
+// the member needs input, ask notes which member it is.
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
 	m.calls.begin()
 	m.users.note(req)
@@ -395,7 +393,7 @@ func (g *Gateway) report() {
 	g.reported = make(chan struct{})
 }
 
-// Changed returns a channel that is closed when the state or the offer of servers changes next.
+// Changed returns a channel that is closed at the next change of the state or the offer of servers.
 func (g *Gateway) Changed() <-chan struct{} {
 	g.reporting.Lock()
 	defer g.reporting.Unlock()

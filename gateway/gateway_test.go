@@ -21,7 +21,7 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// member is a server with one of everything, which names itself in its results.
+// member returns a server with one of everything, whose results contain its name.
 func member(t *testing.T, name string) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})
@@ -329,7 +329,7 @@ func TestAServerOfAGatewayIntroducesItself(t *testing.T) {
 		if _, err := c.Do(t.Context(), "server/discover", nil); err == nil || !strings.Contains(err.Error(), `server "one" is not connected: the disk is full`) {
 			t.Errorf("before it is connected: %v", err)
 		}
-		time.Sleep(5 * time.Second) // the first pause is shorter
+		time.Sleep(5 * time.Second) // longer than the first pause
 		c = mcp.NewClient(g.Server("one"))
 		if s := c.Server(); s == nil || s.Name != "one" || s.Version != "1" || c.Instructions() != "I am one" {
 			t.Errorf("introduced as %+v, with instructions %q", s, c.Instructions())
@@ -392,7 +392,7 @@ func TestALostMemberIsConnectedAgain(t *testing.T) {
 		if s := g.Status()[0]; s.State != gateway.Failed {
 			t.Errorf("after the loss it is %v", s.State)
 		}
-		time.Sleep(5 * time.Second) // the first pause is shorter
+		time.Sleep(5 * time.Second) // longer than the first pause
 		if s := g.Status()[0]; dials.Load() != 2 || s.State != gateway.Connected {
 			t.Errorf("later it is %v after %d attempts", s.State, dials.Load())
 		}
@@ -439,7 +439,7 @@ func TestASubscriptionOutlivesTheLossOfItsMember(t *testing.T) {
 	})
 }
 
-// add adds a server of which nothing is remembered.
+// add adds a server without remembered definitions.
 func add(g *gateway.Gateway, name string, dial func(context.Context) (*mcp.Client, error)) error {
 	return g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) { return dial(ctx) }})
 }

@@ -13,20 +13,22 @@ import (
 const (
 	// healthPause is the time between two pings of a member.
 	healthPause = time.Minute
-	// healthTime is how long it may take to answer one.
+	// healthTime is the timeout of a ping.
 	healthTime = 20 * time.Second
-	// maxSilentTime is how long it may leave all of them unanswered, while no request runs that it could be busy with.
+	// maxSilentTime is how long a member may answer no ping while no running request explains that.
 	maxSilentTime = time.Minute
-	// maxBusyTime is how long nothing may be heard of a member at all while a request to it runs: one that does one
-	// thing at a time answers no ping meanwhile, and to end it would end that.
+	// maxBusyTime is how long a member may send nothing while a request to it runs. A server that
+	// handles one request at a time answers no ping in that time, and ending it would end the
+	// request.
 	maxBusyTime = 30 * time.Minute
-	// inputTime is how long a user may take to give the input that a member waits for: for a modern client no request runs
-	// meanwhile.
+	// inputTime is how long a user may take to give the input that a member waits for. For a modern
+	// client no request runs in that time.
 	inputTime = 10 * time.Minute
 )
 
-// checkHealth pings a member, until ctx is done or it answers no longer, and returns why: so that one that does
-// nothing any more is started again before somebody needs it, and one that responds again is asked again.
+// checkHealth pings a member until ctx is done or it no longer answers, and returns the reason. So
+// a member that stopped responding is restarted before a client needs it, and one that responds
+// again gets requests again.
 func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) error {
 	last := time.Now()
 	timer := time.NewTimer(healthPause)
@@ -42,7 +44,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 		}
 		ping, cancel := context.WithDeadline(ctx, b.pings())
 		err := c.Ping(ping)
-		late := errors.Is(err, context.DeadlineExceeded) // the ping's, or an earlier one of the client
+		late := errors.Is(err, context.DeadlineExceeded) // the deadline of the ping, or an earlier one of the client
 		cancel()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -54,7 +56,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker) err
 	}
 }
 
-// pings notes that a ping is sent, and returns until when it may be answered.
+// pings notes that a ping is sent, and returns its deadline.
 func (b *breaker) pings() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -66,7 +68,7 @@ func (b *breaker) pings() time.Time {
 	return earlier(now.Add(healthTime), end)
 }
 
-// pinged notes how a ping went, and returns why the server is to be restarted; nil if it is not.
+// pinged notes the outcome of a ping. It returns the reason to restart the server, or nil.
 func (b *breaker) pinged(err error, late bool) error {
 	answered := err == nil || isResponse(err)
 	b.mu.Lock()
@@ -80,16 +82,16 @@ func (b *breaker) pinged(err error, late bool) error {
 			b.unanswered = maxUnanswered - 1
 			b.state.Store(wary)
 		}
-	case !late: // it cannot be asked, which is not silence
+	case !late: // pings fail, which is not silence
 		b.ends()
 	}
 	if !answered {
 		b.state.CompareAndSwap(calm, wary)
 		if was == open {
 			if late && !busy {
-				b.times = 0 // it is about to be restarted
+				b.times = 0 // as it is about to be restarted
 			}
-			b.open() // the cause stays that of the requests, which people sent
+			b.open() // the cause stays that of the requests of clients
 		}
 	}
 	if late && !end.IsZero() && !time.Now().Before(end) {
@@ -106,15 +108,15 @@ func (b *breaker) pinged(err error, late bool) error {
 	return mute
 }
 
-// isMute is why the connection is ended; nil if it is not because the server answers nothing.
+// isMute returns the reason why the connection was ended as the server sends nothing, or nil.
 func (b *breaker) isMute() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.mute
 }
 
-// end is when the server is restarted if nothing is heard of it until then, zero if it is not silent, and whether a
-// request that it has explains that it is. The lock is held.
+// end returns the time when the server is restarted if it stays silent; zero if it is not silent.
+// It also reports whether a running request explains the silence. The caller holds the lock.
 func (b *breaker) end() (at time.Time, busy bool) {
 	switch {
 	case b.pinging.IsZero():
@@ -127,8 +129,9 @@ func (b *breaker) end() (at time.Time, busy bool) {
 	return b.pinging.Add(maxSilentTime), false
 }
 
-// due is when the next ping is, if the last was at some time: each pause, earlier where a request got no response in
-// time or nothing explains that the last ping got none, and where requests fail at once when that time is over.
+// due returns the time of the next ping after the last one. The interval is healthPause. It is
+// shorter if a request got no response in time or a silence has no explanation. While requests fail
+// at once, the ping is due at the end of that time.
 func (b *breaker) due(last time.Time) time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -143,7 +146,7 @@ func (b *breaker) due(last time.Time) time.Time {
 	return earlier(next, end)
 }
 
-// earlier is the earlier of two times, of which the second may be zero.
+// earlier returns the earlier of two times; b may be zero.
 func earlier(a, b time.Time) time.Time {
 	if !b.IsZero() && b.Before(a) {
 		return b
@@ -151,8 +154,9 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// excuse notes that a request explained the silence until now, and does so for a time. One that came during the silence
-// does while it runs, but does not prolong it: a client that tries again and again keeps none alive that does nothing any more.
+// excuse notes that a request explained the silence until now, and for a time d. A request that
+// came during the silence explains it only while it runs. Otherwise a client that retries would
+// keep a server from being restarted.
 func (b *breaker) excuse(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -161,14 +165,14 @@ func (b *breaker) excuse(d time.Duration) {
 	}
 }
 
-// current is the number of the present silence, or of the next one.
+// current returns the number of the present silence, or of the next one.
 func (b *breaker) current() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.silence
 }
 
-// hears notes that the server said something about a request that runs.
+// hears notes a notification of the server about a running request.
 func (b *breaker) hears() {
 	b.mu.Lock()
 	seen := b.isSlow()
@@ -179,7 +183,7 @@ func (b *breaker) hears() {
 	}
 }
 
-// speaks ends a silence; the lock is held.
+// speaks ends a silence. The caller holds the lock.
 func (b *breaker) speaks() {
 	b.heard = time.Now()
 	b.ends()
@@ -192,10 +196,10 @@ func (b *breaker) ends() {
 	}
 }
 
-// isSlow reports whether people see that a ping is not answered; the lock is held.
+// isSlow reports whether status shows that a ping is unanswered. The caller holds the lock.
 func (b *breaker) isSlow() bool { return !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing }
 
-// prospect says what becomes of a server that is silent; the lock is held.
+// prospect describes the next step for a silent server. The caller holds the lock.
 func (b *breaker) prospect() string {
 	end, busy := b.end()
 	switch {
@@ -207,7 +211,7 @@ func (b *breaker) prospect() string {
 	return "it is restarted if it answers none until " + end.Format(time.TimeOnly) + ", as no request runs that it could be busy with"
 }
 
-// A heardPeer is the Peer of a request, which hears of the server by it.
+// A heardPeer is the Peer of a request, which reports notifications of the server to the breaker.
 type heardPeer struct {
 	mcp.Peer
 	b *breaker

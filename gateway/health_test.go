@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server that answers no ping any more is started again, and one that is only busy is not.
+// A server that no longer answers pings is restarted, and one that is only busy is not.
 func TestAMemberThatAnswersNoPingIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts, pings atomic.Int64
@@ -59,7 +59,7 @@ func TestAMemberThatAnswersNoPingIsStartedAgain(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(time.Second)
-		silent.Store(true) // while a call runs nobody asks
+		silent.Store(true) // no ping is due while a call runs
 		time.Sleep(10 * time.Minute)
 		if starts.Load() != 1 {
 			t.Errorf("it was started %d times while it was busy", starts.Load())

@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// What the instance of one user offers is not shown to others: each user has a connection to the server, and what it
-// offers there, as after a login in it, is that user's. But when an instance says that something changed, what the
-// server offers to anybody is read again.
+// The lists of one user's instance are not shown to other users. Each user has a connection to the
+// server, and its offer there, such as after a login, belongs to that user. When an instance
+// notifies of a change, the lists for all users are read again.
 func TestWhatTheInstanceOfOneUserOffersIsNotShownToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})

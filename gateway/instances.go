@@ -14,31 +14,34 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Isolation says who shares a connection to a server, and so what it keeps for one: a program is started
-// for each, and a session begun.
+// Isolation decides which users or clients share a connection to a server, and so the state that
+// the server keeps. A program or a session is started for each connection.
 type Isolation int
 
 const (
-	// Shared is one connection for all.
+	// Shared means one connection for all.
 	Shared Isolation = iota
-	// PerUser is one for each principal. All who have none share one.
+	// PerUser means one connection for each principal. Requests without a principal share one.
 	PerUser
-	// PerClient is one for each connection of a client, or each session over HTTP. Modern revisions have
-	// no session over HTTP: there it is one for each principal and name of a client.
+	// PerClient means one connection for each connection of a client, or each session over HTTP.
+	// Modern revisions have no session over HTTP: there it is one for each principal and name of a
+	// client.
 	PerClient
 )
 
 const (
-	// defaultInstances is how many instances of one server there may be.
+	// defaultInstances is the maximum number of instances of one server.
 	defaultInstances = 16
-	// defaultIdleTime is how long an instance that nobody uses is kept.
+	// defaultIdleTime is how long an unused instance is kept.
 	defaultIdleTime = 10 * time.Minute
-	// relistPause is how long after the lists were read an instance that starts with other ones has them read again: where each
-	// user has their own, every instance does.
+	// relistPause is the minimum time between two readings of the lists that are caused by
+	// instances with other lists at their start. If each user has their own lists, every instance
+	// differs.
 	relistPause = time.Minute
 )
 
-// instances are the connections of a member that is not shared, by whose they are.
+// instances holds the connections of a member that is not shared, by the user or client that they
+// are for.
 type instances struct {
 	mu      sync.Mutex
 	all     map[any]*instance
@@ -47,38 +50,38 @@ type instances struct {
 
 // An instance is the connection of a member for one user or client.
 type instance struct {
-	ready      chan struct{} // closed when client or err is there
+	ready      chan struct{} // is closed when client or err is set
 	client     *mcp.Client
-	asked      *breaker    // around client
-	handler    mcp.Handler // around that, what [Upstream.Instance] makes
+	asked      *breaker    // wraps client
+	handler    mcp.Handler // wraps that, by [Upstream.Instance]
 	err        error
-	again      chan struct{} // of capacity 1: what is around it is to see its lists again
-	rearranged chan struct{} // of capacity 1: see [Gateway.Rearrange]
+	again      chan struct{} // has capacity 1; a value makes its middleware see the lists again
+	rearranged chan struct{} // has capacity 1; see [Gateway.Rearrange]
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	era        string   // of the client that it was started for
-	of         identity // see countedAs
+	era        string   // is the era of the client that it was started for
+	of         identity // is the share that it counts for; see countedAs
 
-	// Under the lock of instances:
-	users int       // requests that run
-	used  time.Time // when the last of them ended, or it failed
-	stale bool      // it is of the wrong era, and gets no further request; see era.go
+	// Guarded by the lock of instances:
+	users int       // counts running requests
+	used  time.Time // is the time when the last of them ended, or when it failed
+	stale bool      // is set if it has the wrong era, so that it gets no further request; see era.go
 }
 
-// isolated reports whether users or clients do not share the member. Where there is one client only
-// there is nobody to share it with.
+// isolated reports whether users or clients do not share the member. With one client only, it is
+// shared.
 func (m *member) isolated() bool {
 	return m.upstream.Isolation != Shared && m.upstream.Handler == nil && !m.gateway.options.OneClient
 }
 
-// An identity is whose an instance is, where no connection or session says so.
+// An identity names the user or client of an instance, if no connection or session does.
 type identity struct {
 	issuer, subject string
-	grantee         string // the client that the user's credentials were given to
-	client, version string // as the client calls itself
+	grantee         string // is the client that the user's credentials were issued to
+	client, version string // are the client's own name and version
 }
 
-// identityOf says whose instance a request is for.
+// identityOf returns the key of the instance that a request is for.
 func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) {
 	if m.upstream.Whose != nil && m.upstream.Isolation == PerUser {
 		whose, err := m.upstream.Whose(ctx, req)
@@ -110,8 +113,9 @@ func principalOf(req *mcp.Request) (id identity) {
 	return id
 }
 
-// countedAs says in whose share an instance is that is used: the principal's, or that of an address of another machine. Clients of this
-// machine whom nobody authenticated cannot be distinguished.
+// countedAs returns the share that an instance counts for while it is used: that of the principal,
+// or of an address of another machine. Clients of this machine without authentication cannot be
+// distinguished.
 func countedAs(ctx context.Context, req *mcp.Request) identity {
 	id := principalOf(req)
 	if by := share.Of(ctx); id == (identity{}) && !share.IsHere(by) {
@@ -120,8 +124,9 @@ func countedAs(ctx context.Context, req *mcp.Request) identity {
 	return id
 }
 
-// instanceFor returns the instance of somebody, and counts its user, who must leave it. One that failed
-// is tried again after a moment, and where there are too many one that nobody uses ends.
+// instanceFor returns the instance of a user or client, and counts a user of it, which must call
+// left. A failed instance is started again after a moment. At the limit, an unused instance is
+// ended.
 func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instance, error) {
 	is := &m.instances
 	is.mu.Lock()
@@ -156,13 +161,13 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 	return i, nil
 }
 
-// full is the error for who gets no instance.
+// full returns the error of a request that gets no instance.
 func (m *member) full(err error) error {
 	text := fmt.Sprintf("server %q: %v; try again later, or allow more of them", m.name, err)
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: text, Data: refused.With(nil, refused.Limit)}
 }
 
-// isOver reports whether an instance cannot be used any more; the lock is held.
+// isOver reports whether an instance cannot be used any more. The caller holds the lock.
 func (i *instance) isOver() bool {
 	select {
 	case <-i.ready:
@@ -188,7 +193,7 @@ func (is *instances) left(i *instance) {
 	}
 }
 
-// trouble says what is wrong with one of them, for people; nil if nothing is.
+// trouble returns the fault of one of the instances, for users, or nil.
 func (is *instances) trouble() error {
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -203,7 +208,7 @@ func (is *instances) trouble() error {
 	return nil
 }
 
-// end ends all instances, and those who use them; cause says why.
+// end ends all instances and the requests in them, with a cause.
 func (is *instances) end(cause error) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -213,14 +218,14 @@ func (is *instances) end(cause error) {
 	clear(is.all)
 }
 
-// count says how many there are.
+// count returns the number of instances.
 func (is *instances) count() int {
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	return len(is.all)
 }
 
-// runInstance connects an instance, and keeps it until it is lost, or nobody used it for long.
+// runInstance connects an instance, and keeps it until it is lost or unused for long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel(nil)
 	c, err := m.dialInstance(ctx, whose, i.era)
@@ -238,7 +243,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	close(i.ready)
 	if err != nil {
 		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
-		sleep(ctx, firstBackoff) // who asks meanwhile hears the same
+		sleep(ctx, firstBackoff) // requests in that time get the same error
 		m.forgetInstance(whose, i, 0)
 		return
 	}
@@ -260,7 +265,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 		}
 		select {
 		case <-time.After(left):
-		case <-i.rearranged: // perhaps it is kept for another time
+		case <-i.rearranged: // as its idle time may have changed
 		case <-ctx.Done():
 		}
 	}
@@ -270,9 +275,10 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.gateway.report()
 }
 
-// followInstance has the lists read again when an instance says that they changed, or has other ones at its start, as they
-// may have changed while nobody was connected, until ctx is done: by a connection that is nobody's, as what an instance
-// offers may be for its user only.
+// followInstance reads the lists again when an instance notifies of a change, until ctx is done. It
+// also does so if an instance starts with other lists, as they may have changed while none was
+// connected. The lists are read by a connection of no user, as those of an instance may be meant
+// for its user only.
 func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
 	began := time.Now()
 	var due <-chan time.Time
@@ -295,20 +301,20 @@ func (m *member) followInstance(ctx context.Context, i *instance, changes *pendi
 		}
 		m.showLists(ctx, i)
 		m.want()
-		if !sleep(ctx, followPause) { // it costs the start of a program
+		if !sleep(ctx, followPause) { // as each reading costs the start of a program
 			return
 		}
 	}
 }
 
-// readAt is when the lists were read last.
+// readAt returns the time when the lists were last read.
 func (m *member) readAt() time.Time {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.began
 }
 
-// differs reports whether an instance lists others of what is called by a name than are known.
+// differs reports whether the lists of named entries of an instance differ from the known ones.
 func (m *member) differs(ctx context.Context, i *instance) bool {
 	m.mu.RLock()
 	known := m.known
@@ -327,7 +333,7 @@ func (m *member) differs(ctx context.Context, i *instance) bool {
 	return false
 }
 
-// showLists has what is around an instance see its lists of what is called by a name.
+// showLists reads the lists of named entries of an instance through its middleware.
 func (m *member) showLists(ctx context.Context, i *instance) {
 	if m.around.Load().Instance == nil {
 		return
@@ -350,7 +356,7 @@ func (is *instances) wake(of func(*instance) chan struct{}) {
 	for _, i := range is.all {
 		select {
 		case of(i) <- struct{}{}:
-		default: // it is due
+		default: // a value is already in the channel
 		}
 	}
 }
@@ -369,8 +375,8 @@ func (m *member) dialInstance(ctx context.Context, whose any, era string) (*mcp.
 	return m.upstream.Dial(ctx, &Start{member: m, release: release, whose: whose, era: era})
 }
 
-// forgetInstance takes an instance off the table if nobody has used it for this long, and whoever uses it
-// with 0. It returns how long it has still, at least.
+// forgetInstance removes an instance that was unused for the given time. With 0 it removes it
+// unless a request uses it. It returns the minimum time that is left.
 func (m *member) forgetInstance(whose any, i *instance, unused time.Duration) (left time.Duration) {
 	is := &m.instances
 	is.mu.Lock()

@@ -6,11 +6,13 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// several reports whether a user has a limit of their own: with Whose they have several instances, and take none of the others'.
+// several reports whether each user has a limit of their own. With Whose a user has several
+// instances, and takes none of other users.
 func (m *member) several() bool { return m.upstream.Whose != nil && m.upstream.Isolation == PerUser }
 
-// makeRoom has there be fewer instances than the limit; the lock is held. Where users have a limit of their own, there are fewer of the
-// user than that, and fewer in all than that many users can have.
+// makeRoom ends an unused instance if the limit is reached, and fails if all are in use. If users
+// have limits of their own, there are at most limit instances of a user, and limit*limit in all.
+// The caller holds the lock.
 func (is *instances) makeRoom(of identity, limit int, several bool) error {
 	if !several {
 		if len(is.all) >= limit && !is.endUnused(func(*instance) bool { return true }) {
@@ -33,8 +35,8 @@ func (is *instances) makeRoom(of identity, limit int, several bool) error {
 	return nil
 }
 
-// mayUse says why a user may use no further instance at the same time, where all share one limit: a part of it is for users who use
-// none. The lock is held.
+// mayUse returns an error if a user may use no further instance at the same time. A part of a
+// common limit is reserved for users that use none. The caller holds the lock.
 func (is *instances) mayUse(of identity, limit int) error {
 	if of == (identity{}) {
 		return nil
@@ -51,7 +53,8 @@ func (is *instances) mayUse(of identity, limit int) error {
 	return nil
 }
 
-// endUnused ends the instance of some that was not used for longest, if nobody uses it, of a user who has most; the lock is held.
+// endUnused ends an unused instance that some selects, of a user with the most instances, and there
+// the one unused for longest. The caller holds the lock.
 func (is *instances) endUnused(some func(*instance) bool) bool {
 	has := map[identity]int{}
 	for _, i := range is.all {

@@ -14,8 +14,8 @@ import (
 
 type granteeKey struct{}
 
-// With Whose, one user who comes by many clients (or with many sets of scopes) takes none of the instances of others, and has
-// a limit of their own.
+// With Whose, a user with many clients (or many sets of scopes) takes no instances of other users,
+// and has a limit of their own.
 func TestOneUserTakesNoInstancesOfOthers(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()

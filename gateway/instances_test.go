@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// counting is a server that counts for whoever is connected.
+// counting returns a server that counts the calls of its connection.
 func counting() *mcp.Server {
 	s := mcp.NewServerWith("counting", "1", mcp.ServerOptions{Logger: quiet})
 	var n atomic.Int64
@@ -24,7 +24,7 @@ func counting() *mcp.Server {
 	return s
 }
 
-// starts counts how many instances were started and how many run.
+// starts counts the instances that were started, and those that run.
 type starts struct{ all, now atomic.Int64 }
 
 func (s *starts) dial(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -40,7 +40,7 @@ func (s *starts) dial(ctx context.Context, _ *gateway.Start) (*mcp.Client, error
 	return c, err
 }
 
-// client is a client of a gateway with a connection of its own.
+// client returns a client of a gateway with a connection of its own.
 func client(t *testing.T, g *gateway.Gateway) *mcp.Client {
 	t.Helper()
 	c, err := mcp.Dial(t.Context(), stream.Pipe(g))
@@ -79,10 +79,10 @@ func TestEachClientHasTheStateOfItsOwn(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	if got := started.all.Load(); got != 11 { // one to read what it offers
+	if got := started.all.Load(); got != 11 { // one of them reads the lists
 		t.Errorf("started were %d", got)
 	}
-	eventually(t, func() bool { // what it offers may be read a moment longer than the first answers take
+	eventually(t, func() bool { // reading the lists may take a moment longer than the first responses
 		s := g.Status()[0]
 		return s.Instances == 10 && s.State == gateway.Connected && s.Err == nil
 	})
@@ -92,7 +92,7 @@ func TestEachClientHasTheStateOfItsOwn(t *testing.T) {
 	}
 }
 
-// eventually waits for what another goroutine is about to do.
+// eventually waits until is reports true, for at most ten seconds.
 func eventually(t *testing.T, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
@@ -158,7 +158,7 @@ func TestInstancesEndWhenNobodyUsesThemAndAreNoMoreThanAllowed(t *testing.T) {
 		if got := started.now.Load(); got != 2 {
 			t.Errorf("%d run, want 2", got)
 		}
-		if got := next(t, clients[1]); got != 2 { // the first one's made room
+		if got := next(t, clients[1]); got != 2 { // the first client's instance made room
 			t.Errorf("got %d", got)
 		}
 		time.Sleep(59 * time.Second)
@@ -181,7 +181,7 @@ func TestInstancesEndWhenNobodyUsesThemAndAreNoMoreThanAllowed(t *testing.T) {
 	})
 }
 
-// An instance that runs ends by the time that holds now.
+// A running instance ends by the new idle time.
 func TestTheIdleTimeOfAnInstanceIsRearranged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
@@ -267,8 +267,8 @@ func TestAnInstanceThatCannotBeStartedFailsForItsClientOnly(t *testing.T) {
 
 type callerKey struct{}
 
-// Whose says whose connection a request is for: also of one principal there may be several, and the start of a connection
-// knows which it is. The lists are read by one that is nobody's.
+// Whose returns the connection of a request. One principal may have several, and the start of a
+// connection gets the value. A connection of no user reads the lists.
 func TestAConnectionIsForWhomWhoseSays(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()

@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestAServerIntroducesItselfOnce counts how often a server that has every list is asked what it is.
+// TestAServerIntroducesItselfOnce counts the server/discover requests to a server that has every
+// list.
 func TestAServerIntroducesItselfOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, asked := mcp.NewServer("s", "1"), 0
@@ -31,7 +32,7 @@ func TestAServerIntroducesItselfOnce(t *testing.T) {
 		if d := g.Offered("s"); d == nil || len(d.Tools) != 1 || len(d.Prompts) != 1 || len(d.Resources) != 1 {
 			t.Fatalf("offered are %+v", d)
 		}
-		if asked > 2 { // by the client, and for a gateway that leads back
+		if asked > 2 { // by the client, and for the check of a gateway that leads back
 			t.Errorf("the server was asked %d times what it is", asked)
 		}
 	})

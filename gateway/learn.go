@@ -21,10 +21,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// readAll reads the lists of the given kinds, and returns those that are not as
-// they were. A list that cannot be read is left as it was; what ends all of it is
-// a connection that is lost. With whole, lists of other kinds become empty.
-// Several connections take turns.
+// readAll reads the lists of the given kinds, and returns the kinds that changed. A list that
+// cannot be read stays as it was. Only a lost connection ends the reading. With whole, lists of
+// other kinds become empty. Several connections take turns.
 func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
 	select {
 	case m.reading <- struct{}{}:
@@ -85,8 +84,9 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	first := m.known == nil
 	m.known, m.unread, m.listsCut, m.began = &now, unread, cut, began
 	m.mu.Unlock()
-	// Before middleware may say that something waits for approval, as it is approved by what is remembered. Tools are enough to
-	// have the server started, which reads the other lists again.
+	// The definitions are stored before middleware can report that one waits for approval, as
+	// approval uses the stored ones. Tools alone are enough to start the server later, which reads
+	// the other lists again.
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || whole || !now.Equal(&before)) {
 		m.remember(&now)
 	}
@@ -99,16 +99,16 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	return changed, nil
 }
 
-// setServerInfo notes what the server says of itself.
+// setServerInfo sets the server's own description.
 func (m *member) setServerInfo(c *mcp.Client, d *definitions.Definitions) {
 	d.Instructions, d.Revision, d.Server = c.Instructions(), c.Revision(), nil
-	d.Capabilities, _ = json.Marshal(c.Capabilities()) // structs of strings always encode
+	d.Capabilities, _ = json.Marshal(c.Capabilities()) // encoding structs of strings never fails
 	if self := c.Server(); self != nil {
 		d.Server, _ = json.Marshal(self)
 	}
 }
 
-// remember keeps the definitions for the next process.
+// remember stores the definitions for the next process.
 func (m *member) remember(d *definitions.Definitions) {
 	if m.upstream.OnRead != nil {
 		m.upstream.OnRead(d)
@@ -121,7 +121,7 @@ func (m *member) remember(d *definitions.Definitions) {
 	}
 }
 
-// forget takes the member's offer back.
+// forget withdraws the member's offer.
 func (m *member) forget() {
 	m.mu.Lock()
 	any := len(m.listings) > 0
@@ -136,14 +136,14 @@ func sameEntries(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// A partError says that only the first pages of a list could be read.
+// A partError reports that only the first pages of a list could be read.
 type partError struct{ why string }
 
 func (e *partError) Error() string { return "only the first pages can be read: " + e.why }
 
-// A cutError says that a list has more than a list may have.
+// A cutError reports that a list has more entries or bytes than the limit.
 type cutError struct {
-	entries int // that are used
+	entries int // counts the entries that are used
 	limit   string
 }
 
@@ -151,11 +151,12 @@ func (e *cutError) Error() string {
 	return fmt.Sprintf("it is cut after entry %d, as a list may have %s", e.entries, e.limit)
 }
 
-// errIntroduced keeps a client that only reads a list from asking the server what it is, as the gateway has.
+// errIntroduced keeps a client that only reads a list from sending server/discover, as the gateway
+// has sent it.
 var errIntroduced = errors.New("the server has introduced itself")
 
-// readList reads one list of a member. With a cutError the entries that it returns are the list, with a partError they are
-// unless more were known before.
+// readList reads one list of a member. With a cutError the returned entries are the list. With a
+// partError they are, unless more were known before.
 func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries []json.RawMessage, err error) {
 	if k.Name == skillKind.Name && !skills.Declared(c.Capabilities()) {
 		return nil, nil
@@ -191,8 +192,8 @@ func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries [
 	return entries, nil
 }
 
-// listingsOf makes the lists of a member ready to be offered, as what is around it leaves them. One that
-// middleware fails to give is as it was before.
+// listingsOf returns the lists of a member for the offer, after its middleware. If middleware
+// fails, the list stays as it was before.
 func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, before map[string]listing) map[string]listing {
 	all := map[string]listing{}
 	for _, k := range allKinds {
@@ -219,7 +220,7 @@ func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, be
 	return all
 }
 
-// without are the names of what a member has and a list does not.
+// without returns the names that a member has and that a list lacks.
 func without(has []json.RawMessage, k kind, list []listed) (names []string) {
 	listed := map[string]bool{}
 	for _, e := range list {
@@ -233,7 +234,7 @@ func without(has []json.RawMessage, k kind, list []listed) (names []string) {
 	return names
 }
 
-// entry reads what the gateway needs to know of an entry of a list.
+// entry reads the fields of an entry that the gateway needs.
 func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return listed{}, false
@@ -244,7 +245,7 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 		return listed{}, false
 	}
 	e := listed{name: name, raw: raw}
-	if k.Name == skillKind.Name { // what it says decides whose the files in its folder are
+	if k.Name == skillKind.Name { // as the skill decides which member has the files in its folder
 		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
 			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
 			return listed{}, false
@@ -263,8 +264,8 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	return e, true
 }
 
-// readTemplates has the first templates of a list matched. The others, and those that cannot be read, are offered, but nothing
-// is routed by them.
+// readTemplates parses the first templates of a list. The others, and those that are not valid, are
+// offered, but no request is routed by them.
 func (m *member) readTemplates(entries []listed) {
 	if len(entries) > maxTemplates {
 		m.gateway.log.Warn("gateway: only the first resource templates of a server are matched", "server", m.name, "templates", len(entries), "matched", maxTemplates)
@@ -281,9 +282,9 @@ func (m *member) isKnown() bool {
 	return m.known != nil
 }
 
-// withObjectSchema returns a tool whose input schema says that it is that of an
-// object, as the specification demands (server/tools): clients that check refuse
-// the whole list for one tool that does not say so.
+// withObjectSchema returns a tool whose input schema has the type object, as the specification
+// demands (server/tools). Clients that check it refuse the whole list for one tool without that
+// type.
 func withObjectSchema(tool json.RawMessage) json.RawMessage {
 	input := jsonrpc.Get(tool, "inputSchema")
 	object := schema.OfObject(input)

@@ -11,21 +11,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Log messages that a member sends while it has no call go to the client that used it last, if it listens, and its edge looks at
-// their level. A member that several users used logs for nobody, and one that several clients of a user did for nobody until the
-// messages about what the one before did are over.
+// Log messages that a member sends without a call go to the client that used it last, if it
+// listens; its edge checks their level. If several users used the member, no client gets them. If
+// several clients of one user did, no client gets them until the messages about the earlier client
+// are over.
 
-// lateTime is how long after another client began to use a member its log messages are for neither of them.
+// lateTime is how long after another client began to use a member its log messages are for neither
+// client.
 const lateTime = 10 * time.Second
 
 // A hearing is a listen request of a client.
 type hearing struct {
 	listener *changes.Listener
-	has      func(*member) bool // what the client is offered
+	has      func(*member) bool // reports whether a member is offered to the client
 	req      *mcp.Request
 }
 
-// hear has log messages passed to a listen request until the function that it returns is called.
+// hear passes log messages to a listen request until over is called.
 func (g *Gateway) hear(h *hearing) (over func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -38,7 +40,7 @@ func (g *Gateway) hear(h *hearing) (over func()) {
 	}
 }
 
-// pass passes a log message of a member on to those who may have it.
+// pass passes a log message of a member to the clients that may get it.
 func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMessage) {
 	g.mu.RLock()
 	all := slices.Clone(g.hearings)
@@ -54,15 +56,16 @@ func (g *Gateway) pass(m *member, hears func(*hearing) bool, params json.RawMess
 	}
 }
 
-// hearsShared reports whether log messages of a connection that all share are for a client.
+// hearsShared reports whether a client may get log messages of a connection that all clients share.
 func (m *member) hearsShared(h *hearing) bool {
 	if m.isolated() {
-		return false // it is there to read the lists, and nobody's
+		return false // as it only reads the lists, for no client
 	}
 	return m.users.may(h.req)
 }
 
-// hearsInstance reports the same of an instance. Whose it is where [Upstream.Whose] says it is not asked for a log message.
+// hearsInstance reports the same for an instance. With [Upstream.Whose] the user of the instance is
+// not looked up for a log message, so no client gets it.
 func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool {
 	if m.upstream.Whose != nil {
 		return false
@@ -71,17 +74,17 @@ func (m *member) hearsInstance(ctx context.Context, h *hearing, whose any) bool 
 	return err == nil && id == whose
 }
 
-// users says who used a member last, and whether others did before.
+// users records which client used a member last, and whether others did before.
 type users struct{ last atomic.Pointer[user] }
 
 type user struct {
 	identity
-	caller any       // the session or connection of the client
-	others bool      // another identity used the member, too
-	since  time.Time // when another client had used it before; zero: none had
+	caller any       // is the session or connection of the client
+	others bool      // is set if another identity used the member, too
+	since  time.Time // is when this client began to use it after another one; zero if there was no other
 }
 
-// note notes whose a request is.
+// note records the client of a request.
 func (u *users) note(req *mcp.Request) {
 	id := principalOf(req)
 	for {
@@ -99,7 +102,7 @@ func (u *users) note(req *mcp.Request) {
 	}
 }
 
-// may reports whether log messages that belong to no call may be for whoever made a request.
+// may reports whether the client of a request may get log messages that belong to no call.
 func (u *users) may(req *mcp.Request) bool {
 	last := u.last.Load()
 	return last == nil ||

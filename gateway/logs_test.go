@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// logging is a Handler that logs on every listen request what log is called with.
+// logging is a Handler whose method log sends a log message on every listen request.
 type logging struct {
 	mcp.Handler
 	mu    sync.Mutex
@@ -47,7 +47,7 @@ func (l *logging) log(t *testing.T, level, text string) {
 	}
 }
 
-// A logPeer has the log messages that a client was sent.
+// A logPeer holds the log messages that a client got.
 type logPeer struct {
 	mu  sync.Mutex
 	got []string
@@ -94,7 +94,7 @@ func TestLogMessagesOfNoCallReachTheClientsThatListen(t *testing.T) {
 					}})
 					must(t, err)
 					defer c.Close()
-					for range c.Tools(t.Context()) { // the level of a legacy client goes with its requests
+					for range c.Tools(t.Context()) { // as the level of a legacy client is sent with its requests
 					}
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
@@ -156,7 +156,7 @@ func TestLogMessagesAreNotForOtherUsersOrOtherParts(t *testing.T) {
 	})
 }
 
-// A client that does not read costs no more than a limit.
+// A client that does not read uses no more memory than the limit.
 func TestLogMessagesThatWaitAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &logging{Handler: member(t, "logs")}

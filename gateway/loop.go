@@ -12,14 +12,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// gatewaysKey is the member of _meta that holds the ids of the gateways which a
-// result came through, the nearest first. A gateway that finds itself among them
-// would call itself without end.
+// gatewaysKey is the member of _meta that holds the ids of the gateways that a result came through,
+// the nearest first. A gateway that finds its own id there would call itself without end.
 const gatewaysKey = "io.github.junction-mcp/gateways"
 
 const (
 	maxGateways  = 16 // ids in one result
-	maxGatewayID = 64 // bytes of one
+	maxGatewayID = 64 // bytes of one id
 )
 
 // gateways returns the ids of this gateway and of those behind it.
@@ -39,13 +38,14 @@ func (g *Gateway) gateways() []string {
 	return ids
 }
 
-// missingKey is the member of _meta that says of a list which servers are not in it, and why.
+// missingKey is the member of _meta that lists the servers that are missing from a list, with the
+// reasons.
 const missingKey = "io.github.junction-mcp/missing"
 
-// maxWhy is how many bytes of a reason the _meta of a list has.
+// maxWhy is the maximum number of bytes of such a reason.
 const maxWhy = 300
 
-// listMeta is the _meta of a list of the members that has allows.
+// listMeta returns the _meta of a list of the members for which has reports true.
 func (g *Gateway) listMeta(method string, has func(*member) bool) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Array(gatewaysKey)
@@ -57,8 +57,8 @@ func (g *Gateway) listMeta(method string, has func(*member) bool) json.RawMessag
 	return w.Bytes()
 }
 
-// writeMissing says which members' entries a list lacks, of those that has allows: of the others, a client
-// of a part must not even hear the names.
+// writeMissing writes which members' entries a list lacks. It omits members for which has reports
+// false, as a client of a part must not get their names.
 func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string, has func(*member) bool) {
 	g.mu.RLock()
 	members := g.members
@@ -86,7 +86,7 @@ func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string, has func(*membe
 	}
 }
 
-// missing says why a list lacks the entries of the member; empty if it does not.
+// missing returns the reason why a list lacks entries of the member, or an empty string.
 func (m *member) missing(method string) string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -102,9 +102,8 @@ func (m *member) missing(method string) string {
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }
 
-// A loopCheck is a server whose results are searched for the id of the gateway
-// that it is a member of. It is for what the gateway itself asks, not for the
-// calls of clients.
+// A loopCheck is a server whose results are searched for the id of the gateway that it is a member
+// of. It is used for the gateway's own requests, not for calls of clients.
 type loopCheck struct {
 	mcp.Handler
 	member *member
@@ -122,15 +121,15 @@ func (l *loopCheck) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	return r, nil
 }
 
-// A loopError says that a member leads back to its gateway.
+// A loopError reports that a member leads back to its gateway.
 type loopError struct{ server string }
 
 func (e *loopError) Error() string {
 	return fmt.Sprintf("server %q: it is this gateway, or a gateway that has this one as a server: each would call the other without end; remove its entry from one of them", e.server)
 }
 
-// leadsBack reports whether what the server says of itself names this gateway. It
-// is known without a list, for which such a server would wait.
+// leadsBack returns an error if the server's description names this gateway. It does not read a
+// list, for which such a server would wait.
 func (m *member) leadsBack(ctx context.Context, c *mcp.Client) error {
 	_, err := (&loopCheck{c, m}).Handle(ctx, mcp.NewRequest("server/discover", nil))
 	if loop := new(loopError); errors.As(err, &loop) {
@@ -153,8 +152,8 @@ func gatewaysIn(meta json.RawMessage) (ids []string) {
 	return ids
 }
 
-// noteGateways keeps which gateways are behind the member. The error says that
-// this one is among them.
+// noteGateways stores the ids of the gateways behind the member. It returns an error if this one is
+// among them.
 func (m *member) noteGateways(ids []string) error {
 	if slices.Contains(ids, m.gateway.id) {
 		return &loopError{m.name}

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// served is a gateway at a URL.
+// served returns a gateway and its URL.
 func served(t *testing.T) (*gateway.Gateway, string) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: quiet, FirstList: time.Second})

@@ -15,7 +15,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A reader is a Handler with resources and templates that reads what it knows, and notes what it was asked for.
+// A reader is a Handler with resources and templates. It records the URIs of its requests, and
+// reads those that has reports.
 type reader struct {
 	resources, templates []string
 	has                  func(uri string) bool
@@ -57,8 +58,8 @@ func (l *reader) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error)
 func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
 	for _, test := range []struct {
 		uri         string
-		first, next []string // what each server is asked for
-		want        string   // the text, or a part of the error
+		first, next []string // holds the requests that each server gets
+		want        string   // is the text, or a part of the error
 	}{
 		{"note://a", []string{"note://a"}, nil, "this is note://a"},
 		{"note://a/b/c", []string{"note://a/b/c"}, nil, "this is note://a/b/c"},
@@ -68,7 +69,7 @@ func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
 		{"file:///my%20file", []string{"file:///my file"}, nil, "this is file:///my file"},
 		{"upper://host", []string{"UPPER://Host"}, nil, "this is UPPER://Host"},
 		{"http://HOST", nil, []string{"http://host/"}, "this is http://host/"},
-		{"file:///docs/a/b", []string{"file:///docs/a/b"}, []string{"file:///docs/a/b"}, "this is file:///docs/a/b"}, // the other one names more of it
+		{"file:///docs/a/b", []string{"file:///docs/a/b"}, []string{"file:///docs/a/b"}, "this is file:///docs/a/b"}, // as the other template matches more literal text
 		{"other://a", nil, nil, "resource not found: other://a"},
 		{"junction:next/note://a/b", nil, nil, "resource not found"},
 	} {
@@ -98,7 +99,7 @@ func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
 	}
 }
 
-// A part without the template has nothing of what only the template may mean.
+// A part without the template does not offer resources that only the template matches.
 func TestReadOfAPartAsksNobodyForAnothersTemplate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &reader{templates: []string{"file:///{path}"}}

@@ -13,81 +13,81 @@ import (
 )
 
 const (
-	// shortLife is how long a connection must have lived at least for its end to
-	// be no failure, unless the member responded to a request.
+	// shortLife is the minimum life of a connection whose end is not a failure, unless the member
+	// responded to a request.
 	shortLife = 10 * time.Second
-	// startingPause is the time between two notifications of progress to a client
-	// whose call waits for a start.
+	// startingPause is the time between two progress notifications to a client whose call waits for
+	// a start.
 	startingPause = time.Second
 )
 
 // A member is one server behind the gateway.
 type member struct {
 	gateway  *Gateway
-	ctx      context.Context // ends when the member does, which was removed or replaced
+	ctx      context.Context // is done when the member is gone after it was removed or replaced
 	cancel   context.CancelFunc
-	staying  context.Context // ends when it is removed or replaced: no further request begins then; see replace.go
+	staying  context.Context // is done when it is removed or replaced: no further request begins then; see replace.go
 	dismiss  context.CancelCauseFunc
-	before   atomic.Pointer[member]  // the one that it replaces, while that still runs
-	behind   *behind                 // nil where it has nothing to wait for
-	done     chan struct{}           // closed when nothing of it runs any more
-	calls    calls                   // of clients, that run
-	called   atomic.Bool             // a client called a tool, since lists were listed last
-	stale    atomic.Pointer[pending] // its lists that changed; nil while they are not followed
-	users    users                   // who used it; see logs.go
+	before   atomic.Pointer[member]  // is the member that it replaces, while that still runs
+	behind   *behind                 // is nil if it does not wait for another member
+	done     chan struct{}           // is closed when none of its goroutines runs
+	calls    calls                   // counts running requests of clients
+	called   atomic.Bool             // is set if a client called a tool after lists were last listed
+	stale    atomic.Pointer[pending] // holds its changed lists; nil while they are not followed
+	users    users                   // records who used it; see logs.go
 	name     string
-	asker    string                 // what it is called in the state of requests for which it needs input; see takeAsker
-	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
-	index    int                    // those of less are asked first to start
+	asker    string                 // is its name in the state of requests for which it needs input; see takeAsker
+	prefixed atomic.Pointer[string] // is the prefix of its tools and prompts; see names.go
+	index    int                    // orders starts: members with a lower index start first
 	upstream Upstream
-	waiting  mcp.Handler // the member, whose tasks are waited for; see tasks.go
+	waiting  mcp.Handler // wraps the member and waits for its tasks; see tasks.go
 	around   atomic.Pointer[surroundings]
-	settled  chan struct{} // closed when its definitions are known, or it failed once
+	settled  chan struct{} // is closed when its definitions are known or it failed once
 	once     sync.Once
 
-	waitsForClient atomic.Bool   // it has a client of its own, whom it may ask as soon as it is connected; see [Gateway.Server]
-	hasClient      chan struct{} // closed when that listens, or asks for something
-	meetClient     func()        // closes it
+	waitsForClient atomic.Bool   // is set if it has a client of its own, which it may ask once it is connected; see [Gateway.Server]
+	hasClient      chan struct{} // is closed when that client listens or sends a request
+	meetClient     func()        // closes hasClient
 
-	wake   chan struct{} // of capacity 1: a request needs the server
-	wanted atomic.Bool   // a request waits for it to start
+	wake   chan struct{} // has capacity 1; a value means that a request needs the server
+	wanted atomic.Bool   // is set while a request waits for it to start
 
-	instances instances     // of one that users or clients do not share
-	reading   chan struct{} // of capacity 1: held while its lists are read
+	instances instances     // is used if users or clients do not share the member
+	reading   chan struct{} // has capacity 1; holds a value while its lists are read
 
-	responded atomic.Bool // to a request, since it was last connected
-	shares    atomic.Bool // its results may name URIs that clients know as another's; see resources.go
+	responded atomic.Bool // is set by a response, and reset when the connection is lost
+	shares    atomic.Bool // is set if its results may name URIs that clients know as another member's; see resources.go
 
 	mu        sync.RWMutex
 	state     State
-	doing     string // what a start is doing
+	doing     string // describes the progress of a start
 	err       error
-	failures  int                     // starts, and connections of a short life, in a row
-	retry     time.Time               // when it may be started again after more than one failure
-	attempts  int                     // to start it that failed
-	restarted bool                    // somebody wants it to be connected again; see restart.go
-	end       context.CancelCauseFunc // of the present attempt to connect; nil before the first
-	changed   chan struct{}           // closed, and made new, when any of this changes
-	handler   mcp.Handler             // nil while it is not connected
+	failures  int                     // counts failed starts and connections of a short life in a row
+	retry     time.Time               // is when it may be started again after more than one failure
+	attempts  int                     // counts failed attempts to start it
+	restarted bool                    // is set to request a new connection; see restart.go
+	end       context.CancelCauseFunc // ends the present attempt to connect; nil before the first
+	changed   chan struct{}           // is closed and replaced when any of this changes
+	handler   mcp.Handler             // is nil while it is not connected
 	client    *mcp.Client
-	ends      int         // connections that were lost
-	endedBy   error       // why the last one was
-	cut       *mcp.Client // the last connection that Restart ended
-	asked     *breaker    // around client; nil for a Handler in this process
+	ends      int         // counts lost connections
+	endedBy   error       // is the reason why the last one was lost
+	cut       *mcp.Client // is the last connection that Restart ended
+	asked     *breaker    // guards client; nil for a Handler in this process
 	listings  map[string]listing
-	listedOf  *definitions.Definitions // that they were made of; nil where there are none
-	shown     uint64                   // how often they were made
+	listedOf  *definitions.Definitions // holds the definitions that listings were made of; nil without them
+	shown     uint64                   // counts how often listings were made
 	offered   offeredOnce              // see server.go
-	known     *definitions.Definitions // what was remembered or read; nil if neither
-	began     time.Time                // when the lists were read last, before the first of them was
-	unread    map[string]error         // why a list could not be read, by method; nil or never changed
-	listsCut  map[string]error         // why only a part of a list is used, by method; nil or never changed
-	gateways  []string                 // ids of the gateways behind it; see loop.go
+	known     *definitions.Definitions // holds the remembered or read definitions; nil without them
+	began     time.Time                // is when the last reading of the lists began
+	unread    map[string]error         // holds the reasons why lists could not be read, by method; nil, or never changed
+	listsCut  map[string]error         // holds the reasons why only a part of a list is used, by method; nil, or never changed
+	gateways  []string                 // holds the ids of the gateways behind it; see loop.go
 
-	era        string      // in which it can ask, of those that [definitions.Definitions] names; see era.go
-	eraChanged bool        // it was found out by this process
-	eraDue     atomic.Bool // the present connection is of the other era
-	changing   bool        // it may be ended for that
+	era        string      // is the era in which it can ask, as in [definitions.Definitions]; see era.go
+	eraChanged bool        // is set if this process found the era
+	eraDue     atomic.Bool // is set if the present connection has the other era
+	changing   bool        // is set while the connection may be ended for that
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
@@ -126,7 +126,7 @@ func (m *member) isSettled() bool {
 	}
 }
 
-// lazy reports whether the member is only started when it is used.
+// lazy reports whether the member is started only when it is used.
 func (m *member) lazy() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -151,7 +151,8 @@ func offered(c *mcp.Client) kinds {
 	return bitsOf(func(k kind) bool { return capabilities.List(k.Capability) != nil })
 }
 
-// start begins to serve the member, which replaces another or nil, until it is removed or the gateway is closed.
+// start begins to serve the member until it is removed or the gateway is closed. If before is not
+// nil, the member replaces it.
 func (m *member) start(before *member) {
 	m.gateway.running.Go(func() {
 		defer close(m.done)
@@ -160,7 +161,7 @@ func (m *member) start(before *member) {
 		}
 		defer m.instances.running.Wait()
 		defer m.instances.end(nil)
-		defer m.settle() // nobody waits for one that is removed
+		defer m.settle() // ends the waiting for a removed member
 		if before != nil && !m.takeOver(before) {
 			return
 		}
@@ -174,8 +175,7 @@ func (m *member) start(before *member) {
 	})
 }
 
-// run keeps the member connected, or connects to it whenever it is used, until
-// ctx is done.
+// run keeps the member connected, or connects to it whenever it is used, until ctx is done.
 func (m *member) run(ctx context.Context) {
 	if m.lazy() && !m.waitToConnect(ctx) {
 		return
@@ -198,8 +198,8 @@ func (m *member) run(ctx context.Context) {
 	}
 }
 
-// connect connects to the member and serves it until it is lost. It returns when
-// it was connected, zero if it was not, and what went wrong.
+// connect connects to the member and serves it until the connection is lost. It returns when it was
+// connected, zero if it was not, and the error.
 func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	if m.gateway.options.OneClient && !m.waitForClient(ctx) {
 		return began, context.Cause(ctx)
@@ -222,8 +222,8 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	return began, m.serve(ctx, c, c)
 }
 
-// waitForClient waits until the one client has said what it can be asked, and listens where the member has it for itself; false when
-// ctx is done.
+// waitForClient waits until the one client has declared its capabilities. If the member has a
+// client of its own, it also waits until that listens. It returns false when ctx is done.
 func (m *member) waitForClient(ctx context.Context) bool {
 	select {
 	case <-m.gateway.first.known:
@@ -241,7 +241,7 @@ func (m *member) waitForClient(ctx context.Context) bool {
 	}
 }
 
-// lost notes that the connection ended, or was never there.
+// lost notes that the connection ended, or could not be made.
 func (m *member) lost(began time.Time, err error) {
 	m.mu.Lock()
 	if m.failures++; errors.Is(err, errRead) {
@@ -264,7 +264,7 @@ func (m *member) lost(began time.Time, err error) {
 	}
 	m.wanted.Store(false)
 	select {
-	case <-m.wake: // of a request that got the error; another one asks again
+	case <-m.wake: // removes the value of a request that got the error; another request sends its own
 	default:
 	}
 }
@@ -273,10 +273,9 @@ func backoff(failures int) time.Duration {
 	return min(firstBackoff<<min(max(failures-1, 0), 20), lastBackoff)
 }
 
-// waitToConnect waits until the member is to be connected, for the first time or
-// again; false when ctx is done.
-// One that is started when it is used waits for that; another for its time, or
-// for a request where it did not fail repeatedly.
+// waitToConnect waits until the member is to be connected, for the first time or again. It returns
+// false when ctx is done. A lazy member waits for a request. Another waits for its time, or for a
+// request if it did not fail repeatedly.
 func (m *member) waitToConnect(ctx context.Context) bool {
 	if m.isRestarted() {
 		return true
@@ -291,7 +290,7 @@ func (m *member) waitToConnect(ctx context.Context) bool {
 		due = timer.C
 	}
 	select {
-	case <-m.wake: // sent only by requests that need not wait
+	case <-m.wake: // only requests that need not wait send it
 		return true
 	case <-due:
 		return true
@@ -300,11 +299,11 @@ func (m *member) waitToConnect(ctx context.Context) bool {
 	}
 }
 
-// failed says why the member cannot be used. What it offers is taken back where
-// nothing is remembered of it.
+// failed notes the reason why the member cannot be used. The offer is withdrawn if no definitions
+// are remembered.
 func (m *member) failed(err error) {
 	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-	if m.upstream.Memory == nil && !m.isolated() || !m.isKnown() { // what it may offer then is that of the one before
+	if m.upstream.Memory == nil && !m.isolated() || !m.isKnown() { // else it may still offer the lists of before
 		m.forget()
 	}
 	m.set(Failed, err)
@@ -322,14 +321,13 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// serve offers what the Handler has until ctx is done or the connection is
-// lost, and returns why. It listens before it reads, so that no change falls in
-// between.
+// serve offers the Handler's lists until ctx is done or the connection is lost, and returns the
+// reason. It listens before it reads, so that it misses no change.
 func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error {
 	if c == nil {
 		c = mcp.NewClientWith(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
-	if m.isolated() { // calls have connections of their own
+	if m.isolated() { // as calls have connections of their own
 		ctx, cancel := context.WithCancelCause(ctx)
 		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() {}, func() { cancel(errRead) })
 	}
@@ -343,18 +341,19 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 			m.mu.Lock()
 			m.handler, m.client, m.asked = h, c, asked
 			m.mu.Unlock()
-			m.set(s, nil) // wakes those that wait
+			m.set(s, nil) // wakes the requests that wait
 		}
 	}
 	return m.follow(ctx, c, asked, use(Connecting), use(Connected))
 }
 
-// errRead is why a connection ended that was there to read what the server offers.
+// errRead is the reason for the end of a connection that was made to read the lists.
 var errRead = errors.New("what the server offers was read")
 
-// follow reads what the server offers, and again when it says that this changed, until ctx is done or the
-// connection is lost; it returns why. early is called before the first time where the lists are known
-// already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection.
+// follow reads the lists, and again after each change, until ctx is done or the connection is lost.
+// It returns the reason. It calls early before the first reading if the lists are known and have no
+// Check, as calls need not wait for them. It calls read after the first reading. The breaker asked
+// wraps the connection.
 func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, early, read func()) error {
 	return m.attend(ctx, c, asked, m.hearsShared, func(ctx context.Context, changes *pending) error {
 		if !m.isolated() {
@@ -370,7 +369,7 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, earl
 		if err != nil {
 			return err
 		}
-		if first { // names of others may have waited for it, whatever it offers
+		if first { // names of other members may have waited for it, even if it offers none
 			changed |= named
 		}
 		if changed != 0 {
@@ -383,9 +382,10 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, earl
 	})
 }
 
-// attend checks the health of a connection and listens for changes of the lists until ctx is done, the connection is
-// lost or then returns an error; it returns why. then is called when the connection agreed to tell of changes, or did not
-// in time. hears chooses the clients that log messages are for.
+// attend checks the health of a connection and listens for changes of the lists. It runs until ctx
+// is done, the connection is lost or then returns an error, and returns the reason. It calls then
+// when the server acknowledged the subscription, or did not in time. The function hears selects the
+// clients that get log messages.
 func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hears func(*hearing) bool, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
@@ -393,7 +393,7 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hear
 	defer cancel(nil)
 	running.Go(func() {
 		select {
-		case <-c.Done(): // never, for a Handler in this process
+		case <-c.Done(): // never closed for a Handler in this process
 			cancel(c.Err())
 		case <-ctx.Done():
 		}

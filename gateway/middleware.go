@@ -12,9 +12,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// bottom is what the member's middleware is around: its lists are those that are known, which are
-// waited for where the server was never connected, and everything else goes to the server, which is started if need be. What the server says of itself is no business of
-// middleware, which may ask before it is connected.
+// bottom is the handler inside the member's middleware. It responds to list requests from the known
+// lists, and waits for them if the server was never connected. Other requests go to the server,
+// which is started if needed. Middleware does not see the server's own description, but may ask
+// before the server is connected.
 func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "server/discover" {
 		return mcp.Result{Value: mcp.DiscoverResult{SupportedVersions: revision.Modern()}}, nil
@@ -25,7 +26,7 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	var known *definitions.Definitions
 	if err := m.await(ctx, req, func() bool { known = m.own(); return known != nil }); err != nil {
-		return mcp.Result{}, err // an empty list would say that there is nothing
+		return mcp.Result{}, err // as an empty list would be wrong
 	}
 	w := jsonrpc.NewObject(nil)
 	w.Array(k.Member)
@@ -35,7 +36,7 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// edited is a list of the member as middleware leaves it.
+// edited returns a list of the member after its middleware.
 func (m *member) edited(around *surroundings, k kind, entries []json.RawMessage) ([]json.RawMessage, error) {
 	if len(around.Middleware) == 0 {
 		return entries, nil
@@ -51,8 +52,8 @@ func (m *member) edited(around *surroundings, k kind, entries []json.RawMessage)
 	return edited, nil
 }
 
-// Reread gives the lists of a member to its middleware again, whose rules changed; clients get
-// list_changed where that changes what is offered. The error says that there is no such member.
+// Reread passes the lists of a member through its middleware again, after the rules of that
+// changed. Clients get list_changed if the offer changes. Reread fails if there is no such member.
 func (g *Gateway) Reread(name string) error {
 	m := g.member(name)
 	if m == nil {
@@ -80,8 +81,9 @@ func (g *Gateway) member(name string) *member {
 	return g.members[i]
 }
 
-// Definitions are what a server lists itself, before its middleware, or what is remembered of that; nil while it is not
-// known. They are not to be changed. tools and prompts are the names that clients see now, with the server's own.
+// Definitions returns the lists of a server before its middleware, or the remembered ones; nil
+// while they are not known. They must not be changed. The maps tools and prompts hold the server's
+// own names by the names that clients see now.
 func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools, prompts map[string]string) {
 	m := g.member(server)
 	if m == nil {
@@ -102,14 +104,14 @@ func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools,
 	return d, of(toolKind), of(promptKind)
 }
 
-// A Tool is what a name stands for that clients see.
+// A Tool is the tool of a name that clients see.
 type Tool struct {
-	Server     string          // the member that has it
-	Name       string          // the one that the member gives it
-	Definition json.RawMessage // as clients see it, but for the name; not to be changed
+	Server     string          // is the member that has it
+	Name       string          // is the member's own name of it
+	Definition json.RawMessage // is the definition that clients see, but with the member's own name; not to be changed
 }
 
-// Tool says what the name of a tool stands for now; false if no member lists it.
+// Tool returns the tool of a name; false if no member lists it now.
 func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	f, ok := g.current().found[toolKind.Name][exposed]
 	if !ok {
@@ -118,8 +120,8 @@ func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	return Tool{f.member.name, f.original, f.raw}, true
 }
 
-// Destination says which member a call of a tool goes to, and by which name of its own, whether or not clients see that tool; empty
-// where it goes to none.
+// Destination returns the member that a call of a tool goes to, and the member's own name of the
+// tool. It also finds tools that no client sees. The server is empty if the call goes to no member.
 func (g *Gateway) Destination(exposed string) (server, tool string) {
 	m, own := g.current().find(toolKind, exposed)
 	if m == nil {
@@ -128,8 +130,8 @@ func (g *Gateway) Destination(exposed string) (server, tool string) {
 	return m.name, own
 }
 
-// ServerOf returns the name of the server that a request of a client goes to, as far as what is offered says so before it is sent; empty
-// for requests that go to all, and to none.
+// ServerOf returns the name of the server that a request of a client goes to, as far as the offer
+// shows it in advance. It is empty for requests that go to all members, or to none.
 func (g *Gateway) ServerOf(req *mcp.Request) string {
 	var m *member
 	if k, used := usedBy(req.Method); used {
@@ -145,8 +147,8 @@ func (g *Gateway) ServerOf(req *mcp.Request) string {
 	return m.name
 }
 
-// Unavailable says why nothing is known of a tool: the member whose prefix its name begins with was never connected.
-// The error is nil where its lists are known, or the name begins with no member's.
+// Unavailable returns the reason why a tool is not known: the member with the prefix of its name
+// was never connected. The error is nil if its lists are known, or if no member has such a prefix.
 func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 	m, _ := g.current().find(toolKind, exposed)
 	if m == nil {
@@ -160,6 +162,6 @@ func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 	return m.name, err
 }
 
-// ToolList is the list of tools as clients see it now, the result of tools/list; nobody is waited for. It is not to be
-// changed.
+// ToolList returns the result of tools/list that clients get now, without waiting for members. It
+// must not be changed.
 func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.Name].JSON }

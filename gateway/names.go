@@ -10,21 +10,20 @@ import (
 	"strings"
 )
 
-// Separator stands between a server's name and the name of its tool or prompt.
+// Separator separates a server's name from the name of its tool or prompt.
 const Separator = "__"
 
 const (
-	// maxNameLength is the longest name of a member: it is the beginning of the
-	// names of all of its tools.
+	// maxNameLength is the maximum length of a member's name, which begins the names of all of its
+	// tools.
 	maxNameLength = 64
-	// maxExposed is the longest name of a tool or prompt that hosts pass on to
-	// models.
+	// maxExposed is the maximum length of a tool's or prompt's name that hosts pass on to models.
 	maxExposed = 64
-	// digits is how long the suffix of a changed name is.
+	// digits is the length of the suffix of a changed name.
 	digits = 8
 )
 
-// checkName says what is wrong with the name of a member.
+// checkName returns an error if the name of a member is not valid.
 func checkName(name string) error {
 	if name == "" {
 		return errors.New("the name of a server must not be empty")
@@ -35,7 +34,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// plain replaces everything that the names which models see may not hold.
+// plain replaces all characters that names for models may not contain.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		if isPlain(r) {
@@ -49,15 +48,14 @@ func isPlain(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
 }
 
-// suffix is a short hash that tells apart what has the same plain name.
+// suffix returns a short hash that distinguishes names with the same plain form.
 func suffix(words ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
 	return hex.EncodeToString(sum[:])[:digits]
 }
 
-// uniquePrefix is what the names of a member's tools begin with: its name, with a
-// suffix where letters beyond ASCII were replaced, or where a member before it has
-// the same.
+// uniquePrefix returns the prefix of a member's tools: its name, with a suffix if characters beyond
+// ASCII were replaced, or if an earlier member has the same prefix.
 func uniquePrefix(name string, before []*member) string {
 	p := plain(name)
 	foreign := strings.ContainsFunc(name, func(r rune) bool { return r > 127 })
@@ -68,7 +66,7 @@ func uniquePrefix(name string, before []*member) string {
 	return p + Separator
 }
 
-// prefixOf is what the names of a member's tools begin with.
+// prefixOf returns the prefix of a member's tools.
 func (g *Gateway) prefixOf(name string, u *Upstream, others []*member) string {
 	if g.options.NoPrefix || u.NoPrefix {
 		return ""
@@ -80,7 +78,8 @@ func (m *member) prefix() string { return *m.prefixed.Load() }
 
 func (m *member) setPrefix(p string) { m.prefixed.Store(&p) }
 
-// SetNames has other rules hold for names, as [Options.NoPrefix] and [Options.Conflicts] say; clients get list_changed.
+// SetNames changes the rules for names, as in [Options.NoPrefix] and [Options.Conflicts]. Clients
+// get list_changed.
 func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	g.mu.Lock()
 	same := g.options.NoPrefix == noPrefix && g.options.Conflicts == c
@@ -92,9 +91,9 @@ func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	}
 }
 
-// SetOrder puts the servers into the order of these names, and those that have none of them behind all others: of two servers that give one
-// name to something, or one URI, the first one keeps it. By default they are in the order in which they were added; clients get
-// list_changed where it changes.
+// SetOrder puts the servers into the order of these names, with the others behind them. If two
+// servers have the same name for a tool or prompt, or the same URI, the first one keeps it. The
+// default is the order in which they were added. Clients get list_changed if the order changes.
 func (g *Gateway) SetOrder(names []string) {
 	rank := make(map[string]int, len(names))
 	for i, name := range names {
@@ -104,7 +103,7 @@ func (g *Gateway) SetOrder(names []string) {
 	ordered := slices.SortedStableFunc(slices.Values(g.members), func(a, b *member) int { return rank[a.name] - rank[b.name] })
 	same := slices.Equal(ordered, g.members)
 	if !same {
-		g.members, g.offer = ordered, nil // a new array: readers keep theirs
+		g.members, g.offer = ordered, nil // makes a new array, as readers keep theirs
 	}
 	g.setPrefixes()
 	g.mu.Unlock()
@@ -113,36 +112,37 @@ func (g *Gateway) SetOrder(names []string) {
 	}
 }
 
-// setPrefixes gives all members the prefixes that they have by what holds for names now; the lock is held.
+// setPrefixes gives all members their prefixes by the present rules for names. The caller holds the
+// lock.
 func (g *Gateway) setPrefixes() {
 	for i, m := range g.members {
 		m.setPrefix(g.prefixOf(m.name, &m.around.Load().Upstream, g.members[:i]))
 	}
 }
 
-// Conflicts says what becomes of the name of a tool or prompt that two members give. In each case
-// [Status] says so.
+// Conflicts is the rule for a name of a tool or prompt that two members have. In each case [Status]
+// reports it.
 type Conflicts int
 
 const (
-	// Suffix gives the one of the member that was added later a suffix.
+	// Suffix gives the name of the member that was added later a suffix.
 	Suffix Conflicts = iota
-	// First omits the one of the member that was added later.
+	// First omits the name of the member that was added later.
 	First
-	// Refuse omits both, and the error of a call names them.
+	// Refuse omits both, and the error of a call names the members.
 	Refuse
 )
 
-// A naming gives the entries of one list of all members the names under which
-// they are offered. It is the one table that lists and calls use.
+// A naming gives the entries of one list of all members the names under which they are offered.
+// Both lists and calls use this table.
 type naming struct {
 	kind      kind
 	members   []*member
 	conflicts Conflicts
 	found     map[string]owned
-	refused   map[string]string // why names are nobody's, by name
-	passed    map[string]bool   // names that something listed should have and has not
-	shared    []*member         // who has URIs that are another's, too
+	refused   map[string]string // holds the reasons why no member has a name, by name
+	passed    map[string]bool   // holds names that a listed entry should have and does not have
+	shared    []*member         // holds members with URIs that another member has, too
 }
 
 func newNaming(k kind, members []*member, o *Options) *naming {
@@ -153,9 +153,9 @@ func newNaming(k kind, members []*member, o *Options) *naming {
 	return n
 }
 
-// refuse finds the names that two members give.
+// refuse finds the names that two members have.
 func (n *naming) refuse() {
-	by := map[string][]string{} // servers, by name
+	by := map[string][]string{} // lists servers by name
 	for _, m := range n.members {
 		for _, e := range m.listing(n.kind).entries {
 			if wanted := n.wanted(m, e.name); !slices.Contains(by[wanted], m.name) {
@@ -178,7 +178,7 @@ func (n *naming) refuse() {
 	}
 }
 
-// publicName is the name that a tool or prompt of the member should have.
+// publicName returns the name that a tool or prompt of the member should have.
 func (m *member) publicName(k kind, name string) string {
 	if public := m.mapped(k, name); public != "" {
 		return public
@@ -186,7 +186,7 @@ func (m *member) publicName(k kind, name string) string {
 	return m.prefix() + name
 }
 
-// mapped is the name that the options give a tool or prompt of the member; often empty.
+// mapped returns the name that the options give a tool or prompt of the member; often empty.
 func (m *member) mapped(k kind, name string) string {
 	switch k.bit {
 	case toolKind.bit:
@@ -197,7 +197,7 @@ func (m *member) mapped(k kind, name string) string {
 	return ""
 }
 
-// wanted is the name, or URI, that an entry of the member should have.
+// wanted returns the name or URI that an entry of the member should have.
 func (n *naming) wanted(m *member, name string) string {
 	if n.kind.prefixed() {
 		return m.publicName(n.kind, name)
@@ -205,7 +205,8 @@ func (n *naming) wanted(m *member, name string) string {
 	return name
 }
 
-// share notes a resource or template whose URI is another member's, too, and returns the one that is not.
+// share notes a resource or template whose URI another member has, too. It returns a URI that only
+// this member has.
 func (n *naming) share(r owned) (own string) {
 	if n.kind.prefixed() {
 		return ""
@@ -216,10 +217,10 @@ func (n *naming) share(r owned) (own string) {
 	return own
 }
 
-// expose returns the name under which an entry is offered, empty if it is not, and
-// why that is another than it should be. Members must be given in their order:
-// who comes first keeps a name. The name of any other, or one that cannot be used,
-// gets a suffix, which depends on nothing but the server's and its own name.
+// expose returns the name under which an entry is offered, or an empty string if it is not. It also
+// returns why that name differs from the wanted one. Members must come in their order, as the first
+// one keeps a name. Other names, and those that models do not accept, get a suffix, which depends
+// only on the server's name and the entry's own name.
 func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	target, wanted := owned{m, e.name, e.raw, e.headers}, n.wanted(m, e.name)
 	if why := n.refused[wanted]; why != "" {
@@ -235,7 +236,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	case taken && n.conflicts == First:
 		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.Noun, wanted, owner.member.name)
-	case taken && n.kind.Name == skillKind.Name: // its files stand in its entry, under the same URIs
+	case taken && n.kind.Name == skillKind.Name: // as its files are in its entry, under the same URIs
 		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.Noun, wanted, owner.member.name)
 	case !n.kind.prefixed() && (taken || !n.mayHave(m, wanted)):
 		if _, twice := n.found[m.ownURI(e.name)]; twice {
@@ -267,8 +268,8 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	return exposed, fmt.Sprintf("%s %q is offered as %q: %s", n.kind.Noun, e.name, exposed, why)
 }
 
-// unlisted are the tools or prompts that are in no list, by the names that they would have: who calls one hears from what is around
-// its member why it is not there.
+// unlisted returns the tools or prompts that are in no list, by the names that they would have. If
+// a client calls one, the member's middleware returns the reason why it is not listed.
 func (n *naming) unlisted() map[string]owned {
 	all := map[string]owned{}
 	for _, m := range n.members {
@@ -282,16 +283,15 @@ func (n *naming) unlisted() map[string]owned {
 	return all
 }
 
-// suffixed is the name of a tool or prompt that cannot have its plain one.
+// suffixed returns the name of a tool or prompt that cannot have its plain name.
 func (m *member) suffixed(k kind, name string) string {
 	p := plain(m.publicName(k, name))
 	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
 }
 
-// contested reports whether a name begins with the prefix of a member that comes
-// before and whose definitions are not known yet, so that both may have it. Until
-// they are, the name is nobody's: so it never passes from one tool to another when
-// a server is connected.
+// contested reports whether a name begins with the prefix of an earlier member whose definitions
+// are not known yet, so that both may have it. Until they are known, no member has the name. So a
+// name never moves from one tool to another when a server is connected.
 func (n *naming) contested(m *member, wanted string) bool {
 	if !n.kind.prefixed() || m.prefix() == "" {
 		return false

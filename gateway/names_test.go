@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// named is a server whose tools and prompts have these names, and say which they
-// are when they are called.
+// named returns a server whose tools and prompts have these names, and return them when they are
+// called.
 func named(t *testing.T, server string, names ...string) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServerWith(server, "1", mcp.ServerOptions{Logger: quiet})
@@ -29,11 +29,11 @@ func named(t *testing.T, server string, names ...string) *mcp.Server {
 	return s
 }
 
-// usable are the names that models can be given.
+// usable matches the names that models accept.
 var usable = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
-// offeredNames calls every tool and gets every prompt, and returns the name under
-// which each is offered.
+// offeredNames calls every tool and gets every prompt, and returns the names under which they are
+// offered.
 func offeredNames(t *testing.T, g *gateway.Gateway) map[string]string {
 	t.Helper()
 	c := mcp.NewClientWith(g, mcp.ClientOptions{NoCache: true})
@@ -61,9 +61,9 @@ func TestNoToolIsLostWhatEverTheNames(t *testing.T) {
 	long := strings.Repeat("a_very_long_name_", 5)
 	for _, tt := range []struct {
 		what    string
-		servers []string            // in the order of the configuration
-		tools   map[string][]string // of each
-		plain   []string            // that keep their names, as server:tool
+		servers []string            // are in the order of the configuration
+		tools   map[string][]string // holds those of each server
+		plain   []string            // keep their names; each is server:tool
 		renamed int
 	}{
 		{"two servers with one prefix", []string{"my-server", "my server"}, map[string][]string{"my-server": {"x"}, "my server": {"x"}}, []string{"my-server:x"}, 0},
@@ -247,14 +247,14 @@ func TestOtherRulesForNamesHoldAtOnce(t *testing.T) {
 			{true, gateway.Refuse, []string{"write"}},
 			{false, gateway.Refuse, []string{"a__read", "b__read", "b__write"}},
 		} {
-			for range 2 { // the second changes nothing
+			for range 2 { // the second call changes nothing
 				g.SetNames(step.noPrefix, step.conflicts)
 				synctest.Wait()
 			}
 			if got := names(t, g); !slices.Equal(got, step.want) {
 				t.Errorf("step %d: offered are %q, want %q", n, got, step.want)
 			}
-			offeredNames(t, g) // and all can be called
+			offeredNames(t, g) // all can be called
 			if want := n + 1; heard["notifications/tools/list_changed"] != want || heard["notifications/prompts/list_changed"] != want {
 				t.Errorf("step %d: clients heard %v", n, heard)
 			}

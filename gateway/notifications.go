@@ -16,24 +16,23 @@ import (
 )
 
 const (
-	// followPause is how long a member that sends no notifications of its lists is
-	// left alone before it is asked for them again.
+	// followPause is the time after which a member without notifications of its lists is asked for
+	// them again.
 	followPause = 30 * time.Second
-	// agreeTime is how long a member may take to acknowledge that it will, before
-	// its lists are read all the same.
+	// agreeTime is how long a member may take to acknowledge the subscription before its lists are
+	// read anyway.
 	agreeTime = 5 * time.Second
-	// rereadPause is how long after its lists were read those that changed are read
-	// again: a member whose lists change all the time costs the others little.
+	// rereadPause is the minimum time between two readings of changed lists. So a member whose
+	// lists change all the time does not slow down the others.
 	rereadPause = time.Second
-	// watchPause is how long after a member was lost its resources are subscribed
-	// to again.
+	// watchPause is the time after which resources of a lost member are subscribed to again.
 	watchPause = 5 * time.Second
 )
 
 const (
-	// freshTime is how long a client's list waits for those that its members said had changed.
+	// freshTime is how long a client's list waits for lists that members reported as changed.
 	freshTime = 2 * time.Second
-	// arriveTime is how long after a call that another stream may bring a notification is waited for.
+	// arriveTime is how long after a call the gateway waits for notifications on another stream.
 	arriveTime = 20 * time.Millisecond
 )
 
@@ -43,10 +42,9 @@ const (
 	notifyMessage      = "notifications/message"
 )
 
-// listen listens to the member for changes of its lists until ctx is done or the
-// member refuses, and notes in changed what to read again. Log messages that belong to no call are for
-// the clients that hears chooses. agreed is called when the member first agreed, or
-// first refused.
+// listen subscribes to changes of the member's lists until ctx is done or the member refuses. It
+// adds the lists to read again to changed. The function hears selects the clients that get log
+// messages without a call. It calls agreed when the member first acknowledged or refused.
 func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, hears func(*hearing) bool, agreed func()) {
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.AllLists()}) // cannot fail
 	for again := false; ; again = true {
@@ -70,8 +68,8 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, he
 	}
 }
 
-// isRefused reports whether an error says that the same request fails whenever it is
-// sent: the method or its params are not known. Other errors may pass.
+// isRefused reports whether the same request would fail again, as the method or its params are not
+// known. Other errors may pass.
 func isRefused(err error) bool {
 	fault, is := errors.AsType[*mcp.Error](err)
 	return is && (fault.Code == mcp.CodeMethodNotFound || fault.Code == mcp.CodeInvalidParams || fault.Code == mcp.CodeInvalidRequest)
@@ -85,7 +83,7 @@ type listsPeer struct {
 	acknowledged func()
 }
 
-// Notify notes which lists changed, and passes log messages on.
+// Notify notes changed lists, and passes log messages on.
 func (p *listsPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notifyAcknowledged:
@@ -104,7 +102,7 @@ func (p *listsPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	return p.member.gateway.first.ask(ctx, p.member, q)
 }
 
-// readChanged reads the lists again that changed, until ctx is done.
+// readChanged reads changed lists again, until ctx is done.
 func (m *member) readChanged(ctx context.Context, c *mcp.Client, changed *pending) {
 	for {
 		select {
@@ -122,16 +120,16 @@ func (m *member) readChanged(ctx context.Context, c *mcp.Client, changed *pendin
 	}
 }
 
-// pending collects the kinds of the lists that changed.
+// pending collects the kinds of the changed lists.
 type pending struct {
 	wake  chan struct{}
-	hurry chan struct{} // of capacity 1: somebody waits for them to be read
+	hurry chan struct{} // has capacity 1; a value means that a client waits for the reading
 
 	mu    sync.Mutex
-	todo  kinds         // changed
-	doing kinds         // being read
-	next  chan struct{} // closed when todo is read; nil where that is nothing
-	now   chan struct{} // the same of doing
+	todo  kinds         // are changed
+	doing kinds         // are being read
+	next  chan struct{} // is closed when todo is read; nil if todo is empty
+	now   chan struct{} // is closed when doing is read
 }
 
 func newPending() *pending {
@@ -151,7 +149,7 @@ func (p *pending) add(k kinds) {
 	}
 }
 
-// take returns what is to be read now; done says that it was.
+// take returns the kinds to read now. The caller calls done after reading them.
 func (p *pending) take() kinds {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,7 +167,8 @@ func (p *pending) done() {
 	}
 }
 
-// pause waits before what changed is read again, unless somebody waits for that; false when ctx is done.
+// pause waits before changed lists are read again, or until a client waits for them. It returns
+// false when ctx is done.
 func (p *pending) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -182,7 +181,7 @@ func (p *pending) pause(ctx context.Context, d time.Duration) bool {
 	return true
 }
 
-// read waits until the lists of these kinds that changed so far were read.
+// read waits until the lists of these kinds that have changed are read.
 func (p *pending) read(ctx context.Context, k kinds) {
 	p.mu.Lock()
 	over := p.next
@@ -205,11 +204,12 @@ func (p *pending) read(ctx context.Context, k kinds) {
 	}
 }
 
-// fresh waits until the lists of a kind that members said had changed are read, or take too long for that. Of a server with a URL
-// the notification of a change may come on another stream than the response that was sent after it, and a moment later.
+// fresh waits until the lists of a kind that members reported as changed are read, at most
+// freshTime. A server with a URL may send the notification on another stream than a response, and a
+// moment later.
 func (g *Gateway) fresh(ctx context.Context, k kinds) { g.freshOf(ctx, k, g.all()) }
 
-// freshOf is [Gateway.fresh] for some of the members.
+// freshOf is like [Gateway.fresh] for some of the members.
 func (g *Gateway) freshOf(ctx context.Context, k kinds, members []*member) {
 	within, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()
@@ -225,14 +225,14 @@ func (g *Gateway) freshOf(ctx context.Context, k kinds, members []*member) {
 	}
 }
 
-// reread waits until the lists of the member that it said had changed are read.
+// reread waits until the changed lists of the member are read.
 func (m *member) reread(ctx context.Context, k kinds) {
 	if p := m.stale.Load(); p != nil {
 		p.read(ctx, k)
 	}
 }
 
-// notify notifies the clients that listen of lists that changed.
+// notify notifies subscribed clients of changed lists.
 func (g *Gateway) notify(k kinds) {
 	for i, list := range revision.Changes() {
 		if k&(1<<i) != 0 {
@@ -241,9 +241,8 @@ func (g *Gateway) notify(k kinds) {
 	}
 }
 
-// listen acknowledges everything that a client asks for and then notifies it:
-// of changes of the lists, and of updates of the resources that it subscribed
-// to, as soon as their members agree to it, for which watch is called.
+// listen acknowledges the whole filter of a client and then notifies it of changes of the lists. It
+// calls watch for updates of the resources, which begin as soon as their members acknowledge.
 func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member) bool, watch func(context.Context, *changes.Listener, *mcp.Request, []string)) (mcp.Result, error) {
 	var filter mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
@@ -289,25 +288,26 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member
 	return mcp.Result{}, err
 }
 
-// errClosed is why subscriptions end when the gateway is closed.
+// errClosed is the reason for the end of subscriptions when the gateway is closed.
 var errClosed = errors.New("the gateway is closed")
 
-// A watch knows which members are listened to for the updates that one client wants.
+// A watch records which members are subscribed to for the resources of one client.
 type watch struct {
 	gateway *Gateway
 	offers  choice
 	matches *matching
-	owned   map[*member]map[string]bool // the client's URIs that each is listened to for
+	owned   map[*member]map[string]bool // holds the client's URIs for which each member is subscribed to
 }
 
-// A watchEnd is a member that is not listened to any more.
+// A watchEnd reports that the subscription at a member ended.
 type watchEnd struct {
 	member *member
 	known  map[string][]string
 }
 
-// watch listens to the members for updates of the resources until ctx is done. A resource that nobody offers, as its member
-// is not connected yet, was removed or refused to tell of it, is looked for again when the offer changes.
+// watch subscribes to updates of the resources at their members until ctx is done. It looks again
+// for a resource that no member offers when the offer changes, as its member may not be connected,
+// was removed or refused.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
 	w := &watch{g, offers, newListenMatching(), map[*member]map[string]bool{}}
 	ended := make(chan watchEnd)
@@ -349,7 +349,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 				again = true
 			case e := <-ended:
 				end(e)
-				again = e.member.staying.Err() != nil // another may have them now
+				again = e.member.staying.Err() != nil // another member may have them now
 			case <-ctx.Done():
 				return
 			}
@@ -360,8 +360,8 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	}
 }
 
-// find returns whom to listen to for resources: by the member's own URIs those that the client knows. free are those that
-// nobody offers.
+// find returns the members to subscribe at. For each it maps the member's own URIs to those of the
+// client. It returns the URIs that no member offers as free.
 func (w *watch) find(uris []string) (free []string, found map[*member]map[string][]string) {
 	found = map[*member]map[string][]string{}
 	offer := w.gateway.current()
@@ -392,9 +392,9 @@ func (w *watch) find(uris []string) (free []string, found map[*member]map[string
 	return free, found
 }
 
-// watch listens to the member for updates of resources until ctx is done, the member leaves or
-// refuses. A member that is lost, or not connected, is tried again. known
-// are the resources, with the URIs that the client knows.
+// watch subscribes to updates of resources until ctx is done, or the member leaves or refuses. It
+// tries again if the member is lost or not connected. The map known holds the client's URIs by the
+// member's own URIs.
 func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, known map[string][]string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -419,11 +419,11 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 type watchPeer struct {
 	member *member
 	client *changes.Listener
-	known  map[string][]string // what the client calls the resources, by the member's own URIs
+	known  map[string][]string // holds the client's URIs by the member's own URIs
 }
 
-// Notify passes updates on. What changed before the member began to listen
-// nobody knows, so its acknowledgement counts as an update of each resource.
+// Notify passes updates on. Changes before the subscription are not known, so its acknowledgement
+// counts as an update of each resource.
 func (p watchPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notifyAcknowledged:

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A listener has what a client was notified of.
+// A listener holds the notifications that a client got.
 type listener struct {
 	mu       sync.Mutex
 	notified []string
@@ -47,8 +47,8 @@ func (l *listener) check(t *testing.T, when string, agreed bool, want ...string)
 	}
 }
 
-// slowly is a member that answers subscriptions/listen when the test lets it,
-// with an error if there is one.
+// slowly returns a member that responds to subscriptions/listen when the test sends to listen, with
+// the sent error if it is not nil.
 func slowly(s *mcp.Server, listen <-chan error) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" {
@@ -115,7 +115,7 @@ func TestListenRefusedForListsIsSentOncePerConnection(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
-		want int32 // listen requests within an hour
+		want int32 // counts listen requests within an hour
 	}{
 		{"unknown method", mcp.Errorf(mcp.CodeMethodNotFound, "Method not found"), 1},
 		{"params not known", mcp.Errorf(mcp.CodeInvalidParams, "Invalid request parameters"), 1},
@@ -155,7 +155,7 @@ func TestListenRefusedForListsIsSentOncePerConnection(t *testing.T) {
 	}
 }
 
-// A notified is a Peer that takes the names of notifications.
+// A notified is a Peer that sends the names of notifications to a channel.
 type notified chan<- string
 
 func (n notified) Notify(_ context.Context, method string, _ json.RawMessage) error {
@@ -167,7 +167,7 @@ func (n notified) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, erro
 	return nil, errors.New("nobody is here")
 }
 
-// Lists change while members connect, and that is when clients make their handshake.
+// Lists change while members connect, which is also when clients make their handshake.
 func TestAListThatChangesAfterTheHandshakeIsNotified(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
@@ -207,7 +207,7 @@ func TestASubscriptionEndsInOrderWhenTheGatewayIsClosed(t *testing.T) {
 	}
 }
 
-// A restless member has other tools whenever they are read, and says so at once.
+// A restless member has other tools at each reading, and notifies of that at once.
 type restless struct {
 	lists   atomic.Int32
 	changed chan struct{}
@@ -262,7 +262,7 @@ func TestASubscriptionToAResourceThatIsOfferedLaterIsHeardOf(t *testing.T) {
 		})
 		defer listening.Wait()
 		defer cancel()
-		time.Sleep(time.Hour) // longer than any list is waited for
+		time.Sleep(time.Hour) // longer than the wait for any list
 		for _, name := range []string{"one", "two"} {
 			for range 2 { // the second time it comes back
 				s := member(t, name)

@@ -19,14 +19,16 @@ import (
 
 // A kind is one of the lists that servers offer.
 type kind struct {
-	*revision.Method // that lists it
+	*revision.Method // is the method that lists it
 	bit              kinds
 }
 
-// prefixed reports whether entries get the member's name as prefix: those that have a name, and no URI.
+// prefixed reports whether entries get the member's prefix. This holds for entries with a name and
+// no URI.
 func (k kind) prefixed() bool { return k.Key == "name" }
 
-// kinds is a set of kinds, which has those of one capability together: a bit for each of [revision.Changes].
+// kinds is a set of kinds with a bit for each of [revision.Changes], which the kinds of one
+// capability share.
 type kinds uint8
 
 var (
@@ -40,7 +42,8 @@ var (
 	skillKind, _    = listedBy(skills.MethodList)
 )
 
-// theKinds returns the kinds, and the same in the order in which they get their names: tools name resources.
+// theKinds returns the kinds, and the same in the order in which they get their names. Resources
+// come before tools, as tools refer to them.
 func theKinds() (all, inTurn []kind) {
 	for _, m := range revision.Lists() {
 		all = append(all, kind{m, 1 << slices.IndexFunc(revision.Changes(), func(c revision.Change) bool { return c.Capability == m.Capability })})
@@ -83,34 +86,34 @@ func usedBy(method string) (k kind, found bool) {
 // A listing is one list of one member.
 type listing struct {
 	entries  []listed
-	unlisted []string // names of tools or prompts that the member has and what is around it leaves out
+	unlisted []string // holds names of the member's tools or prompts that its middleware omits
 }
 
 type listed struct {
-	name     string // or URI, as the member has it
+	name     string // is the member's own name or URI
 	raw      json.RawMessage
-	template *uritemplate.Template // of a resource template; nil where it is not of RFC 6570
-	loose    *uritemplate.Loose    // the same as any server may understand it; nil where it may mean nothing
-	headers  []paramheader.Field   // arguments of a tool that headers repeat
-	view     string                // URI of a tool's view; see views.go
+	template *uritemplate.Template // is that of a resource template; nil if it does not conform to RFC 6570
+	loose    *uritemplate.Loose    // is the same as any server may read it; nil if it may match nothing
+	headers  []paramheader.Field   // holds the arguments of a tool that headers repeat
+	view     string                // is the URI of a tool's view; see views.go
 }
 
-// An offer is what all members offer together at one moment; it is not changed.
+// An offer holds the lists of all members at one moment. It does not change.
 type offer struct {
 	members []*member
-	lists   map[string]*revision.Kept    // by method: the whole result
-	found   map[string]map[string]owned  // by method and exposed name
-	hidden  map[string]map[string]owned  // the same of what is in no list, and can be asked for
-	matches []match                      // templates, in order
-	spelled map[string]string            // URIs of resources that are not canonical, by what they are then
-	omitted map[*member]int              // tools that are listed under no name
-	renamed map[*member][]string         // what has another name than it should have
-	refused map[string]map[string]string // why names are nobody's, by method and name
-	passed  map[string]map[string]bool   // names that something listed should have and has not, by method
-	shared  map[*member]bool             // their results may name URIs that are others'; see resources.go
+	lists   map[string]*revision.Kept    // holds whole results by method
+	found   map[string]map[string]owned  // is keyed by method and exposed name
+	hidden  map[string]map[string]owned  // is the same for entries that are in no list, but can be used
+	matches []match                      // holds templates, in order
+	spelled map[string]string            // holds URIs of resources that are not canonical, by their canonical form
+	omitted map[*member]int              // counts tools that are listed under no name
+	renamed map[*member][]string         // describes the entries that have another name than the wanted one
+	refused map[string]map[string]string // holds the reasons why no member has a name, by method and name
+	passed  map[string]map[string]bool   // holds names that a listed entry should have and does not have, by method
+	shared  map[*member]bool             // holds members whose results may name URIs of others; see resources.go
 }
 
-// owned is what one exposed name stands for.
+// owned is the entry of one exposed name.
 type owned struct {
 	member   *member
 	original string
@@ -118,7 +121,7 @@ type owned struct {
 	headers  []paramheader.Field
 }
 
-// current returns the present offer, making it if need be.
+// current returns the present offer, and makes it if needed.
 func (g *Gateway) current() *offer {
 	g.mu.RLock()
 	o := g.offer
@@ -143,7 +146,7 @@ func makeOffer(members []*member, options *Options) *offer {
 		w.Array(k.Member)
 		for _, m := range o.members {
 			entries := m.listing(k).entries
-			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // from the list; its names stand for the same
+			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // only the list omits it; its names stay in use
 			if omitted {
 				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.Member, maxOfferBytes>>20))
 			}
@@ -199,8 +202,8 @@ func sizeOf(entries []listed) (n int) {
 	return n
 }
 
-// find returns the member that offers something under a name, and its own name
-// for it. Where none is known, it may be of one that is still connecting.
+// find returns the member that offers an entry under a name, and its own name for it. If none does,
+// find waits for members that are still connecting.
 func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, string, error) {
 	if m, name := g.current().find(k, exposed); m != nil {
 		return m, name, nil
@@ -213,9 +216,9 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 	return m, name, nil
 }
 
-// find is [Gateway.find] among what is offered now. What is not listed may still
-// be there: servers hide tools. What is listed has no name but the one in the list, which
-// parts, scopes and logs go by.
+// find is like [Gateway.find] in the present offer. An entry that is not listed may still exist, as
+// servers hide tools. A listed entry has only the name in the list, which parts, scopes and logs
+// use.
 func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.Name][exposed]; ok {
 		return f.member, f.original
@@ -235,14 +238,15 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 			found, longest = m, prefix
 		}
 	}
-	if found == nil || found.mapped(k, exposed[len(longest):]) != "" { // that tool has another name
+	if found == nil || found.mapped(k, exposed[len(longest):]) != "" { // as that tool has another name
 		return nil, ""
 	}
 	return found, exposed[len(longest):]
 }
 
-// unknown is the error for a tool or prompt that there is not. It names others only where they are offered,
-// and who refused the name only where everything is.
+// unknown returns the error for a tool or prompt that does not exist. It suggests only entries that
+// the client is offered. It names the servers that share a refused name only if the client is
+// offered everything.
 func (o *offer) unknown(k kind, name string, offers choice) error {
 	if why := o.refused[k.Name][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; the operator of the gateway must give one of them another name", k.Noun, name, why)
@@ -270,9 +274,9 @@ func (o *offer) unknown(k kind, name string, offers choice) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.Noun, name, k.Name)
 }
 
-// validateHeaders compares the headers of a call with the arguments that they
-// repeat (2026-07-28 basic/transports/streamable-http, header validation): it is
-// here that they end, as the member hears of the call in another way.
+// validateHeaders compares the headers of a call with the arguments that they repeat (2026-07-28
+// basic/transports/streamable-http, header validation). The gateway checks them, as the member does
+// not get these headers.
 func (o *offer) validateHeaders(req *mcp.Request) error {
 	fields := o.found[toolKind.Name][req.Name].headers
 	if req.ParamHeaders == nil || len(fields) == 0 {
@@ -284,7 +288,7 @@ func (o *offer) validateHeaders(req *mcp.Request) error {
 	return nil
 }
 
-// list answers a list request from what is kept ready.
+// list responds to a list request from the kept lists.
 func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind, has func(*member) bool) (mcp.Result, error) {
 	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: this list has one page")

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// Behind a gateway with one client a server gets what that client declared, and
-// what it asks outside of a call reaches the client.
+// Behind a gateway with one client a server gets the capabilities of that client, and its requests
+// outside of a call reach the client.
 func TestTheServersOfOneClientGetWhatItDeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestNamesDependOnTheOrderAlone has gateways come to the same servers in different ways.
+// TestNamesDependOnTheOrderAlone makes gateways with the same servers in different ways.
 func TestNamesDependOnTheOrderAlone(t *testing.T) {
 	upstream := func(server string) gateway.Upstream {
 		s := named(t, server, "echo")
@@ -83,7 +83,7 @@ func TestNamesDependOnTheOrderAlone(t *testing.T) {
 				g := gateway.New(options.Options)
 				defer g.Close()
 				test.do(t, g)
-				_, _ = seen(g) // lists are made before the order changes
+				_, _ = seen(g) // makes lists before the order changes
 				g.SetOrder(test.order)
 				wantNames, wantURIs := seen(fresh)
 				gotNames, gotURIs := seen(g)

@@ -8,8 +8,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Own returns a Handler before next, which leads to this gateway: tools, prompts, resources and templates of one member have the
-// names in it that the member gives them. What results say of resources stays as clients of the gateway know it.
+// Own returns a Handler in front of next, which leads to this gateway. In it the tools, prompts,
+// resources and templates of one member have the member's own names. URIs inside results stay those
+// of the gateway.
 func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		o := g.current()
@@ -28,13 +29,13 @@ func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
 		}
 		result, err := next.Handle(ctx, req)
 		if k, listed := listedBy(req.Method); listed && err == nil {
-			return own(k, result, o, g.current()) // the list is of one of them
+			return own(k, result, o, g.current()) // as the list comes from one of them
 		}
 		return result, err
 	})
 }
 
-// member is the member of a name; nil if there was none.
+// member returns the member of a name, or nil.
 func (o *offer) member(name string) *member {
 	i := slices.IndexFunc(o.members, func(m *member) bool { return m.name == name })
 	if i < 0 {
@@ -43,7 +44,7 @@ func (o *offer) member(name string) *member {
 	return o.members[i]
 }
 
-// exposed is the name by which clients of the gateway know something of a member.
+// exposed returns the name by which clients of the gateway know an entry of a member.
 func (o *offer) exposed(m *member, k kind, own string) string {
 	for _, all := range []map[string]owned{o.found[k.Name], o.hidden[k.Name]} {
 		for name, f := range all {
@@ -58,7 +59,7 @@ func (o *offer) exposed(m *member, k kind, own string) string {
 	return o.known(m, own, newMatching())
 }
 
-// exposedRef is what a completion is for, as clients of the gateway know it.
+// exposedRef returns the ref of a completion with the name or URI that clients of the gateway use.
 func (o *offer) exposedRef(m *member, ref []byte) []byte {
 	kinds := map[string]kind{mcp.RefPrompt: promptKind, mcp.RefResource: templateKind}
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
@@ -74,7 +75,8 @@ func (o *offer) exposedRef(m *member, ref []byte) []byte {
 	return jsonrpc.With(ref, key, jsonrpc.AppendString(nil, o.exposed(m, k, own)))
 }
 
-// own is a list of one of some offers with the names that the members give its entries.
+// own returns a list with the members' own names of its entries. The list comes from one of the
+// offers.
 func own(k kind, result mcp.Result, offers ...*offer) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {

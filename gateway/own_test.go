@@ -10,7 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Through Own a member is what it is without the gateway, also where another member has the same names.
+// Through Own a member has the same lists as without the gateway, even if another member has the
+// same names.
 func TestOwnNamesAreThoseOfTheServer(t *testing.T) {
 	for _, o := range []gateway.Options{{}, {NoPrefix: true}, {Conflicts: gateway.First}} {
 		g, servers := libraries(t, o, "a", "b")
@@ -55,7 +56,7 @@ func TestOwnNamesAreThoseOfTheServer(t *testing.T) {
 	}
 }
 
-// listedBy are the names of all that a client is offered.
+// listedBy returns the names of all entries that a client is offered.
 func listedBy(t *testing.T, c *mcp.Client) (names []string) {
 	t.Helper()
 	for tool, err := range c.Tools(t.Context()) {
@@ -69,7 +70,7 @@ func listedBy(t *testing.T, c *mcp.Client) (names []string) {
 	return append(names, resourceURIs(t, c)...)
 }
 
-// A list keeps the names that the member gave its entries, whatever comes or goes while it is made.
+// A list keeps the member's own names of its entries, even if the offer changes while it is made.
 func TestOwnListIsOfOneMoment(t *testing.T) {
 	g, _ := libraries(t, gateway.Options{}, "a")
 	only := g.Only(gateway.Selection{Servers: []string{"a"}})

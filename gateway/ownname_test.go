@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
 
-// A tool whose own name models cannot be given is offered under another. Whoever leaves that out of a part must leave
-// out the tool, whatever name it is called by.
+// A tool whose own name models do not accept is offered under another name. A part that omits that
+// name must omit the tool under every name.
 func TestAToolThatAPartLeavesOutCannotBeCalledByItsOwnName(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	t.Cleanup(func() { g.Close() })
@@ -36,7 +36,7 @@ func TestAToolThatAPartLeavesOutCannotBeCalledByItsOwnName(t *testing.T) {
 	}
 }
 
-// Nor can it be called without the scopes that it needs.
+// The tool cannot be called by its own name without the scopes that it needs.
 func TestAToolThatNeedsScopesCannotBeCalledByItsOwnName(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	t.Cleanup(func() { g.Close() })

@@ -11,37 +11,38 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Selection is a part of what a gateway offers.
+// A Selection is a part of a gateway's offer.
 type Selection struct {
-	// Servers are the members that are in it; none: all.
+	// Servers lists the members in it; empty means all.
 	Servers []string
-	// Keep, if not nil, says which of their entries are. It must be safe for concurrent use, and always say
-	// the same of one entry.
+	// Keep, if not nil, reports whether an entry of these members is in it. It must be safe for
+	// concurrent use, and always report the same for one entry.
 	Keep func(e Entry) bool
-	// Hide, if not nil, says which of these are in no list, though they can be called: whatever stands around the member refuses
-	// them, and says why. The same holds for it.
+	// Hide, if not nil, reports whether an entry is in no list although it can be called. The
+	// member's middleware then refuses the call with the reason. The rules for Keep apply to it,
+	// too.
 	Hide func(e Entry) bool
 }
 
-// An Entry is something that a member offers.
+// An Entry is a tool, prompt, resource, template or skill of a member.
 type Entry struct {
-	Kind    string // tool, prompt, resource, resource template or skill
-	Server  string // the member that has it
-	Name    string // or URI, or template, that the member gives it
-	Exposed string // that clients see
+	Kind    string // is tool, prompt, resource, resource template or skill
+	Server  string // is the member that has it
+	Name    string // is the member's own name, URI or template
+	Exposed string // is the name that clients see
 }
 
-// Only returns a Handler that offers a part of what the gateway does, under the same names. What is not in
-// it can be neither called nor read through the Handler.
+// Only returns a Handler that offers a part of the gateway's offer, under the same names. Other
+// entries can be neither called nor read through it.
 func (g *Gateway) Only(s Selection) mcp.Handler { return &part{gateway: g, selection: s} }
 
-// A part is a gateway with less in it.
+// A part is a gateway with a part of its offer.
 type part struct {
 	gateway   *Gateway
 	selection Selection
 
 	mu    sync.Mutex
-	of    *offer // what lists were made from; nil before the first
+	of    *offer // is the offer that lists were made from; nil before the first
 	lists map[string]*revision.Kept
 }
 
@@ -49,7 +50,7 @@ func (p *part) has(m *member) bool {
 	return len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
 }
 
-// offers says what an entry of a member is in the part.
+// offers returns the presence of a member's entry in the part.
 func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 	e := Entry{k.Noun, m.name, name, exposed}
 	switch {
@@ -61,7 +62,7 @@ func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 	return present
 }
 
-// Handle answers as the gateway does.
+// Handle responds like [Gateway.Handle], within the part.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	p.gateway.meet(req)
 	return p.gateway.routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
@@ -71,7 +72,7 @@ func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return p.gateway.dispatch(ctx, req, p.has, p.offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
 }
 
-// list answers a list request with the entries that are in the part.
+// list responds to a list request with the entries of the part.
 func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
 	result, err := p.gateway.list(ctx, req, k, p.has)
 	if err != nil {
@@ -91,7 +92,7 @@ func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, 
 	return result, nil
 }
 
-// selected is a list of the offer without what is not in the part.
+// selected returns a list of the offer with only the entries of the part.
 func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Array(k.Member)
@@ -106,19 +107,20 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 	return w.Bytes()
 }
 
-// everyone is all members.
+// everyone reports true for all members.
 func everyone(*member) bool { return true }
 
-// A presence says what an entry is in a part.
+// A presence is the state of an entry in a part.
 type presence int
 
 const (
 	absent   presence = iota
-	unlisted          // it can be asked for
+	unlisted          // is in no list, but can be used
 	present
 )
 
-// A choice says what an entry of a member is in what a client can have; nil: everything is in it.
+// A choice returns the presence of a member's entry for a client. A nil choice has all entries
+// present.
 type choice func(k kind, exposed string, m *member, name string) presence
 
 func (c choice) has(k kind, exposed string, m *member, name string) bool {

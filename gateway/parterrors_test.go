@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The errors of a part must not name servers that are not in it.
+// The errors of a part must not name servers outside of it.
 func TestThroughAPartNoResourceNamesOtherServers(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet, Conflicts: gateway.Refuse})
 	t.Cleanup(func() { g.Close() })

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A call that waits for a server of a part, which is removed meanwhile, must not go to a server that is not in it.
+// A call that waits for a server of a part must not go to a server outside of it when its own
+// server is removed.
 func TestACallThroughAPartDoesNotGoToAServerThatIsNotInIt(t *testing.T) {
 	for method, call := range map[string]func(context.Context, *mcp.Client) error{
 		"tools/call": func(ctx context.Context, c *mcp.Client) error {
@@ -34,7 +35,7 @@ func TestACallThroughAPartDoesNotGoToAServerThatIsNotInIt(t *testing.T) {
 				part := g.Only(gateway.Selection{Servers: []string{"inside"}})
 				ended := make(chan error, 1)
 				go func() { ended <- call(t.Context(), mcp.NewClient(part)) }()
-				time.Sleep(11 * time.Second) // nobody waits for the first list any more, and the call waits for the server
+				time.Sleep(11 * time.Second) // the wait for the first list is over, and the call waits for the server
 				must(t, g.AddHandler("outside", member(t, "outside")))
 				synctest.Wait() // its lists are read
 				must(t, g.Remove(t.Context(), "inside"))

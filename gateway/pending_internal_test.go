@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAListWaitsForNoLaterChange has a server say that its list changed each time that the list is read.
+// TestAListWaitsForNoLaterChange reports a change of the list each time that it is read.
 func TestAListWaitsForNoLaterChange(t *testing.T) {
 	p := newPending()
 	p.add(1)

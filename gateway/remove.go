@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// drainTime is how long requests that run may take until they end, once their member was removed.
+// drainTime is how long running requests may take after their member was removed.
 const drainTime = 5 * time.Second
 
-// ErrRemoved is wrapped by the errors of requests to a member that was removed meanwhile.
+// ErrRemoved is wrapped by the errors of requests whose member was removed before it got them.
 var ErrRemoved = errors.New("the server was removed")
 
-// Remove takes a member away: it is offered no longer, and its connection ends as soon as its requests
-// that run have, and those that take longer than 5 seconds fail. Remove waits for that, but for no more
-// than ctx allows. The error says that there is no such member, or is ctx's.
+// Remove removes a member. It is no longer offered, and its connection ends when its running
+// requests have; those that take longer than 5 seconds fail. Remove waits for that, at most until
+// ctx is done. It fails if there is no such member, or with the error of ctx.
 func (g *Gateway) Remove(ctx context.Context, name string) error {
 	g.mu.Lock()
 	i := slices.IndexFunc(g.members, func(m *member) bool { return m.name == name })
@@ -27,13 +27,14 @@ func (g *Gateway) Remove(ctx context.Context, name string) error {
 	m := g.members[i]
 	g.members = slices.Delete(slices.Clone(g.members), i, i+1)
 	g.offer, g.removed = nil, true
-	g.setPrefixes() // it may have had the one that another should have
+	g.setPrefixes() // it may have had a prefix that another should have
 	g.mu.Unlock()
 	g.changedOffer(every)
 	return m.leave(ctx)
 }
 
-// leave ends a member that is offered no longer, and those that it replaces and that still run.
+// leave ends a member that is no longer offered, and the members that it replaces and that still
+// run.
 func (m *member) leave(ctx context.Context) error {
 	m.dismiss(nil)
 	wait, cancel := context.WithTimeout(ctx, drainTime)

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// saying is a server whose tool says its version, and can be held up.
+// saying returns a server whose tool returns its version. Its tool held waits for hold.
 func saying(version string, hold <-chan struct{}) *mcp.Server {
 	s := mcp.NewServerWith("s", version, mcp.ServerOptions{Logger: quiet})
 	mcp.AddTool(s, "version", func(context.Context, struct{}) (string, error) { return version, nil })
@@ -59,7 +59,7 @@ func TestAMemberIsRemovedAndReplacedWhileOthersGoOn(t *testing.T) {
 	}
 	replaced := make(chan error, 1)
 	go func() { replaced <- g.Replace("a", gateway.Upstream{Handler: saying("2", hold)}) }()
-	close(hold) // what runs is finished, whoever is faster
+	close(hold) // the running call is finished in either order
 	must(t, <-replaced)
 	if got := <-running; got != "1" && got != "2" {
 		t.Errorf("the call that ran said %q", got)
@@ -109,7 +109,7 @@ func TestARequestWithoutEndDoesNotKeepItsMember(t *testing.T) {
 		ended <- err
 	}()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // Remove waits no longer than this
+	cancel() // Remove waits at most for this
 	if err := g.Remove(ctx, "a"); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -129,7 +129,7 @@ func TestNamesAreWhatTheOptionsSay(t *testing.T) {
 		options gateway.Options
 		first   gateway.Upstream
 		want    []string
-		refused string // a name that is nobody's
+		refused string // is a name that no member has
 	}{
 		{"a map gives a tool its public name, without the prefix", gateway.Options{}, gateway.Upstream{Names: map[string]string{"version": "which"}},
 			[]string{"a__held", "b__held", "b__version", "which"}, "a__version"},
@@ -153,7 +153,7 @@ func TestNamesAreWhatTheOptionsSay(t *testing.T) {
 			if got := names(t, g); !slices.Equal(got, test.want) {
 				t.Errorf("offered are %q, want %q", got, test.want)
 			}
-			for _, name := range test.want { // one table for lists and calls
+			for _, name := range test.want { // lists and calls use the same table
 				if strings.Contains(name, "held") || name == "mine" {
 					continue
 				}

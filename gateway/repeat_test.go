@@ -67,7 +67,7 @@ func TestACallIsRepeatedOnce(t *testing.T) {
 	}
 }
 
-// A repeats counts the notes that a request is sent again.
+// A repeats counts the notes about repeated requests.
 type repeats struct{ atomic.Int32 }
 
 func (r *repeats) Note(kind string, _ any) {

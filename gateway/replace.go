@@ -14,25 +14,31 @@ import (
 )
 
 const (
-	// finishTime is how long requests that run may take until they end, once their member was replaced: longer
-	// than nearly all calls, and not for ever.
+	// finishTime is how long running requests may take after their member was replaced. It is
+	// longer than nearly all calls, but limited.
 	finishTime = time.Hour
-	// behindTime is how long a request waits for those that the replaced member runs: most clients give up after a
-	// minute, and would not hear why.
+	// behindTime is how long a request waits for those that the replaced member runs. Most clients
+	// cancel after a minute, and would not get the reason.
 	behindTime = 45 * time.Second
 )
 
-// errReplaced is why a member is dismissed that another replaces.
+// errReplaced is the reason for the dismissal of a member that another one replaces.
 var errReplaced = errors.New("the server is replaced")
 
-// Replace puts a member in the place of the one that has this name, which keeps its rank among the others; see [Gateway.Add].
-// Requests that run end where they run, within an hour, or sooner where the old one answers nothing and would be started again anyway,
-// and [Status] counts them. Those that come then, and those that no server
-// has yet, are for the new one. A program starts when the old one has ended, so that what only one of them can use, such as a file
-// or a port, passes over: until then requests wait, and after 45 seconds they fail and say why. What an hour ends is made again where
-// a second request changes nothing, and else fails and says so. The next round of a request for which the old one asked the client is for
-// neither, and fails: what the user said is for nobody else. Replace does not wait for any of this. The error says that there is no such
-// member, or what is wrong with u.
+// Replace puts a member in the place of the one with this name, which keeps its rank among the
+// others; see [Gateway.Add].
+//
+// Running requests end at the old server, within an hour, and [Status] counts them. They end sooner
+// if the old server answers nothing and would be restarted anyway. Later requests, and those that
+// no server has yet, go to the new one. A program starts when the old one has ended, so that both
+// can use the same file or port. Until then requests wait, and after 45 seconds they fail with the
+// reason.
+//
+// A request that is ended after an hour is repeated if a second one changes nothing, and else fails
+// with the reason. If the old server asked the client for input, the next round of that request
+// fails, as no other server may get the user's response.
+//
+// Replace does not wait for any of this. It fails if there is no such member, or if u is not valid.
 func (g *Gateway) Replace(name string, u Upstream) error {
 	before := g.member(name)
 	if before == nil {
@@ -49,8 +55,8 @@ func (g *Gateway) Replace(name string, u Upstream) error {
 	return nil
 }
 
-// follows has a new member be the one that replaces another. While that has requests to end, a program offers what it did,
-// as far as nothing is known of the new one.
+// follows makes a new member the replacement of another. While that has running requests, a program
+// offers the same lists, unless those of the new one are known.
 func (m *member) follows(before *member) {
 	m.before.Store(before)
 	if !m.upstream.Program || before.running() == 0 {
@@ -63,17 +69,18 @@ func (m *member) follows(before *member) {
 		m.known, m.behind.borrowed, m.listings, m.listedOf = before.known, before.known, before.listings, before.listedOf
 		before.mu.RUnlock()
 	}
-	m.settle() // lists need not wait for it
+	m.settle() // so that lists need not wait for it
 }
 
-// A behind is what a member is like when it need not wait any more for the one that it replaces.
+// A behind holds the state of a member after it no longer waits for the one that it replaces.
 type behind struct {
 	state    State
-	borrowed *definitions.Definitions // of the other
+	borrowed *definitions.Definitions // holds the definitions of the replaced member
 }
 
-// own is what is known of the server itself, and not of the one that it replaces: middleware decides by what a server claims, and may
-// trust the one and not the other. The member's lock is held.
+// own returns the known definitions of the server itself, and not of the one that it replaces.
+// Middleware decides by the claims of a server, and may trust one of the two only. The caller holds
+// the member's lock.
 func (m *member) own() *definitions.Definitions {
 	if m.behind != nil && m.known == m.behind.borrowed {
 		return nil
@@ -81,7 +88,8 @@ func (m *member) own() *definitions.Definitions {
 	return m.known
 }
 
-// takeOver waits, for a program, until the member that it replaces has ended. It reports whether there is anything to serve then.
+// takeOver waits, for a program, until the member that it replaces has ended. It reports whether
+// the member is still to be served then.
 func (m *member) takeOver(before *member) bool {
 	if !m.upstream.Program {
 		return true
@@ -92,14 +100,14 @@ func (m *member) takeOver(before *member) bool {
 	state := m.state
 	if m.behind != nil {
 		state = m.behind.state
-		m.known = m.own() // what it offers is offered until its own lists are read
+		m.known = m.own() // the borrowed lists stay offered until its own are read
 	}
 	m.mu.Unlock()
-	m.set(state, nil) // wakes those that wait
+	m.set(state, nil) // wakes the requests that wait
 	return m.ctx.Err() == nil
 }
 
-// finish ends a member that another one replaces as soon as its requests have ended, or may not take longer.
+// finish ends a replaced member as soon as its requests have ended, or after finishTime.
 func (m *member) finish(next *member) {
 	limit := time.NewTimer(finishTime)
 	defer limit.Stop()
@@ -115,7 +123,7 @@ func (m *member) finish(next *member) {
 	m.gateway.report()
 }
 
-// running is how many requests run of the member, and of those that it replaces.
+// running returns the number of running requests of the member and of those that it replaces.
 func (m *member) running() (n int) {
 	for ; m != nil; m = m.before.Load() {
 		n += int(m.calls.n.Load())
@@ -123,7 +131,8 @@ func (m *member) running() (n int) {
 	return n
 }
 
-// standsBehind says why the member cannot start yet; nil where that is not because of the one that it replaces.
+// standsBehind returns the reason why the member cannot start yet, if it waits for the one that it
+// replaces; else nil.
 func (m *member) standsBehind() error {
 	before := m.before.Load()
 	if before == nil || !m.upstream.Program {
@@ -136,12 +145,13 @@ func (m *member) standsBehind() error {
 	return fmt.Errorf("server %q is started anew, as its configuration changed, as soon as %s %s over that it runs as it was before; try again later", m.name, plaintext.Count(n, "request"), are)
 }
 
-// continues reports whether a request belongs to one that the server got before: another server would not know what it is about.
+// continues reports whether a request belongs to an earlier one of the same server, so that another
+// server cannot handle it.
 func continues(req *mcp.Request) bool {
 	return req.Round > 0 || strings.HasPrefix(req.Method, "tasks/")
 }
 
-// leaving is closed when the member takes this request no longer.
+// leaving returns a channel that is closed when the member no longer accepts this request.
 func (m *member) leaving(req *mcp.Request) <-chan struct{} {
 	if continues(req) {
 		return m.ctx.Done()
@@ -149,8 +159,8 @@ func (m *member) leaving(req *mcp.Request) <-chan struct{} {
 	return m.staying.Done()
 }
 
-// gone is the error of a request that did not reach its member: where another may get the request in its place it wraps
-// ErrRemoved, and when the gateway is closed it is err.
+// gone returns the error of a request that did not reach its member. If another member may get the
+// request, it wraps ErrRemoved. If the gateway is closed, it is err.
 func (m *member) gone(req *mcp.Request, err error) error {
 	switch {
 	case m.gateway.ctx.Err() != nil:
@@ -161,13 +171,14 @@ func (m *member) gone(req *mcp.Request, err error) error {
 	return fmt.Errorf("server %q: %w", m.name, ErrRemoved)
 }
 
-// wasEnded reports whether an error is that of a request whose member was ended while it had the request.
+// wasEnded reports whether an error is that of a request whose member was ended while it had the
+// request.
 func (m *member) wasEnded(err error) bool {
 	return errors.Is(err, mcp.ErrClosed) && m.ctx.Err() != nil && m.gateway.ctx.Err() == nil
 }
 
-// endedAs is the error of such a request. Where the member was replaced, and a second request changes nothing, it has the one that
-// there is now be asked.
+// endedAs returns the error of such a request. If the member was replaced and a second request
+// changes nothing, the error makes the gateway ask the present member.
 func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
 	if errors.Is(context.Cause(m.staying), errReplaced) && !continues(req) && repeats(known, req) {
 		note.Repeat(ctx, m.name)
@@ -176,7 +187,7 @@ func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, re
 	return m.endedFor(err)
 }
 
-// endedFor says who ended a member that had a request.
+// endedFor returns the error of a request that a member had when it was removed or replaced.
 func (m *member) endedFor(err error) error {
 	what := "removed by the operator of the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {

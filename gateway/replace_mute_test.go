@@ -11,12 +11,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What a program that answers nothing runs holds a changed configuration no longer than it would be restarted anyway.
+// Requests of a program that answers nothing delay a changed configuration no longer than until it
+// would be restarted anyway.
 func TestAProgramThatAnswersNothingIsReplacedWhenItWouldBeRestarted(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		timeout, patient time.Duration
-		after            time.Duration // the change
+		after            time.Duration // is the time of the change
 		want             string
 	}{
 		{"while a client waits", -1, 0, 30 * time.Minute, `server "s" answered neither a ping nor a request for 30m0s: the response is lost, and the server may have executed the request`},

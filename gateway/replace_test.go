@@ -16,15 +16,17 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A lasting server is one whose calls last, of which several versions are connected to one after the other.
+// A lasting server is one with long calls, several versions of which are connected one after the
+// other.
 type lasting struct {
 	mu      sync.Mutex
-	started []string      // the versions of the connections that there were
-	open    []*mcp.Client // those that there are, or were
-	overlap bool          // there was one while another version had one
+	started []string      // lists the versions of all connections
+	open    []*mcp.Client // holds the clients of all connections
+	overlap bool          // is set if two versions were connected at the same time
 }
 
-// upstream is a version of it, whose first call of a tool lasts so long, and whose others are answered at once.
+// upstream returns a version of the server. Its first call of a tool takes the given time, and the
+// others return at once.
 func (l *lasting) upstream(version string, lasts time.Duration) gateway.Upstream {
 	s := mcp.NewServerWith("s", version, mcp.ServerOptions{Logger: quiet})
 	first := true
@@ -65,14 +67,14 @@ func (l *lasting) upstream(version string, lasts time.Duration) gateway.Upstream
 	}}
 }
 
-// starts is how many connections there were.
+// starts returns the number of connections so far.
 func (l *lasting) starts() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.started)
 }
 
-// said is what the call of a tool gives: a text, or an error.
+// said calls a tool, and returns a channel that gets the text of the result or the error.
 func said(t *testing.T, c *mcp.Client, tool string) <-chan string {
 	got := make(chan string, 1)
 	go func() {
@@ -86,7 +88,7 @@ func said(t *testing.T, c *mcp.Client, tool string) <-chan string {
 	return got
 }
 
-// pending fails the test if a call gave something.
+// pending fails the test if a call has returned.
 func pending(t *testing.T, got <-chan string) {
 	t.Helper()
 	synctest.Wait()
@@ -97,7 +99,7 @@ func pending(t *testing.T, got <-chan string) {
 	}
 }
 
-// replacing is a gateway with a lasting server, and a client that waits as long as it takes.
+// replacing returns a gateway with a lasting server, and a client without a timeout.
 func replacing(t *testing.T, log *slog.Logger, u gateway.Upstream) (*gateway.Gateway, *mcp.Client) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: log})
@@ -173,7 +175,7 @@ func TestAReplacedServerEndsWhatItRuns(t *testing.T) {
 	}
 }
 
-// What ends after an hour says why, or is sent again.
+// A request that is ended after an hour returns the reason, or is repeated.
 func TestWhatAReplacedServerDoesNotEndInAnHourIsSentAgainOrSaysWhy(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		for tool, want := range map[string]string{
@@ -204,7 +206,8 @@ func TestWhatAReplacedServerDoesNotEndInAnHourIsSentAgainOrSaysWhy(t *testing.T)
 	}
 }
 
-// What waits for a start that the change may mend goes to the new server at once, and to the newest one.
+// A request that waits for a start goes to the newest server at once, as the change may fix the
+// start.
 func TestARequestThatNoServerHasGoesToTheNewestOne(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		synctest.Test(t, func(t *testing.T) {
@@ -261,7 +264,7 @@ func TestAServerThatIsReplacedTwiceEndsBeforeTheThirdStarts(t *testing.T) {
 	})
 }
 
-// Nobody has to wait for calls that never end: a restart, a removal and the gateway's end do not.
+// A restart, a removal and the end of the gateway do not wait for calls that never end.
 func TestWhatAReplacedServerRunsIsEndedSooner(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -301,7 +304,7 @@ func TestWhatAReplacedServerRunsIsEndedSooner(t *testing.T) {
 	}
 }
 
-// What stands around a server changes while it goes on, and so does what it runs.
+// The layers around a server change while it and its requests go on.
 func TestWhatStandsAroundAServerChangesWhileItGoesOn(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,9 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// handle passes a request on to the member, which is started if need be. Where
-// the member ended before it responded, and a second request changes nothing,
-// the request is made again, once.
+// handle passes a request on to the member, which is started if needed. If the member ended before
+// it responded, and a second request changes nothing, the request is repeated once.
 func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if m.isolated() {
 		return m.handleIsolated(ctx, req)
@@ -29,7 +28,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, err
 	}
 	m.mu.RLock()
-	connected, known := m.client, m.known // before it may be taken back
+	connected, known := m.client, m.known // before it may be withdrawn
 	m.mu.RUnlock()
 	result, err := m.send(ctx, h, req)
 	if m.otherEra(connected, req, result, err) {
@@ -56,7 +55,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	h, unready := m.ready(ctx, req)
 	switch {
-	case errors.Is(unready, ErrRemoved): // who replaces it gets the request
+	case errors.Is(unready, ErrRemoved): // the member that replaces it gets the request
 		note.Repeat(ctx, m.name)
 		return result, unready
 	case h == nil:
@@ -66,8 +65,8 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return m.send(ctx, h, req)
 }
 
-// ended reports whether a connection of the member is over. One that is not has
-// made the request again by itself.
+// ended reports whether a connection of the member has ended. One that has not has repeated the
+// request by itself.
 func (m *member) ended(c *mcp.Client) bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -88,7 +87,8 @@ func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp
 	return result, err
 }
 
-// check says why a request is not sent, now that the lists were read over its connection.
+// check returns the reason why a request is not sent, after the lists were read over its
+// connection.
 func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 	var err error
 	list := ""
@@ -105,8 +105,8 @@ func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 	return check(req)
 }
 
-// repeats reports whether a request may be made twice: it only reads, or the
-// member says of its tool that a second call changes nothing.
+// repeats reports whether a request may be made twice: it only reads, or the annotations of its
+// tool claim that a second call changes nothing.
 func repeats(known *definitions.Definitions, req *mcp.Request) bool {
 	var tool json.RawMessage
 	if req.Method == "tools/call" && known != nil {
@@ -121,8 +121,8 @@ func repeats(known *definitions.Definitions, req *mcp.Request) bool {
 	return eras.Repeats(req, tool)
 }
 
-// usable returns the Handler of the member unless its connection is lost, or ended for
-// another one. The member's lock is held.
+// usable returns the Handler of the member, or nil if its connection is lost or is being replaced.
+// The caller holds the member's lock.
 func (m *member) usable() mcp.Handler {
 	if m.restarted || m.changing {
 		return nil
@@ -137,16 +137,16 @@ func (m *member) usable() mcp.Handler {
 	return m.handler
 }
 
-// ready returns the Handler of the member. It starts a member that is idle, or
-// failed once, and waits for one that starts, as long as ctx allows; the client
-// is notified of progress where it asked for that. More failures in a row are an
-// error at once until it may be tried again.
+// ready returns the Handler of the member. It starts a member that is idle or failed once, and
+// waits for its start as long as ctx allows. The client gets progress notifications if it asked for
+// them. After more failures in a row, ready fails at once until the next attempt is due.
 func (m *member) ready(ctx context.Context, req *mcp.Request) (h mcp.Handler, err error) {
 	err = m.await(ctx, req, func() bool { h = m.usable(); return h != nil })
 	return h, err
 }
 
-// await is ready for whatever there must be; there is called with the member's lock held.
+// await is like ready, but waits until there reports true. It calls there with the member's lock
+// held.
 func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool) error {
 	m.mu.RLock()
 	done, attempts := there(), m.attempts
@@ -191,7 +191,7 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 	}
 }
 
-// want asks for the member to be started.
+// want requests a start of the member.
 func (m *member) want() {
 	m.wanted.Store(true)
 	m.gateway.starts.again(false)
@@ -201,9 +201,8 @@ func (m *member) want() {
 	}
 }
 
-// notifyStarting notifies a client that asked for progress that its call waits
-// for the server. The values are tiny so that those of the call itself, which
-// follow, are larger.
+// notifyStarting notifies a client that asked for progress that its call waits for the server. The
+// values are tiny, so that those of the call itself are larger.
 func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int) {
 	if req.Meta.ProgressToken == nil || req.Peer == nil {
 		return
@@ -223,10 +222,10 @@ func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int
 	w.Object("_meta")
 	w.Raw(note.Starting, []byte("true"))
 	w.End()
-	_ = req.Peer.Notify(ctx, "notifications/progress", w.Bytes()) // a client that is gone ends ctx
+	_ = req.Peer.Notify(ctx, "notifications/progress", w.Bytes()) // ctx ends if the client disconnected
 }
 
-// unavailable says why the member cannot be asked; its lock is held.
+// unavailable returns the reason why the member cannot be used. The caller holds its lock.
 func (m *member) unavailable() error {
 	if m.err != nil {
 		return &memberError{m.name, m.err}
@@ -234,7 +233,7 @@ func (m *member) unavailable() error {
 	return notYet{fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)}
 }
 
-// A notYet says that a member is not connected, and did not fail.
+// A notYet reports that a member is not connected, and did not fail.
 type notYet struct{ error }
 
 func (e notYet) Unwrap() error { return e.error }
@@ -242,7 +241,7 @@ func (e notYet) Unwrap() error { return e.error }
 // Unanswered implements [unanswered.Error].
 func (e notYet) Unanswered() {}
 
-// A memberError says why a member cannot be asked, and names it once.
+// A memberError is the reason why a member cannot be used. Its text names the member once.
 type memberError struct {
 	name string
 	err  error

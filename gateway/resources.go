@@ -17,41 +17,44 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// Resources keep their URIs. Where two members have one, or one matches a template of both, it is the first one's,
-// and clients know the other's as junction:SERVER/URI, or, of ui://PATH, which hosts take for a view only with this
-// beginning, as ui://junction/SERVER/PATH. It can be read, subscribed to and completed, and stands in the
-// place of the member's own URI in what clients get of it.
+// Resources keep their URIs. If two members have the same URI, or one matches a template of both,
+// it belongs to the first. Clients know that of the other as junction:SERVER/URI. A URI of the form
+// ui://PATH becomes ui://junction/SERVER/PATH, as hosts accept views only with this beginning.
+// These URIs can be read, subscribed to and completed, and replace the member's own in its results.
 
-// What the URIs begin with that say whose they are.
+// The beginnings of URIs that name their server.
 const (
 	ownScheme = "junction:"
 	ownViews  = apps.Scheme + "junction/"
 )
 
 const (
-	maxTranslated     = 1_000   // URIs of one result that are looked at; further ones stay as they are
-	maxTemplates      = 256     // templates of one member that URIs are matched against; others are only listed
-	maxMatching       = 4 << 20 // what is matched for one request, as [uritemplate.Template.Cost] counts
-	maxListenMatching = 8 << 20 // against the templates of one member for all URIs of a listen
-	maxMemberMatching = 1 << 20 // of it, against the templates of one member for one URI: it takes nothing from others
+	maxTranslated     = 1_000   // limits the translated URIs of one result; further ones stay as they are
+	maxTemplates      = 256     // limits the templates of one member that URIs are matched against; others are only listed
+	maxMatching       = 4 << 20 // limits the work for one request, in units of [uritemplate.Template.Cost]
+	maxListenMatching = 8 << 20 // limits the work with the templates of one member for all URIs of a listen
+	maxMemberMatching = 1 << 20 // limits the work with the templates of one member for one URI, so that others keep their part
 )
 
-// A matching is what may still be matched for one request. Servers choose their templates and the URIs of their results, and
-// clients those that they ask for, so what they cost together is limited; what is not matched any more is nobody's.
+// A matching is the remaining work of matching for one request. Servers choose templates and URIs
+// in results, and clients choose URIs of requests, so their common cost is limited. A URI beyond
+// the limit belongs to no member.
 type matching struct {
 	left   int
-	most   int             // of one member
-	listen map[*member]int // what was matched of each for all URIs; nil: each counts alone
+	most   int             // limits the work for one member
+	listen map[*member]int // holds the work for each member for all URIs; nil if each URI counts alone
 }
 
 func newMatching() *matching { return &matching{left: maxMatching, most: maxMemberMatching} }
 
-// newListenMatching is for a listen, which may be to many URIs: no member takes from the others there.
+// newListenMatching returns the matching of a listen, which may have many URIs. There the limit
+// holds for each member alone.
 func newListenMatching() *matching {
 	return &matching{left: math.MaxInt, most: maxListenMatching, listen: map[*member]int{}}
 }
 
-// match reports whether a template of a member describes a URI. spent is what was matched of it for this URI.
+// match reports whether a template of a member matches a URI. The integer at spent holds the work
+// of the member for this URI.
 func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *int) bool {
 	if t == nil {
 		return false
@@ -64,7 +67,7 @@ func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *
 	return ok
 }
 
-// spend takes work from what may still be matched; false where it is too much, or none.
+// spend takes work from the rest. It returns false if the cost is too large or zero.
 func (w *matching) spend(m *member, cost int, spent *int) bool {
 	if cost == 0 || cost > w.left || *spent+w.listen[m]+cost > w.most {
 		return false
@@ -78,7 +81,7 @@ func (w *matching) spend(m *member, cost int, spent *int) bool {
 	return true
 }
 
-// ownURI is the URI, or template, that no other member has.
+// ownURI returns the URI or template that only this member has.
 func (m *member) ownURI(uri string) string {
 	if view, ok := strings.CutPrefix(uri, apps.Scheme); ok {
 		return ownViews + url.PathEscape(m.name) + "/" + view
@@ -86,7 +89,7 @@ func (m *member) ownURI(uri string) string {
 	return ownScheme + url.PathEscape(m.name) + "/" + uri
 }
 
-// cutOwn undoes ownURI; ok is false for a URI that does not say that it is the member's.
+// cutOwn reverses ownURI; ok is false for a URI that does not name the member.
 func (m *member) cutOwn(uri string) (own string, ok bool) {
 	if view, ok := strings.CutPrefix(uri, ownViews+url.PathEscape(m.name)+"/"); ok {
 		return apps.Scheme + view, true
@@ -94,7 +97,8 @@ func (m *member) cutOwn(uri string) (own string, ok bool) {
 	return strings.CutPrefix(uri, ownScheme+url.PathEscape(m.name)+"/")
 }
 
-// mayHave reports whether the member may offer a URI as its own: not one that says that it is another's.
+// mayHave reports whether the member may offer a URI as its own. It may not if the URI names
+// another member.
 func (n *naming) mayHave(m *member, uri string) bool {
 	if !strings.HasPrefix(uri, ownScheme) && !strings.HasPrefix(uri, ownViews) {
 		return true
@@ -105,16 +109,16 @@ func (n *naming) mayHave(m *member, uri string) bool {
 	})
 }
 
-// A resource is what a URI that clients know stands for.
+// A resource is the target of a URI that clients know.
 type resource struct {
 	member *member
-	uri    string // the member's own
+	uri    string // is the member's own URI
 
-	listed        string // the URI that clients see of it, where that is spelled in another way than they asked
-	template, own string // that it may be of, as clients see it and as the member has it, where it does not match
+	listed        string // is the URI that clients see, if they used another spelling
+	template, own string // are the exposed and the own form of a template that may match loosely; empty if it matches exactly
 }
 
-// isIn reports whether clients who asked for a URI are offered what it stands for.
+// isIn reports whether a client that used a URI is offered its target.
 func (r *resource) isIn(offers choice, asked string) bool {
 	if r.template != "" && !offers.has(templateKind, r.template, r.member, r.own) {
 		return false
@@ -124,13 +128,14 @@ func (r *resource) isIn(offers choice, asked string) bool {
 
 type match struct {
 	member  *member
-	exposed string // that clients see
+	exposed string // is the template that clients see
 	listed
 }
 
-// owners returns whose resource a URI may be: the member's that lists it, also in another spelling, or that it names, or whose skill it is a file
-// of, or those' with a matching template. It is unsure where there is none. A skill takes what a template of another
-// member matches only under skill://, where templates match the files of all skills.
+// owners returns the resources that a URI may stand for. It is that of the member that lists the
+// URI, in any spelling, that the URI names, or whose skill has the file. Otherwise it is those with
+// a matching template. A skill precedes templates of other members only under skill://, where
+// templates match the files of all skills. If no member is found, sure is false.
 func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	if f, ok := o.found[resourceKind.Name][uri]; ok {
 		return []resource{{member: f.member, uri: f.original}}, true
@@ -159,7 +164,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	}
 	var of *member
 	spent := 0
-	for _, t := range o.matches { // those of one member stand together
+	for _, t := range o.matches { // those of one member are next to each other
 		if t.member != of {
 			of, spent = t.member, 0
 		}
@@ -176,10 +181,11 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	if len(owners) == 0 {
 		return o.mayMean(uri, w), false
 	}
-	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // else it may list the URI yet
+	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // else it may list the URI later
 }
 
-// whyRefused says why a URI, also in another spelling, is nobody's; empty: it is not refused.
+// whyRefused returns the reason why no member has a URI, in any spelling; empty if it is not
+// refused.
 func (o *offer) whyRefused(uri, same string) string {
 	refused := o.refused[resourceKind.Name]
 	return cmp.Or(refused[uri], refused[same], refused[o.spelled[same]])
@@ -192,7 +198,8 @@ func (o *offer) spell(uri string) {
 	}
 }
 
-// sameURI is what all spellings of a URI have in common: types of URLs write them anew.
+// sameURI returns the common form of all spellings of a URI. URL types of libraries change the
+// spelling.
 func sameURI(uri string) string {
 	uri = uritemplate.Canonical(uri)
 	if scheme, host, ok := strings.Cut(strings.TrimSuffix(uri, "/"), "://"); ok && host != "" && !strings.ContainsAny(host, "/?#") {
@@ -201,8 +208,9 @@ func sameURI(uri string) string {
 	return uri
 }
 
-// mayMean returns whose resource a URI may be that nothing is listed for and no template matches: those' with a template that a
-// server may understand so, the one that names most of the URI first. They say themselves whether there is the resource.
+// mayMean returns the resources that a URI without exact match may stand for: those with a template
+// that a server may read that way, the most specific first. The servers decide whether the resource
+// exists.
 func (o *offer) mayMean(uri string, w *matching) (owners []resource) {
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		return nil
@@ -247,7 +255,8 @@ func (o *offer) has(m *member, uri string, w *matching) bool {
 	})
 }
 
-// known is what clients call a resource of a member: its URI, unless that leads to another one.
+// known returns the URI by which clients know a resource of a member: its own, unless that leads to
+// another one.
 func (o *offer) known(m *member, uri string, w *matching) string {
 	if first, _ := o.owners(uri, w); len(first) > 0 && first[0].member == m || !o.has(m, uri, w) {
 		return uri
@@ -261,16 +270,17 @@ func (o *offer) noteShared(members []*member) {
 	}
 }
 
-// A place is a URI, or the beginning of all that match a template, of a member.
+// A place is a URI of a member, or the literal beginning of a template.
 type place struct {
 	text     string
 	member   *member
 	template bool
-	other    *place // the nearest of another member that this one begins with
-	outer    *place // the nearest of all that this one begins with
+	other    *place // is the nearest of another member that is a prefix of this one
+	outer    *place // is the nearest of all that is a prefix of this one
 }
 
-// noteOverlaps notes the members with a template that may match a URI which another one has, or may have.
+// noteOverlaps notes the members with a template that may match a URI which another member has, or
+// may have.
 func (o *offer) noteOverlaps() {
 	if len(o.matches) == 0 || len(o.members) < 2 {
 		return
@@ -287,7 +297,7 @@ func (o *offer) noteOverlaps() {
 	}
 	slices.SortStableFunc(places, func(a, b *place) int {
 		c := strings.Compare(a.text, b.text)
-		if c == 0 && a.template != b.template { // before what it may match
+		if c == 0 && a.template != b.template { // puts a template before the URIs that it may match
 			if c = 1; a.template {
 				c = -1
 			}
@@ -313,8 +323,8 @@ func (o *offer) noteOverlaps() {
 	}
 }
 
-// read passes resources/read on to the member that lists the URI, or to those
-// with a template that matches it, and to no other: a URI may be a secret.
+// read passes resources/read on to the member that lists the URI, or to those with a template that
+// matches it. It goes to no other, as a URI may be a secret.
 func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name, newMatching())
 	if !sure {
@@ -322,7 +332,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 			return mcp.Result{}, err
 		}
 		if owners, sure = g.current().owners(req.Name, newMatching()); !sure && len(owners) == 0 && strings.HasPrefix(req.Name, "skill://") {
-			for _, m := range g.current().withSkills(skills.Declared) { // of a skill that is in no list
+			for _, m := range g.current().withSkills(skills.Declared) { // the file may belong to a skill that is in no list
 				owners = append(owners, resource{member: m, uri: req.Name})
 			}
 		}
@@ -355,21 +365,22 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return r.member.gateway.current().translated(r.member, req.Method, result, &renaming{r.uri, req.Name})
 }
 
-// noResource is the error for a URI that is nobody's. It says who refused it only where everything is offered.
+// noResource returns the error for a URI that no member has. It names the servers that share a
+// refused URI only if the client is offered everything.
 func (o *offer) noResource(uri string, offers choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
 	if why := o.whyRefused(uri, sameURI(uri)); why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
 	}
-	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
+	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // encoding a string never fails
 	return e
 }
 
-// A renaming is a URI of a member, and what the client that asked calls it.
+// A renaming holds a URI of a member, and the URI that the client used for it.
 type renaming struct{ own, asked string }
 
-// translated is a result of a member with the URIs that clients know: of resources, and of links to them and
-// resources within in what tools and prompts give.
+// translated returns a result of a member with the URIs that clients know: those of resources, and
+// of links and embedded resources in results of tools and prompts.
 func (o *offer) translated(m *member, method string, result mcp.Result, asked *renaming) (mcp.Result, error) {
 	if result.TextOnly() {
 		return result, nil
@@ -409,14 +420,14 @@ func (o *offer) translated(m *member, method string, result mcp.Result, asked *r
 	return result.WithJSON(translated), nil
 }
 
-// A translation gives resources other URIs.
+// A translation replaces the URIs of resources.
 type translation struct {
 	known   func(uri string) string
-	uris    int // that were looked at
+	uris    int // counts the URIs that were looked at
 	changed bool
 }
 
-// elements is an object with each element of one of its arrays as translate makes it.
+// elements returns an object with each element of one of its arrays replaced by translate.
 func (t *translation) elements(obj []byte, array string, translate func([]byte) []byte) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(obj)+256))
 	w.Members(obj, array)
@@ -429,7 +440,7 @@ func (t *translation) elements(obj []byte, array string, translate func([]byte) 
 	return w.Bytes()
 }
 
-// content is a content block with the URI that clients know.
+// content returns a content block with the URI that clients know.
 func (t *translation) content(block []byte) []byte {
 	switch kind, _ := jsonrpc.Unquote(jsonrpc.Get(block, "type")); kind {
 	case mcp.ContentResourceLink:
@@ -442,7 +453,7 @@ func (t *translation) content(block []byte) []byte {
 	return block
 }
 
-// named is an object with the URI that clients know.
+// named returns an object with the URI that clients know.
 func (t *translation) named(obj []byte) []byte {
 	uri, ok := jsonrpc.Unquote(jsonrpc.Get(obj, "uri"))
 	if !ok {

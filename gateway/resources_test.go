@@ -19,8 +19,8 @@ const (
 	twice = "file:///notes/{name}"
 )
 
-// library has a resource and a template that others of its kind have, too, and one resource of its own; tools and a
-// prompt that name them.
+// library returns a server with a resource and a template that other libraries have, too, and one
+// resource of its own. Its tools and its prompt name them.
 func library(name string) *mcp.Server {
 	s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
 	s.AddText(mcp.Resource{URI: same, Name: "same"}, "same of "+name)
@@ -51,7 +51,7 @@ func library(name string) *mcp.Server {
 	return s
 }
 
-// libraries is a gateway with some.
+// libraries returns a gateway with a library of each name.
 func libraries(t *testing.T, o gateway.Options, names ...string) (*gateway.Gateway, map[string]*mcp.Server) {
 	t.Helper()
 	o.Logger = quiet
@@ -120,7 +120,7 @@ func TestResultsNameResourcesAsClientsKnowThem(t *testing.T) {
 	tests := []struct {
 		conflicts gateway.Conflicts
 		server    string
-		want      []string // the URIs in a result
+		want      []string // holds the URIs in a result
 	}{
 		{gateway.Suffix, "one", []string{same, "file:///notes/x", "only:one", "https://elsewhere"}},
 		{gateway.Suffix, "two", []string{"junction:two/" + same, "junction:two/file:///notes/x", "only:two", "https://elsewhere"}},
@@ -153,7 +153,7 @@ func TestResultsNameResourcesAsClientsKnowThem(t *testing.T) {
 			if !slices.Equal(uris, test.want) || !slices.Equal(ofPrompt, test.want) || r.Content[0].Text != "see "+same {
 				t.Errorf("the tool names %q and the prompt %q, want %q", uris, ofPrompt, test.want)
 			}
-			for _, uri := range test.want[:3] { // and what it names can be read
+			for _, uri := range test.want[:3] { // the resources that it names can be read
 				got, err := c.ReadResource(t.Context(), uri)
 				if err != nil || !strings.HasSuffix(got.Contents[0].Text, "of "+test.server) || got.Contents[0].URI != uri {
 					t.Errorf("%s: %+v, %v", uri, got, err)
@@ -181,7 +181,8 @@ func TestTheRuleForConflictsHoldsForResources(t *testing.T) {
 	}
 }
 
-// A URI that is nobody's, as two servers have it, is no third one's in another spelling, whose template matches that.
+// A URI that no member has, as two servers share it, is refused in every spelling. A third server
+// with a matching template does not get it.
 func TestRefusedResourceIsRefusedInEverySpelling(t *testing.T) {
 	g := gateway.New(gateway.Options{Conflicts: gateway.Refuse, Logger: quiet})
 	defer g.Close()
@@ -292,7 +293,7 @@ func TestTemplatesThatOverlapAreKeptApart(t *testing.T) {
 	}
 }
 
-// A server cannot take a URI that says that it is another's.
+// A server cannot take a URI that names another server.
 func TestAURIThatNamesAServerLeadsToIt(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
@@ -310,7 +311,7 @@ func TestAURIThatNamesAServerLeadsToIt(t *testing.T) {
 	}
 }
 
-// What is nobody else's is passed on as it came.
+// Results without shared URIs are passed on unchanged.
 func TestResultsOfAServerThatSharesNothingAreNotDecoded(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()

@@ -9,13 +9,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// errRestarted is why a connection ended that Restart ended.
+// errRestarted is the reason for the end of a connection by Restart.
 var errRestarted = errors.New("the server is being restarted")
 
-// Restart ends the connection to a member, or the wait until it is tried again, and
-// connects again at once. What the member offered is taken back until it is read again,
-// unless it is remembered. It does not wait, nor for what a member runs that this one replaces. The error says that there is no such member,
-// or that it is a Handler in this process.
+// Restart ends the connection to a member, or the wait for its next attempt, and connects again at
+// once. The member's offer is withdrawn until it is read again, unless it is remembered. Restart
+// waits neither for this nor for the requests of a member that this one replaces. It fails if there
+// is no such member, or if that is a Handler in this process.
 func (g *Gateway) Restart(name string) error {
 	m := g.member(name)
 	if m == nil {
@@ -24,7 +24,7 @@ func (g *Gateway) Restart(name string) error {
 	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}
-	for before := m.before.Load(); before != nil; before = before.before.Load() { // which it would wait for
+	for before := m.before.Load(); before != nil; before = before.before.Load() { // as it would wait for them
 		before.cancel()
 	}
 	m.instances.end(errRestarted)
@@ -40,8 +40,7 @@ func (g *Gateway) Restart(name string) error {
 	return nil
 }
 
-// attempt is the context of one attempt to connect and of what follows from it. Restart
-// ends it.
+// attempt returns the context of one attempt to connect and of the connection. Restart ends it.
 func (m *member) attempt(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	m.mu.Lock()
@@ -57,19 +56,19 @@ func (m *member) wasCut(c *mcp.Client) bool {
 	return c != nil && m.cut == c
 }
 
-// isRestarted reports whether a restart is wanted that no attempt to connect followed yet.
+// isRestarted reports whether a restart was requested and no attempt to connect has followed yet.
 func (m *member) isRestarted() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.restarted
 }
 
-// wasRestarted is the error of a request that Restart ended.
+// wasRestarted returns the error of a request that Restart ended.
 func (m *member) wasRestarted(err error) error {
 	return fmt.Errorf("server %q was restarted by the operator of the gateway while it had the request, which it may have executed: %w", m.name, err)
 }
 
-// reset takes back what the ended connection offered.
+// reset withdraws the offer of the ended connection.
 func (m *member) reset() {
 	if m.upstream.Memory == nil {
 		m.forget()

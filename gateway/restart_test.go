@@ -98,7 +98,8 @@ func TestACallThatARestartEndedSaysSo(t *testing.T) {
 	})
 }
 
-// What a restart ends of a server that clients do not share is asked again, or says why, as of one that they do.
+// A request that a restart ended is repeated, or returns the reason. This also holds for a server
+// that clients do not share.
 func TestARequestToAnInstanceThatARestartEndedIsAskedAgainOrSaysSo(t *testing.T) {
 	for _, test := range []struct {
 		name, tool, stops string

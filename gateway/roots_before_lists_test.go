@@ -17,18 +17,18 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// An askingServer is a legacy server that asks for the roots when one of some messages comes, and may have no list before it
-// has a response, or the error. Its tool says what it got last.
+// An askingServer is a legacy server that asks for the roots when one of some messages comes. It
+// may have no list before it gets a response or an error. Its tool returns the last one.
 type askingServer struct {
 	conn net.Conn
-	asks []string // methods of the messages at which it asks
-	slow bool     // it lists nothing before it got a response
-	more int      // how often it asks again then, one after the other
+	asks []string // holds the methods of the messages at which it asks
+	slow bool     // is set if it lists nothing before it got a response
+	more int      // counts further requests for the roots after that, one after the other
 
 	mu       sync.Mutex
 	got      string
 	refused  int
-	answered chan struct{} // closed with the first response
+	answered chan struct{} // is closed with the first response
 }
 
 func (s *askingServer) serve() {
@@ -84,8 +84,9 @@ func (s *askingServer) serve() {
 	}
 }
 
-// A modern client can only be asked in a call, and makes none before it has seen the tools. A server that lists them once it
-// has the roots is refused them, and made to ask again in the first call.
+// A modern client can only be asked in a call, and makes none before it has seen the tools. If a
+// server lists them only after it got the roots, the gateway refuses its request, and makes it ask
+// again in the first call.
 func TestAServerThatWantsTheRootsBeforeItListsItsToolsListsThemToAModernClient(t *testing.T) {
 	for _, test := range []struct {
 		name    string

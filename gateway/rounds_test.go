@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A call that asked the user goes on with the server that asked, or not at all: the
-// name may have passed to another server between two rounds.
+// A call that asked the user continues at the server that asked, or fails. In the next round the
+// name may belong to another server.
 func TestTheResponsesToAServerReachNoOtherOfTheSameTool(t *testing.T) {
 	for _, replaced := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestTheResponsesToAServerReachNoOtherOfTheSameTool(t *testing.T) {
 	}
 }
 
-// Gateways in one process hold each their own member.
+// Each gateway in one process stores its own member.
 func TestACallThroughTwoGatewaysGoesOnWithTheServerThatAsked(t *testing.T) {
 	inner := gateway.Route(map[string]mcp.Handler{"x": member(t, "x"), "y": member(t, "y")})
 	defer inner.Close()
@@ -104,15 +104,15 @@ func TestACallThroughTwoGatewaysGoesOnWithTheServerThatAsked(t *testing.T) {
 	}
 }
 
-// A server that asks for the roots as soon as it is connected, while the gateway
-// reads its lists, gets those of the gateway's one client.
+// A server may ask for the roots while the gateway reads its lists. It gets those of the gateway's
+// one client.
 func TestRootsThatAServerAsksForAtItsStartAreThoseOfTheOneClient(t *testing.T) {
 	for revision, waits := range map[string]bool{"2025-11-25": true, "2026-07-28": false} {
 		synctest.Test(t, func(t *testing.T) {
 			g := gateway.New(gateway.Options{OneClient: true, NoPrefix: true, Logger: quiet})
 			far := make(chan net.Conn, 1)
 			must(t, g.Add("roots", gateway.Upstream{Dial: func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
-				time.Sleep(time.Second) // it starts
+				time.Sleep(time.Second) // the time of its start
 				near, other := net.Pipe()
 				far <- other
 				go asksForRoots(other, waits)
@@ -135,8 +135,8 @@ func TestRootsThatAServerAsksForAtItsStartAreThoseOfTheOneClient(t *testing.T) {
 	}
 }
 
-// asksForRoots plays a legacy server that asks for the roots before it answers the
-// first tools/list, and maybe waits for them, and whose tool says what it got.
+// asksForRoots plays a legacy server that asks for the roots before it responds to the first
+// tools/list, and may wait for them. Its tool returns the response.
 func asksForRoots(conn net.Conn, waits bool) {
 	in := bufio.NewScanner(conn)
 	got := "nothing"

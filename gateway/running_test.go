@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// looking is an error that notes how many requests run when somebody looks at it.
+// looking is an error that records the number of running requests when it is inspected.
 type looking struct {
 	b       *breaker
 	running int64
@@ -20,7 +20,8 @@ func (l *looking) As(any) bool {
 	return false
 }
 
-// Else a ping that times out between the two ends a server that has just answered, after it was busy for long.
+// Otherwise a ping that times out in between would end a server that has just responded, after it
+// was busy for long.
 func TestARequestRunsUntilItIsNotedHowItWent(t *testing.T) {
 	var b *breaker
 	err := new(looking)

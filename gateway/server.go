@@ -13,9 +13,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// Server returns a Handler that is one server of the gateway as a client of that server alone has it: with the names, the
-// introduction and the tasks that are the server's own. What the server asks outside of calls is asked of the client that
-// listens on it; with [Options.OneClient] the server is connected when that client listens, or asks for something.
+// Server returns a Handler for one server of the gateway, as a client of that server alone would
+// see it: with the server's own names, description and tasks. Requests of the server outside of
+// calls go to the client that listens on the Handler. With [Options.OneClient] the server is
+// connected when that client listens or sends a request.
 func (g *Gateway) Server(name string) mcp.Handler {
 	if m := g.member(name); m != nil {
 		m.waitsForClient.Store(true)
@@ -32,9 +33,9 @@ func (g *Gateway) Server(name string) mcp.Handler {
 	})
 }
 
-// handleOwn answers a request of a client that knows this server only.
+// handleOwn responds to a request of a client that sees only this server.
 func (m *member) handleOwn(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	is := func(other *member) bool { return other.name == m.name } // also the one that replaces it
+	is := func(other *member) bool { return other.name == m.name } // also a replacement of it
 	if req.Method != "subscriptions/listen" {
 		m.meetClient()
 	}
@@ -59,7 +60,7 @@ func (m *member) handleOwn(ctx context.Context, req *mcp.Request) (mcp.Result, e
 	return mcp.Result{}, unknownMethod(req)
 }
 
-// listOwn is a list of the member, as what is around it leaves it.
+// listOwn returns a list of the member after its middleware.
 func (m *member) listOwn(ctx context.Context, k kind) (mcp.Result, error) {
 	if _, err := m.awaitKnown(ctx); err != nil {
 		return mcp.Result{}, err
@@ -73,8 +74,8 @@ func (m *member) listOwn(ctx context.Context, k kind) (mcp.Result, error) {
 	return mcp.Result{JSON: w.Bytes(), Meta: m.gateway.listMeta(k.Name, func(other *member) bool { return other == m })}, nil
 }
 
-// awaitKnown returns the definitions of the member, which it waits for as a list does, or why they are not known: an empty list
-// would say that there is nothing.
+// awaitKnown returns the definitions of the member, for which it waits like a list. It fails if
+// they are not known, as an empty list would be wrong.
 func (m *member) awaitKnown(ctx context.Context) (*definitions.Definitions, error) {
 	if err := m.gateway.awaitOf(ctx, []*member{m}); err != nil {
 		return nil, err
@@ -87,7 +88,7 @@ func (m *member) awaitKnown(ctx context.Context) (*definitions.Definitions, erro
 	return m.known, nil
 }
 
-// watchOwn listens to the member for updates of its resources.
+// watchOwn subscribes to updates of the member's resources.
 func (m *member) watchOwn(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
 	known := map[string][]string{}
 	for _, uri := range uris {
@@ -98,7 +99,8 @@ func (m *member) watchOwn(ctx context.Context, l *changes.Listener, req *mcp.Req
 	}
 }
 
-// takesRound says why a member does not get a further round of a request: the client responds to another server in it.
+// takesRound returns an error if a further round of a request responds to another server than the
+// member.
 func (m *member) takesRound(req *mcp.Request) error {
 	asker := takeAsker(req)
 	if asker == "" || asker == m.asker {
@@ -109,8 +111,8 @@ func (m *member) takesRound(req *mcp.Request) error {
 		revision.ListOf(revision.MethodNamed(req.Method).Kind).Noun, req.Name, server)
 }
 
-// Offered returns what a server offers under its own names, as its middleware leaves it; nil while that is not known. It is
-// not to be changed, and another pointer once something of it may have changed.
+// Offered returns a server's lists under its own names, after its middleware; nil while they are
+// not known. The result must not be changed. It is another pointer once the lists may have changed.
 func (g *Gateway) Offered(server string) *definitions.Definitions {
 	m := g.member(server)
 	if m == nil {
@@ -135,14 +137,14 @@ func (g *Gateway) Offered(server string) *definitions.Definitions {
 	return m.offered.definitions
 }
 
-// An offeredOnce is what [Gateway.Offered] returned last, and what that was made of.
+// An offeredOnce holds the last result of [Gateway.Offered] and the inputs of it.
 type offeredOnce struct {
 	of          *definitions.Definitions
 	shown       uint64
 	definitions *definitions.Definitions
 }
 
-// Fresh waits until the lists of these servers that they said had changed are read, or take too long for that.
+// Fresh waits until the changed lists of these servers are read, at most freshTime.
 func (g *Gateway) Fresh(ctx context.Context, servers ...string) {
 	ctx, cancel := context.WithTimeout(ctx, freshTime)
 	defer cancel()

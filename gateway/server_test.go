@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server that asks outside of calls asks the client that listens on that server.
+// Requests of a server outside of calls go to the client that listens on that server.
 func TestAServerAsksTheClientThatListensOnIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{OneClient: true, Logger: quiet})
@@ -33,7 +33,7 @@ func TestAServerAsksTheClientThatListensOnIt(t *testing.T) {
 			}}))
 		}
 		var clients []*mcp.Client
-		for i := len(names) - 1; i >= 0; i-- { // the one of the second listens first
+		for i := len(names) - 1; i >= 0; i-- { // the client of the second listens first
 			name := names[i]
 			c, err := mcp.DialWith(t.Context(), stream.Pipe(g.Server(name)), mcp.ClientOptions{Revision: "2025-06-18", Logger: quiet,
 				OnRoots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///" + name}}, nil }})
@@ -63,7 +63,7 @@ func TestAServerAsksTheClientThatListensOnIt(t *testing.T) {
 	})
 }
 
-// Some ask for the roots as soon as they are connected.
+// Some servers ask for the roots as soon as they are connected.
 func TestAServerIsConnectedWhenItsClientCanBeAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{OneClient: true, Logger: quiet})

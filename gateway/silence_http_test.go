@@ -17,15 +17,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A remote server with sessions, which may answer neither pings nor calls.
+// A remote is a server over HTTP with sessions, which may answer neither pings nor calls.
 type remote struct {
 	mu       sync.Mutex
 	deaf     bool
 	sessions map[string]bool
 	begun    int
-	pings    int // that came
-	waiting  int // pings that wait
-	most     int // of them at a time
+	pings    int // counts pings
+	waiting  int // counts pings that wait
+	most     int // is the maximum of waiting
 }
 
 func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -83,7 +83,7 @@ func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestPingsOfARemoteServerThatAnswersNothingDoNotPileUpAndItsSessionIsEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		patient, after time.Duration
-		pings          int // at most
+		pings          int // is the maximum
 	}{
 		"after a call that failed": {10 * time.Second, time.Minute, 5}, // each takes the ten seconds of the timeout
 		"while a call waits":       {time.Hour, 30 * time.Minute, 31},

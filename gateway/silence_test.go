@@ -18,14 +18,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// The time that docs/gateway.md names: a server of which nothing is wanted any more, and which answers nothing, is
-// started again a minute after the request got no response.
+// This is the time in docs/gateway.md: a silent server without running requests is restarted a
+// minute after a request got no response.
 func TestAServerThatAnswersNothingIsRestartedAMinuteAfterARequestGotNoResponse(t *testing.T) {
 	for _, test := range []struct {
 		name             string
 		timeout, patient time.Duration
-		tries            int           // further calls, one after the other
-		pause            time.Duration // before each of them
+		tries            int           // counts further calls, one after the other
+		pause            time.Duration // is the time before each of them
 		isolation        gateway.Isolation
 		after            time.Duration
 	}{
@@ -97,7 +97,7 @@ func TestAServerThatAnswersNothingIsRestartedAMinuteAfterARequestGotNoResponse(t
 	}
 }
 
-// A sight is what people saw of servers to which no request ran.
+// A sight records the status of servers without running requests.
 type sight struct {
 	g     atomic.Pointer[gateway.Gateway]
 	mu    sync.Mutex
@@ -130,8 +130,8 @@ func (l *sight) none(t *testing.T, text string) {
 	}
 }
 
-// A sequential server does one thing at a time: it reads nothing while a call of its tool runs, which lasts as long as
-// its argument says. Where that asks for it, it tells of its progress.
+// A sequential server handles one message at a time: it reads nothing while a call of its tool
+// runs, which takes as long as its argument. It sends progress if the argument asks for that.
 type sequential struct{ starts atomic.Int64 }
 
 func (s *sequential) dial(ctx context.Context) (*mcp.Client, error) {
@@ -146,7 +146,7 @@ func (s *sequential) dial(ctx context.Context) (*mcp.Client, error) {
 				Method string
 				Params struct {
 					Arguments struct {
-						Lasts float64 // seconds
+						Lasts float64 // in seconds
 						Tells bool
 					}
 					Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
@@ -226,13 +226,13 @@ func TestAServerThatDoesOneThingAtATimeIsNotRestartedWhileThatIsWanted(t *testin
 					t.Errorf("it was started %d times", s.starts.Load())
 				}
 				g.Close()
-				time.Sleep(10 * time.Minute) // what it is at
+				time.Sleep(10 * time.Minute) // ends the running call
 			})
 		})
 	}
 }
 
-// A legacy server whose tool asks the user, and reads nothing but the response meanwhile.
+// The tool of this legacy server asks the user, and the server reads only the response until then.
 func TestAServerThatWaitsForAUserOfAModernClientIsNotRestarted(t *testing.T) {
 	for name, takes := range map[string]time.Duration{"soon": 30 * time.Second, "after some minutes": 8 * time.Minute} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// What a server says of its skills must not take the resources that another server lists.
+// The skills of a server must not take resources that another server lists.
 func TestASkillDoesNotTakeTheResourcesOfAnotherServer(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	t.Cleanup(func() { g.Close() })
@@ -36,7 +36,7 @@ func TestASkillDoesNotTakeTheResourcesOfAnotherServer(t *testing.T) {
 	must(t, g.Settle(t.Context()))
 	for name, h := range map[string]mcp.Handler{"the gateway": g, "a profile without the other server": g.Only(gateway.Selection{Servers: []string{"good"}})} {
 		t.Run(name, func(t *testing.T) {
-			for uri, want := range map[string]string{"test://good/text": "text of good", "test://good/item/7": "good item 7"} { // that it lists, and of its template
+			for uri, want := range map[string]string{"test://good/text": "text of good", "test://good/item/7": "good item 7"} { // a resource in its list, and one of its template
 				result, err := mcp.NewClient(h).ReadResource(t.Context(), uri)
 				if err != nil {
 					t.Errorf("%s of the server good cannot be read: %v", uri, err)
@@ -52,11 +52,11 @@ func TestASkillDoesNotTakeTheResourcesOfAnotherServer(t *testing.T) {
 	default:
 	}
 	if all, faults, err := skills.List(t.Context(), mcp.NewClient(g)); err != nil || len(all) != 1 || len(faults) != 0 {
-		t.Errorf("skills: %v, faults: %v, %v", all, faults, err) // what is no skill is omitted
+		t.Errorf("skills: %v, faults: %v, %v", all, faults, err) // the entry that is not a skill is omitted
 	}
 }
 
-// A URI of many folders costs no more than others: the skill that it may be of is looked for in each.
+// A URI with many folders costs no more than others, although each folder is looked up for a skill.
 func TestAURIOfManyFoldersIsNoFileOfASkillAtOnce(t *testing.T) {
 	s := mcp.NewServerWith("one", "1", mcp.ServerOptions{Logger: quiet})
 	if _, err := skills.Add(s, skillTree("git")); err != nil {

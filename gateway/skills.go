@@ -12,10 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// maxSkillURI is the longest URI, in bytes, that may be a file of a skill: each of its folders is looked up.
+// maxSkillURI is the maximum length in bytes of a URI that may be a file of a skill. Each of its
+// folders is looked up.
 const maxSkillURI = 2 << 10
 
-// skillOf returns the innermost skill in whose folder a URI lies, or which it is; nil if there is none.
+// skillOf returns the skill of a URI, or the innermost one whose folder contains it, or nil.
 func (o *offer) skillOf(uri string) *owned {
 	found := o.found[skillKind.Name]
 	if len(uri) > maxSkillURI {
@@ -34,7 +35,7 @@ func (o *offer) skillOf(uri string) *owned {
 	return nil
 }
 
-// withSkills returns the members that say in their capabilities that they have what has reports.
+// withSkills returns the members for whose capabilities has reports true.
 func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 	return slices.DeleteFunc(slices.Clone(o.members), func(m *member) bool {
 		m.mu.RLock()
@@ -45,8 +46,8 @@ func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 	})
 }
 
-// getSkill passes skills/get on to the member whose list has the skill, or, as a list may be partial, to those that
-// have skills.
+// getSkill passes skills/get on to the member that lists the skill. As a list may be partial, it
+// otherwise asks those that have skills.
 func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
@@ -60,8 +61,9 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
 }
 
-// readDirectory passes resources/directory/read on to the member whose skill has the folder. Where it does not answer
-// that, its entry does. A folder of no skill may be of any member that does.
+// readDirectory passes resources/directory/read on to the member whose skill has the folder. If the
+// member does not support it, the skill's entry is used. A folder outside of all skills may belong
+// to any member that supports it.
 func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
@@ -87,8 +89,8 @@ func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers ch
 	return skills.AnswerDirectory(req, s)
 }
 
-// askFirst asks members one after the other until one knows the subject of the request; notFound is the error where
-// there is none.
+// askFirst asks members in turn until one knows the subject of the request. If there are none, it
+// returns notFound.
 func askFirst(ctx context.Context, req *mcp.Request, members []*member, has func(*member) bool, notFound error) (mcp.Result, error) {
 	last := notFound
 	for _, m := range members {

@@ -24,7 +24,8 @@ func skillTree(paths ...string) fstest.MapFS {
 	return tree
 }
 
-// An unlisting server has skills that its list does not have, knows no folders, and has no resource template.
+// An unlisting server has skills that are not in its list, does not support folders, and has no
+// resource template.
 func unlisting(t *testing.T, listed, unlisted *skills.Skill) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServer("unlisting", "1")

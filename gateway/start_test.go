@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A program is a server that takes a while to start, as its tests see it.
+// A program is a server that takes a while to start.
 type program struct {
 	t      *testing.T
 	name   string
@@ -51,7 +51,7 @@ func (p *program) dial(ctx context.Context, _ *gateway.Start) (*mcp.Client, erro
 
 func (p *program) fail(err error) { p.fails.Store(&err) }
 
-// memory is where the definitions of the programs of one test are remembered.
+// memory returns a store for the definitions of the programs of one test.
 func memory(t *testing.T) *definitions.Store {
 	t.Helper()
 	s, err := definitions.Open(t.TempDir())
@@ -68,7 +68,7 @@ func (p *program) join(g *gateway.Gateway, s *definitions.Store) {
 	must(p.t, g.Add(p.name, u))
 }
 
-// learned lets a gateway learn what the programs offer, and ends it.
+// learned makes a gateway read the lists of the programs, and closes it.
 func learned(t *testing.T, s *definitions.Store, programs ...*program) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: quiet, FirstList: time.Hour})
@@ -414,13 +414,13 @@ func TestOnlyRepeatedFailuresWait(t *testing.T) {
 			}
 		}
 		call(1)
-		call(2) // one failure waits for nothing
-		call(2) // two do
+		call(2) // after one failure there is no wait
+		call(2) // after two there is
 		call(2)
 		time.Sleep(3 * time.Second)
 		call(3)
 		time.Sleep(3 * time.Second)
-		call(3) // and the pauses grow
+		call(3) // the pauses grow
 		time.Sleep(2 * time.Second)
 		call(4)
 		time.Sleep(time.Hour)
@@ -509,8 +509,8 @@ func TestACallEndsWithItsClientWhileTheServerStarts(t *testing.T) {
 	})
 }
 
-// With room for one program at a time, none is kept free: what is not known yet
-// would never be.
+// If only one program may start at a time, no place is kept free, as unknown lists would never be
+// read.
 func TestOneStartAtATimeIsEnoughToLearnWhatIsNotKnown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
@@ -528,8 +528,8 @@ func TestOneStartAtATimeIsEnoughToLearnWhatIsNotKnown(t *testing.T) {
 	})
 }
 
-// A name that was nobody's while a server was not known is the other's when that
-// server turns out to offer nothing.
+// A name that no member had while a server was not known belongs to the other server when that
+// turns out to offer nothing.
 func TestANameIsNotContestedByAServerThatOffersNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet, FirstList: time.Millisecond})
@@ -551,8 +551,8 @@ func TestANameIsNotContestedByAServerThatOffersNothing(t *testing.T) {
 	})
 }
 
-// What is remembered of a server is enough to call it: one that never answers some
-// list does not hold up calls.
+// Remembered definitions are enough to call a server: a list that it never returns does not delay
+// calls.
 func TestACallToARememberedServerDoesNotWaitForItsLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)

@@ -10,71 +10,75 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A State says what a member is doing.
+// A State is the state of a member.
 type State int
 
-// The states.
+// The states of a member.
 const (
 	Connecting State = iota // for the first time, or again
 	Connected
-	Failed  // and will be tried again
-	Waiting // to start: as many others as may are starting
-	Idle    // not connected: it is when it is used
-	// Unresponsive is connected, but requests in a row got no response: further ones fail at once until a ping does.
+	Failed  // will be tried again
+	Waiting // waits to start, as the maximum number of programs is starting
+	Idle    // is connected when it is used
+	// Unresponsive means connected, but requests in a row got no response: further ones fail at
+	// once until a ping gets one.
 	Unresponsive
 )
 
-// String names the state.
+// String returns the name of the state.
 func (s State) String() string {
 	return [...]string{"connecting", "connected", "failed", "waiting to start", "idle", "not responding"}[s]
 }
 
-// A Status describes one member, for people to read.
+// A Status describes one member for users.
 type Status struct {
 	Name  string
 	State State
-	// Note says what a start is doing; often empty.
+	// Note describes the progress of a start; often empty.
 	Note string
-	// Err says why it failed, also while it is tried again, why the last connection ended, which
-	// lists of a connected one cannot be read or are used in part only, or why it is not asked; nil if nothing is wrong.
+	// Err is the reason of a failure, even while the member is tried again, or the reason why the
+	// last connection ended. It can also report lists that cannot be read or are cut, or why
+	// requests fail at once. It is nil if there is no fault.
 	Err error
-	// Ends is how many of its connections were lost, Ended why the last one was; it may have been started again since.
+	// Ends counts lost connections, and Ended is the reason of the last loss. The member may be
+	// connected again.
 	Ends  int
 	Ended error
-	// Program says that it is a program that is started.
+	// Program is set if the server is a program that is started.
 	Program bool
-	// Known says that its definitions are known: they were remembered, or read.
+	// Known is set if its definitions were remembered or read.
 	Known bool
-	// Read is when the server was last asked for them; zero where that is not known.
+	// Read is when the server was last asked for them; zero if that is not known.
 	Read time.Time
-	// Tried says that its definitions are known, or that it failed to connect at least once; it stays true.
+	// Tried is set once its definitions are known or it failed to connect.
 	Tried     bool
-	Revision  string              // spoken with it; empty in process
-	Server    *mcp.Implementation // what it says of itself; nil if nothing
+	Revision  string              // is the revision of the connection; empty in process
+	Server    *mcp.Implementation // is the server's own description; may be nil
 	Tools     int
 	Prompts   int
 	Resources int
 	Templates int
-	// Running is how many requests of clients run, or wait for the member.
+	// Running counts requests of clients that run at the member or wait for it.
 	Running int
-	// Leaving is how many run that the server got before it was replaced, on what was connected then; see [Gateway.Replace].
+	// Leaving counts running requests that the server got before it was replaced; see
+	// [Gateway.Replace].
 	Leaving int
-	// Instances is how many connections there are to one that users or clients do not share.
+	// Instances counts the connections if users or clients do not share one.
 	Instances int
-	// MaxInstances is how many there may be; 0 where users and clients share one connection. Users says for whom they are:
-	// a user, or a client where the user is not known.
+	// MaxInstances is the maximum of Instances; 0 if users and clients share one connection. Users
+	// lists their users, or clients if the user is not known.
 	MaxInstances int
 	Users        []string
-	// Omitted is how many of its tools clients do not see, as their names are another's.
+	// Omitted counts tools that clients do not see, as their names are taken.
 	Omitted int
-	// Renamed says in one line each which of its tools, prompts and resources are
-	// not offered under the name that they should have, and why.
+	// Renamed has a line for each tool, prompt and resource that is not offered under its wanted
+	// name, with the reason.
 	Renamed []string
 }
 
-// A ListError says why a list of a connected server is not all that it has.
+// A ListError is the reason why a list of a connected server is not complete.
 type ListError struct {
-	Method string // that lists
+	Method string // is the method that lists
 	Err    error
 }
 
@@ -84,7 +88,7 @@ func (e *ListError) Error() string { return e.Method + ": " + e.Err.Error() }
 // Unwrap returns Err.
 func (e *ListError) Unwrap() error { return e.Err }
 
-// Status describes every member, in the order in which they were added.
+// Status describes every member, in their order.
 func (g *Gateway) Status() []Status {
 	offer := g.current()
 	g.mu.RLock()
@@ -124,7 +128,7 @@ func (m *member) status() Status {
 	if m.known != nil {
 		s.Read = m.known.Read
 	}
-	if m.restarted { // what is connected still ends
+	if m.restarted { // the present connection is about to end
 		s.State = Connecting
 	}
 	if s.State == Connected {
@@ -167,7 +171,7 @@ func (m *member) status() Status {
 	return s
 }
 
-// whose says for whom there are instances, as far as that has a name.
+// whose returns the names of the users or clients of the instances, if they have names.
 func (is *instances) whose() (names []string) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -180,7 +184,7 @@ func (is *instances) whose() (names []string) {
 	return slices.Compact(names)
 }
 
-// implementation is what the server said of itself; the member's lock is held.
+// implementation returns the server's own description. The caller holds the member's lock.
 func (m *member) implementation() *mcp.Implementation {
 	if m.known.Server == nil {
 		return nil
@@ -209,7 +213,7 @@ func (m *member) set(s State, err error) {
 	m.gateway.report()
 }
 
-// note keeps what a start is doing.
+// note sets the description of a start.
 func (m *member) note(text string) {
 	m.mu.Lock()
 	same := m.doing == text || m.state != Connecting

@@ -21,12 +21,13 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A storm is what six clients, three servers and the HTTP between them go through, until it calms down.
+// A storm breaks connections between six clients, three servers and the HTTP between them, until it
+// calms down.
 type storm struct {
 	t    *testing.T
 	mu   sync.Mutex
 	calm bool
-	made map[string]*mcp.Server // the newest server of each member
+	made map[string]*mcp.Server // holds the newest server of each member
 	n    func(most int) int
 }
 
@@ -36,7 +37,7 @@ func (s *storm) isCalm() bool {
 	return s.calm
 }
 
-// An address is one of the network in memory; what it accepts breaks while the storm goes on.
+// An address is a listener of the network in memory. Its connections break while the storm goes on.
 type address struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -54,7 +55,8 @@ func (l *address) Accept() (net.Conn, error) {
 func (l *address) Close() error   { l.once.Do(func() { close(l.closed) }); return nil }
 func (l *address) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// serve serves a Handler over HTTP in memory, and returns a way to it. stop ends it.
+// serve serves a Handler over HTTP in memory, and returns a client for it. The function stop ends
+// it.
 func (s *storm) serve(h mcp.Handler) (way *http.Client, stop func()) {
 	l := &address{conns: make(chan net.Conn), closed: make(chan struct{})}
 	o := streamable.Options{RetryAfter: time.Second, ServeOptions: mcp.ServeOptions{Logger: quiet}}
@@ -95,7 +97,7 @@ func (s *storm) pause(ctx context.Context, most time.Duration) {
 	}
 }
 
-// server is a new server of a member.
+// server returns a new server of a member.
 func (s *storm) server(name string) *mcp.Server {
 	server := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
 	type arguments struct {
@@ -138,8 +140,8 @@ func (s *storm) server(name string) *mcp.Server {
 	return server
 }
 
-// upstream is a server over HTTP, or one on a stream, of any revision, that goes away now and then. One over
-// HTTP starts anew at the same address.
+// upstream returns a server over HTTP, or one on a stream, of any revision, that ends now and then.
+// One over HTTP starts again at the same address.
 func (s *storm) upstream(name string) (u gateway.Upstream, stop func()) {
 	revision := revisions[s.n(len(revisions))]
 	options := mcp.ClientOptions{Name: name, Revision: revision, Bridge: true, Logger: quiet, LogLevel: mcp.LogDebug}
@@ -177,7 +179,7 @@ func (s *storm) upstream(name string) (u gateway.Upstream, stop func()) {
 				return
 			}
 			mu.Lock()
-			end() // it starts anew, and knows no session
+			end() // the server starts again without the old sessions
 			way, end = s.serve(s.server(name))
 			mu.Unlock()
 		}
@@ -204,13 +206,13 @@ type roundTripper func(r *http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// stormURL names whatever a client of HTTP dials.
+// stormURL is the URL that clients of HTTP dial.
 const stormURL = "http://127.0.0.1:1/mcp"
 
 var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}
 
-// Whatever breaks: what belongs to a client reaches that client alone, every request ends, and when all is
-// calm again clients see what the servers have.
+// Messages of a client reach only that client, every request ends, and after the storm clients see
+// the lists of the servers.
 func TestAfterAStormClientsSeeWhatTheServersHaveAndNobodySawWhatIsAnothers(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -283,11 +285,11 @@ func (s *storm) blow() {
 	for _, stop := range stops {
 		stop()
 	}
-	time.Sleep(2 * time.Minute) // servers whose client is gone wait a moment for what runs
+	time.Sleep(2 * time.Minute) // as servers wait a moment for running requests after their client is gone
 }
 
-// watch has clients watch the tools, over connections that hold and over HTTP, where they connect again. The function
-// it returns ends them, and tells what each saw at last.
+// watch starts clients that watch the tools, over connections that hold and over HTTP, where they
+// connect again. The returned function ends them, and returns the last list of each.
 func (s *storm) watch(g *gateway.Gateway, way *http.Client) func() map[string][]string {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var mu sync.Mutex
@@ -343,8 +345,8 @@ func (s *storm) watchTools(ctx context.Context, transport mcp.Transport, revisio
 	return err
 }
 
-// subscribe has clients subscribe to a text of each member, over connections that hold. The function it returns
-// updates each text, sees that every client hears of it, and ends them.
+// subscribe subscribes clients to a text of each member, over connections that hold. The returned
+// function updates each text, checks that every client is notified, and ends them.
 func (s *storm) subscribe(g *gateway.Gateway, members []string) func() {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var mu sync.Mutex
@@ -391,7 +393,7 @@ func (s *storm) subscribe(g *gateway.Gateway, members []string) func() {
 	}
 }
 
-// compare asks new clients of all revisions for all tools, and returns those that the servers have.
+// compare lists all tools from new clients of all revisions, and returns the tools of the servers.
 func (s *storm) compare(way *http.Client, g *gateway.Gateway, members []string) (want []string) {
 	s.mu.Lock()
 	for _, name := range members {
@@ -434,12 +436,12 @@ func (s *storm) compare(way *http.Client, g *gateway.Gateway, members []string) 
 	return want
 }
 
-// visit is a client that asks for this and that.
+// visit is a client that sends various requests.
 func (s *storm) visit(way *http.Client, me string, members []string) {
 	const longest = 30 * time.Second
 	revision := revisions[s.n(len(revisions))]
 	mine := func(what, text string) {
-		if !strings.HasPrefix(text, me+" ") && !strings.HasPrefix(text, "starting ") { // the gateway's own word
+		if !strings.HasPrefix(text, me+" ") && !strings.HasPrefix(text, "starting ") { // the gateway's own text
 			s.t.Errorf("%s (%s): %s of another: %s", me, revision, what, text)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
-// A gateway that keeps no tasks could not be asked about one later, so its clients wait, whatever they declare.
+// Clients of a gateway that keeps no tasks wait for results, even if they declare support, as they
+// could not ask about a task later.
 func TestAGatewayThatKeepsNoTasksHandsOutNone(t *testing.T) {
 	member := newTaskServer(t)
 	g := gateway.New(gateway.Options{Logger: quiet})
@@ -34,7 +35,7 @@ func TestAGatewayThatKeepsNoTasksHandsOutNone(t *testing.T) {
 	}
 }
 
-// A client of one server of a gateway has that one's tasks.
+// A client of one server of a gateway gets the tasks of that server.
 func TestAClientOfOneServerGetsItsTasks(t *testing.T) {
 	member := newTaskServer(t)
 	front := func() (*mcp.Client, func() error) {
@@ -51,7 +52,7 @@ func TestAClientOfOneServerGetsItsTasks(t *testing.T) {
 	if err != nil || task == nil || task.ID != *member.began.Load() {
 		t.Fatalf("got %+v, %v", task, err)
 	}
-	end() // and another process goes on
+	end() // another process continues
 	c, end = front()
 	defer end()
 	task = tasks.Resume(c, task.ID)

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A list has the gateway's ids of the user's tasks at all members, and waits for none of these.
+// A list has the gateway's ids of the user's tasks at all members, and does not wait for members.
 func TestAListOfTasksIsOfAllMembersAndWaitsForNone(t *testing.T) {
 	one, two := newTaskServer(t), newTaskServer(t)
 	stalls := make(chan struct{})
@@ -40,7 +40,7 @@ func TestAListOfTasksIsOfAllMembersAndWaitsForNone(t *testing.T) {
 		must(t, err)
 		return long.Middleware()(g), func() { long.Close(); g.Close() }
 	}
-	h, end := front() // of members that answer
+	h, end := front() // all members respond
 	knows := answering("Ada")
 	knows.Capabilities = tasks.Capabilities()
 	client := func(h mcp.Handler, user string) *mcp.Client { return mcp.NewClientWith(as(h, user), knows) }
@@ -88,8 +88,8 @@ func TestAListOfTasksIsOfAllMembersAndWaitsForNone(t *testing.T) {
 		t.Errorf("Eve and Bob list %s, want only %s", got, hers)
 	}
 	end()
-	// A gateway that was started again goes on with those that it lists, and waits for none either. The stalled member's
-	// lists cannot be read this time.
+	// A restarted gateway continues with the tasks that it lists, and does not wait for members
+	// either. The stalled member's lists cannot be read this time.
 	g := gateway.New(gateway.Options{Logger: quiet})
 	must(t, g.AddHandler("one", one))
 	must(t, g.AddHandler("two", stalling))

@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A task that was begun through one profile goes on in that profile after a restart, whichever endpoint is asked about
-// it first.
+// A task of one profile continues in that profile after a restart, even if a client of another
+// endpoint asks about it first.
 func TestATaskIsNotEndedByWhoAsksAboutItThroughAnotherPart(t *testing.T) {
 	member, store := newTaskServer(t), state.NewMemory(0)
 	front := func() (all *tasks.Tasks, mine, other mcp.Handler, end func()) {
@@ -32,7 +32,7 @@ func TestATaskIsNotEndedByWhoAsksAboutItThroughAnotherPart(t *testing.T) {
 	if err != nil || task == nil {
 		t.Fatalf("%v, %v", task, err)
 	}
-	end() // the gateway is started again
+	end() // restarts the gateway
 	_, mine, other, end := front()
 	defer end()
 	_, _, err = tasks.Resume(mcp.NewClientWith(as(other, "ada"), knows), task.ID).Status(t.Context())

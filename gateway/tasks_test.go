@@ -18,14 +18,14 @@ type whoForm struct {
 	Name string `json:"name"`
 }
 
-// A taskServer runs its tools as tasks; ids are those that it gave.
+// A taskServer runs its tools as tasks, and records the id of the last one.
 type taskServer struct {
 	mcp.Handler
 	calls atomic.Int32
 	began atomic.Pointer[string]
 }
 
-// Handle looks for the ids.
+// Handle records the ids.
 func (s *taskServer) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "tools/call" {
 		s.calls.Add(1)
@@ -56,7 +56,7 @@ func newTaskServer(t *testing.T) *taskServer {
 	return &taskServer{Handler: long.Middleware()(s)}
 }
 
-// taskFront is a gateway of one member behind a store of tasks.
+// taskFront returns a gateway of one member behind a store of tasks.
 func taskFront(t *testing.T, member mcp.Handler, store state.Store, around ...mcp.Middleware) (mcp.Handler, func()) {
 	t.Helper()
 	g := gateway.New(gateway.Options{})
@@ -89,7 +89,7 @@ func answering(name string) mcp.ClientOptions {
 
 func TestATaskOfAMemberIsOneOfTheGateway(t *testing.T) {
 	member := newTaskServer(t)
-	seen := 0 // calls whose result middleware of the member saw
+	seen := 0 // counts calls whose result the middleware of the member saw
 	h, end := taskFront(t, member, state.NewMemory(0), func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			result, err := next.Handle(ctx, req)
@@ -101,7 +101,7 @@ func TestATaskOfAMemberIsOneOfTheGateway(t *testing.T) {
 	})
 	defer end()
 
-	// A client that knows no tasks waits, in front of a tool that needs them.
+	// A client without support for tasks waits, even for a tool that requires them.
 	if got, err := mcp.Call[string](t.Context(), mcp.NewClientWith(h, answering("Ada")), "a__greet", struct{}{}); err != nil || got != "hello Ada" {
 		t.Errorf("a client that knows no tasks: %q, %v", got, err)
 	}
@@ -150,7 +150,7 @@ func TestATaskOfAMemberIsOneOfTheGateway(t *testing.T) {
 		if status == "cancelled" {
 			break
 		}
-		time.Sleep(5 * time.Millisecond) // the member hears of it behind the response
+		time.Sleep(5 * time.Millisecond) // the member is notified after the response
 	}
 }
 

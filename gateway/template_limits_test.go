@@ -14,7 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// costly is a server whose templates take a long time to be matched against a long URI, and a tool that links to many such.
+// costly is a server whose templates are slow to match against a long URI, and whose tool links to
+// many such URIs.
 type costly struct {
 	templates int
 	links     int
@@ -50,13 +51,14 @@ func (s costly) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error) 
 
 func longURI(i int) string { return strings.Repeat("y", 8_000) + fmt.Sprint(i) }
 
-// busyMinute returns a channel that is closed when this process was busy for a minute of processors. By the clock it may be many more,
-// where other programs run; where the system does not tell, it is one.
+// busyMinute returns a channel that is closed when this process has used a minute of processor
+// time. That may be many minutes of the clock if other programs run. If the system does not report
+// it, one minute of the clock counts.
 func busyMinute(t *testing.T) <-chan struct{} {
 	began := time.Now()
 	used := func() time.Duration {
 		stat, err := os.ReadFile("/proc/self/stat")
-		_, rest, _ := strings.Cut(string(stat), ") ") // from the state on
+		_, rest, _ := strings.Cut(string(stat), ") ") // the fields from the state on
 		fields := strings.Fields(rest)
 		if err != nil || len(fields) < 13 {
 			return time.Since(began)
@@ -75,7 +77,8 @@ func busyMinute(t *testing.T) <-chan struct{} {
 	return over
 }
 
-// Servers that are not trusted choose templates, and they and clients URIs: no product of the two keeps the gateway busy.
+// Servers that are not trusted choose templates, and they and clients choose URIs. No product of
+// the two keeps the gateway busy.
 func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
@@ -92,7 +95,7 @@ func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 		}()
 		select {
 		case <-done:
-		case <-busyMinute(t): // it was minutes, and hours
+		case <-busyMinute(t): // it once took minutes, and hours
 			t.Fatalf("%s takes longer than a minute of a processor", what)
 		}
 	}
@@ -121,7 +124,8 @@ func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 	}
 }
 
-// All URIs of a listen together are matched as what one request needs: who listens to many is no worse than who reads one.
+// All URIs of a listen share the limit of one request. So a client with many URIs does no more harm
+// than one that reads.
 func TestManyURIsToListenToHoldNobodyUp(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
@@ -146,7 +150,7 @@ func TestManyURIsToListenToHoldNobodyUp(t *testing.T) {
 	}()
 	select {
 	case <-asked:
-	case <-busyMinute(t): // it was many minutes
+	case <-busyMinute(t): // it once took many minutes
 		t.Error("the server that has a resource hears nothing of it for a minute of a processor")
 	}
 	cancel()

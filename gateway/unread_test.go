@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// failing is a server with tools, prompts and resources, one of whose lists cannot be
-// read.
+// failing returns a dial function of a server with tools, prompts and resources, one of whose lists
+// cannot be read.
 func failing(t *testing.T, method string) func(context.Context, *gateway.Start) (*mcp.Client, error) {
 	server := member(t, "a")
 	h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -50,7 +50,7 @@ func TestAServerWithoutOneListIsRememberedWhereItHasTools(t *testing.T) {
 	}
 }
 
-// Servers that fail at every start do not keep those waiting that were not tried yet.
+// Servers that fail at every start do not delay those that were not tried yet.
 func TestAProgramThatFailedStartsAfterThoseThatWereNotTried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet, MaxStarts: 1})
@@ -72,14 +72,15 @@ func TestAProgramThatFailedStartsAfterThoseThatWereNotTried(t *testing.T) {
 	})
 }
 
-// Of a list that is too long the first entries are used, and the status and the list say so until it is short again.
+// The first entries of a list that is too long are used. The status and the list report that until
+// the list is short again.
 func TestAListThatIsCutIsShown(t *testing.T) {
 	tool := func(i, size int) string {
 		return fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, i, strings.Repeat("x", size))
 	}
 	tests := map[string]struct {
 		entries, size int
-		want          string // why; empty where all are used
+		want          string // is the reason; empty if all are used
 		used          int
 	}{
 		"bytes":         {3, 1 << 20, "tools/list: it is cut after entry 1, as a list may have 2 MiB", 1},

@@ -12,109 +12,111 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An Upstream says how a server is reached, and when.
+// An Upstream describes how and when a server is reached.
 type Upstream struct {
-	// Dial connects to the server. It is called in the background, and again when
-	// the connection was lost. Errors name the server.
+	// Dial connects to the server. It is called in the background, and again when the connection
+	// was lost. Errors name the server.
 	Dial func(ctx context.Context, s *Start) (*mcp.Client, error)
-	// Handler is the server where it is in this process, in place of Dial.
+	// Handler is a server in this process, in place of Dial.
 	Handler mcp.Handler
-	// Prefix is what the names of its tools and prompts get in front, before [Separator]: by default
-	// the server's name. NoPrefix gives them none, as [Options.NoPrefix] does for all.
+	// Prefix precedes [Separator] in the names of its tools and prompts; the default is the
+	// server's name. With NoPrefix they have no prefix, like [Options.NoPrefix] for all servers.
 	Prefix   string
 	NoPrefix bool
-	// Names are the names of tools that clients are to see, by those that the server gives them, and
-	// PromptNames those of prompts; the others get the prefix.
+	// Names maps the server's own names of tools to those that clients see, and PromptNames those
+	// of prompts. The others get the prefix.
 	Names       map[string]string
 	PromptNames map[string]string
-	// Program says that Dial starts a program on this machine: only some start at
-	// the same time.
+	// Program is set if Dial starts a program on this machine. The number of simultaneous starts is
+	// limited.
 	Program bool
-	// Memory is where the server's definitions are remembered. Without it the
-	// server is connected to at once, and what it offers is taken back when it is
-	// lost.
+	// Memory stores the server's definitions. Without it the server is connected at once, and its
+	// offer is withdrawn when it is lost.
 	Memory *definitions.Entry
-	// Eager connects to the server at once, and again when it was lost, also
-	// where its definitions are remembered.
+	// Eager connects to the server at once, and again when it was lost, even if its definitions are
+	// remembered.
 	Eager bool
-	// Isolation says whether users or clients have a connection each; [Shared] by default, and for a
-	// Handler. What the server offers is read once for all of them.
+	// Isolation decides whether each user or client has a connection. The default, and that of a
+	// Handler, is [Shared]. The lists are read once for all of them.
 	Isolation Isolation
-	// Whose, if not nil, says with [PerUser] whose connection a request is for, in place of its principal: those with the
-	// same value, which is compared, share one. What the server offers is still read by a connection that is nobody's. The
-	// error fails the request. It must be safe for concurrent use.
+	// Whose, if not nil, returns the key of the connection for a request with [PerUser], in place
+	// of its principal. Requests with equal keys, compared by ==, share a connection. The lists are
+	// still read by a connection of no user. An error fails the request. Whose must be safe for
+	// concurrent use.
 	Whose func(ctx context.Context, req *mcp.Request) (any, error)
-	// MaxInstances is how many connections there may be then; default 16. One that nobody uses makes room
-	// for another. With Whose so many are each principal's, and as many principals can have all of theirs. IdleTime is how long one that nobody uses is kept; default 10 minutes.
+	// MaxInstances is the maximum number of these connections; the default is 16. An unused
+	// connection makes room for another. With Whose it is the maximum for each principal, and the
+	// total is its square. IdleTime is how long an unused connection is kept; the default is 10
+	// minutes.
 	MaxInstances int
 	IdleTime     time.Duration
-	// OnRead, if not nil, is called with what the server lists whenever that was read and differs from what it was: for those who
-	// remember it for others, and not for the gateway. It is not to be changed.
+	// OnRead, if not nil, is called with the server's lists whenever they were read and have
+	// changed. It is for storing them for others than the gateway. They must not be changed.
 	OnRead func(d *definitions.Definitions)
-	// OnEnd, if not nil, is called when the server was removed, replaced or its gateway closed, and nothing of it runs any more.
+	// OnEnd, if not nil, is called after the server was removed or replaced or its gateway closed,
+	// when none of its goroutines runs.
 	OnEnd func()
-	// Middleware sees every request to the server, before it is started, and every list of what it
-	// offers, also where that is remembered: under the names that the server gives, with the client's
+	// Middleware sees every request to the server, before it is started, and every list of its
+	// entries, even a remembered one. Requests have the server's own names and the client's
 	// Request; lists are read without a client. See [Gateway.Reread].
 	Middleware []mcp.Middleware
-	// Check, if not nil, says why a request is not sent after all. It is called for each one that Middleware let
-	// through, and only once the lists were read over the connection that the request goes to, and given to
-	// Middleware: with it, requests wait for that also where definitions are remembered, and calls of tools
-	// and requests for prompts fail where their list could not be read. It must be safe for concurrent use. It is not called
-	// where users or clients have a connection each: Instance is for these, and required with Check.
+	// Check, if not nil, returns the reason not to send a request, or nil. It is called for each
+	// request that Middleware let through, once the lists were read over its connection and passed
+	// through Middleware. So requests wait for the lists even if definitions are remembered. Calls
+	// of tools and requests for prompts fail if their list could not be read. Check must be safe
+	// for concurrent use. It is not called if users or clients have a connection each: these need
+	// Instance, which is required with Check.
 	Check func(req *mcp.Request) error
-	// Instance, if not nil, returns what stands around one connection of a server with another Isolation than [Shared],
-	// and sees that connection's own lists of tools and prompts when these change, or Reread is called. It must be safe
-	// for concurrent use.
+	// Instance, if not nil, returns the middleware of one connection of a server with another
+	// Isolation than [Shared]. The middleware sees that connection's own lists of tools and prompts
+	// when these change, or Reread is called. Instance must be safe for concurrent use.
 	Instance func() mcp.Middleware
 }
 
-// A Start is one attempt to connect to a server. Its methods are for the Dial
-// function that was given it, and safe for concurrent use.
+// A Start is one attempt to connect to a server. Its methods are for the Dial function that got it,
+// and safe for concurrent use.
 type Start struct {
 	member  *member
 	release func()
 	whose   any
-	era     string // of the one client that the connection is for; empty where there may be several
+	era     string // is the era of the one client of the connection; empty if there may be several
 }
 
-// Client is what the gateway's one client said of itself; nil where there may be
-// several. See [Options.OneClient].
+// Client returns the metadata that the gateway's one client declared; nil if there may be several.
+// See [Options.OneClient].
 func (s *Start) Client() *mcp.Meta { return s.member.gateway.first.meta() }
 
-// Whose is what [Upstream.Whose] said of the request that the connection is for; nil for one that is nobody's.
+// Whose returns the result of [Upstream.Whose] for the connection; nil for one of no user.
 func (s *Start) Whose() any { return s.whose }
 
-// Note says in a few words what the start is doing, for people to read; see
-// [Status].
+// Note describes the progress of the start in a few words, for users; see [Status].
 func (s *Start) Note(text string) { s.member.note(text) }
 
-// Yield lets the next program start, although this one is not ready: it does
-// nothing that others would have to wait for.
+// Yield lets the next program start although this one is not ready, as others need not wait for its
+// present work.
 func (s *Start) Yield() { s.release() }
 
-// A startQueue lets a number of programs start at the same time: first those that a
-// request waits for, then those that failed least often, then those that were added
-// first. Once the definitions of others are remembered, one place is kept for programs
-// that a request waits for: those that start to be learned, or that fail at every
-// start, do not hold it up.
+// A startQueue limits the number of programs that start at the same time. The order is: those that
+// a request waits for, those that failed least often, those that were added first. Once definitions
+// of servers are remembered, one place is kept for programs that a request waits for. So programs
+// that start only to be read, or that fail at every start, do not delay them.
 type startQueue struct {
 	mu      sync.Mutex
 	free    int
-	alone   bool // there is one place only, for all programs
-	keep    bool // the last place is for programs that a request waits for
+	alone   bool // is set if there is only one place, for all programs
+	keep    bool // keeps the last place for programs that a request waits for
 	waiting []*queuedStart
 }
 
 // A queuedStart is one member's place in the queue.
 type queuedStart struct {
 	member *member
-	failed int           // how often its start failed before
-	ready  chan struct{} // closed when it may start
+	failed int           // counts its failed starts
+	ready  chan struct{} // is closed when it may start
 }
 
-// wait waits until the member may start, and returns what ends its start; nil
-// when ctx is done. waits is called where that is not at once.
+// wait waits until the member may start. The function release ends its start; it is nil if ctx is
+// done first. If the member cannot start at once, wait calls waits.
 func (q *startQueue) wait(ctx context.Context, m *member, waits func()) (release func()) {
 	t := &queuedStart{m, m.failedStarts(), make(chan struct{})}
 	q.mu.Lock()
@@ -151,7 +153,7 @@ func (q *startQueue) release() {
 	q.next()
 }
 
-// again lets those start that there is room for now.
+// again starts programs if there is room now.
 func (q *startQueue) again(keep bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -159,7 +161,7 @@ func (q *startQueue) again(keep bool) {
 	q.next()
 }
 
-// next lets those start that there is room for; the lock is held.
+// next starts programs while there is room. The caller holds the lock.
 func (q *startQueue) next() {
 	for q.free > 0 && len(q.waiting) > 0 {
 		first := slices.MinFunc(q.waiting, func(a, b *queuedStart) int {
@@ -180,10 +182,10 @@ func (q *startQueue) next() {
 	}
 }
 
-// A firstClient is what a gateway with one client knows of it.
+// A firstClient holds the metadata and subscriptions of the client of a gateway with one client.
 type firstClient struct {
 	once       sync.Once
-	known      chan struct{} // closed when clientMeta is there
+	known      chan struct{} // is closed when clientMeta is set
 	clientMeta mcp.Meta
 
 	mu        sync.Mutex
@@ -193,11 +195,11 @@ type firstClient struct {
 // A listening is a listen request of the client.
 type listening struct {
 	peer mcp.Peer
-	has  func(*member) bool // the servers that it is about
+	has  func(*member) bool // reports whether it covers a server
 }
 
-// listens notes a listen request of the client until the function that it returns
-// is called: a legacy client can be asked on it.
+// listens registers a listen request of the client until over is called. A legacy client can get
+// requests on it.
 func (f *firstClient) listens(l *listening) (over func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -210,8 +212,8 @@ func (f *firstClient) listens(l *listening) (over func()) {
 	}
 }
 
-// ask asks the client what a member asks outside of calls, such as the roots at its
-// start. Where the client does not listen to that member, or cannot be asked on that, the request
+// ask sends the client a request that a member made outside of calls, such as for the roots at its
+// start. If the client does not listen to that member, or cannot get requests that way, the request
 // has to wait for its next call.
 func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (json.RawMessage, error) {
 	f.mu.Lock()
@@ -225,14 +227,15 @@ func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (
 	return peer.Ask(ctx, q)
 }
 
-// meet lets the members of a gateway for one client connect: its first request says what it declares.
+// meet lets the members of a gateway for one client connect, as its first request declares the
+// capabilities.
 func (g *Gateway) meet(req *mcp.Request) {
 	if g.options.OneClient {
 		g.first.setMeta(&req.Meta)
 	}
 }
 
-// setMeta keeps what the client said of itself with its first request.
+// setMeta stores the metadata of the client's first request.
 func (f *firstClient) setMeta(m *mcp.Meta) {
 	f.once.Do(func() {
 		f.clientMeta = mcp.Meta{Revision: m.Revision, Client: m.Client, Capabilities: m.Capabilities}
@@ -240,7 +243,7 @@ func (f *firstClient) setMeta(m *mcp.Meta) {
 	})
 }
 
-// meta is what the client said; nil before that.
+// meta returns the client's metadata; nil before its first request.
 func (f *firstClient) meta() *mcp.Meta {
 	select {
 	case <-f.known:

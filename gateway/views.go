@@ -5,12 +5,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
-// A tool names the document that its results are shown in by the URI of a resource (extension
-// io.modelcontextprotocol/ui). It need not be in the list of resources, and is one all the same. A URI that another
-// member has, too, is renamed as that of any resource is: else a host would show the results of one server's tool in
-// the document of another server.
+// A tool names the document that shows its results by the URI of a resource (extension
+// io.modelcontextprotocol/ui). That resource need not be listed. A URI that another member has,
+// too, is renamed like that of any resource. Otherwise a host would show the results of one
+// server's tool in the document of another server.
 
-// exposeViews gives the views of a member that are in no list the URIs that clients know.
+// exposeViews gives the unlisted views of a member the URIs that clients know.
 func (n *naming) exposeViews(m *member) {
 	if n.kind.Name != resourceKind.Name {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
-// clockWith is a server whose tool has the view ui://clock/app.html, as several servers do that were made after one example. listed
-// says whether the view is in the list of resources, which it need not be.
+// clockWith returns a server whose tool has the view ui://clock/app.html, like several servers that
+// were made after one example. The parameter listed is set if the view is in the list of resources,
+// which it need not be.
 func clockWith(name string, listed bool) mcp.Handler {
 	s := mcp.NewServer(name, "1")
 	apps.AddView(s, mcp.Resource{URI: "ui://clock/app.html", Name: "clock"}, apps.View{HTML: "<p>" + name, CSP: &apps.CSP{Connect: []string{"https://" + name + ".example.com"}}})

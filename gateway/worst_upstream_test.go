@@ -32,8 +32,7 @@ func (slowPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, 
 	return nil, ctx.Err()
 }
 
-// liveHeap is the smallest of a few measurements: each counts what became garbage
-// meanwhile, too.
+// liveHeap returns the smallest of a few measurements, as each also counts new garbage.
 func liveHeap() int {
 	least := math.MaxInt
 	for range 8 {
@@ -46,8 +45,8 @@ func liveHeap() int {
 	return least
 }
 
-// worstUpstream sends the most of everything: about itself, in its lists, which
-// change all the time, and in each call.
+// worstUpstream sends the maximum of everything: in its description, in its lists, which change all
+// the time, and in each call.
 func worstUpstream(conn net.Conn, modern bool, big, huge string) {
 	head := `{"jsonrpc":"2.0","id":%s,"result":{`
 	if modern {
@@ -80,7 +79,7 @@ func worstUpstream(conn net.Conn, modern bool, big, huge string) {
 	})
 }
 
-// worstList is one page of a list without an end.
+// worstList sends one page of a list without an end.
 func worstList(send func(string, ...any), head string, id json.RawMessage, method string, params json.RawMessage, big string) {
 	var n int
 	if cursor, ok := jsonrpc.Unquote(jsonrpc.Get(params, "cursor")); ok {
@@ -91,7 +90,7 @@ func worstList(send func(string, ...any), head string, id json.RawMessage, metho
 	send(`{"jsonrpc":"2.0","method":"notifications/%s/list_changed","params":{"_meta":{"x":"%s"}}}`, strings.TrimSuffix(strings.TrimSuffix(method, "/list"), "/templates"), big)
 }
 
-// worstCall floods a call with notifications and requests before it answers.
+// worstCall floods a call with notifications and requests before it responds.
 func worstCall(send func(string, ...any), head string, id, params json.RawMessage, big, huge string) {
 	token := jsonrpc.Get(jsonrpc.Get(params, "_meta"), "progressToken")
 	for i := range 20 {
@@ -133,7 +132,7 @@ func TestTheWorstUpstreamLeavesLittleBehind(t *testing.T) {
 				})
 			}
 			time.Sleep(3 * time.Second)
-			if held := liveHeap() - before; held > 128<<20 { // what all its budgets add up to
+			if held := liveHeap() - before; held > 128<<20 { // the sum of all its budgets
 				t.Errorf("%d MiB are held while the clients do not read", held>>20)
 			} else {
 				t.Logf("%d MiB are held while the clients do not read", held>>20)

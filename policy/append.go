@@ -20,12 +20,11 @@ import (
 // lockTime is how long Append waits for another process that writes the same file.
 const lockTime = 10 * time.Second
 
-// Append writes a rule behind the others of a file, which is made if it is not there,
-// for its owner only. Comments and form of the file stay. A rule that stands in it
-// already is not written again. The file is replaced as a whole, so that no reader
-// sees half of it, and a lock next to it (its name with .lock) keeps other processes
-// from losing the rule. The rule and what is in the file must compile; what Append
-// returns is otherwise that of [Load] and [Compile].
+// Append appends a rule to a file, and makes a missing file for its owner only. Comments and layout
+// stay. A rule that is already in the file is not written again. The file is replaced as a whole,
+// so that no reader gets a part of it. A lock next to it (its name with .lock) keeps other
+// processes from losing the rule. The rule and the file must compile; other errors are those of
+// [Load] and [Compile].
 func Append(ctx context.Context, path string, rule Rule) error {
 	rule.Source = ""
 	if _, err := Compile([]Rule{rule}, Options{}); err != nil {
@@ -34,8 +33,8 @@ func Append(ctx context.Context, path string, rule Rule) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) { return withRule(path, before, rule) })
 }
 
-// AppendTrusted writes the name of a server, as [NameOf] makes it, into the member trusted
-// of a file. It is like [Append] in everything else.
+// AppendTrusted appends the name of a server, as returned by [NameOf], to the member trusted of a
+// file. Otherwise it is like [Append].
 func AppendTrusted(ctx context.Context, path, name string) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
 		file, err := Parse(path, before, LoadOptions{})
@@ -49,7 +48,7 @@ func AppendTrusted(ctx context.Context, path, name string) error {
 // rewrite replaces a file by the result of change, unless that is nil.
 func rewrite(ctx context.Context, path string, change func(path string, before []byte) ([]byte, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // the link stays one
+		path = real // keeps the link
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("policy: %w", err)
@@ -74,7 +73,7 @@ func rewrite(ctx context.Context, path string, change func(path string, before [
 	}
 	mode := fs.FileMode(0o600)
 	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm() &^ 0o022 // nobody else decides what may run
+		mode = info.Mode().Perm() &^ 0o022 // so that other users cannot change the rules
 	}
 	if err := filelock.Replace(path, after, mode); err != nil {
 		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
@@ -105,7 +104,7 @@ func with(path string, data []byte, member string, value any) ([]byte, error) {
 	return edited(path, data, "with one more of "+member, func(root *hujson.Value) error { return add(root, member, text) })
 }
 
-// edited returns a file that change has changed and that can be read afterwards; title describes it in errors.
+// edited returns a file after change, if the result can be parsed; title describes it in errors.
 func edited(path string, data []byte, title string, change func(root *hujson.Value) error) ([]byte, error) {
 	root, err := parseFile(data)
 	if err == nil {
@@ -121,7 +120,7 @@ func edited(path string, data []byte, title string, change func(root *hujson.Val
 	return after, nil
 }
 
-// add puts an element at the end of a member, indented like the one before it.
+// add appends an element to a member, indented like the one before it.
 func add(root *hujson.Value, member string, text []byte) error {
 	element, err := hujson.Parse(text)
 	if err != nil {
@@ -132,7 +131,7 @@ func add(root *hujson.Value, member string, text []byte) error {
 		if err := root.Patch([]byte(patch)); err != nil {
 			return err
 		}
-		if members := root.Value.(*hujson.Object).Members; len(members) > 1 { // on a line of its own where the first one is
+		if members := root.Value.(*hujson.Object).Members; len(members) > 1 { // on a line of its own if the first one is
 			first, last := &members[0], &members[len(members)-1]
 			if before := first.Name.BeforeExtra; bytes.ContainsRune(before, '\n') {
 				note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // of the member before it
@@ -153,16 +152,16 @@ func add(root *hujson.Value, member string, text []byte) error {
 	return nil
 }
 
-// follow gives a rule the form of the one before it.
+// follow gives a rule the layout of the one before it.
 func follow(list *hujson.Array, last, element *hujson.Value) {
 	margin := " "
 	if bytes.ContainsRune(last.BeforeExtra, '\n') {
 		margin = "\n" + indentation(last.BeforeExtra)
 	}
-	if last.AfterExtra != nil { // a comma stands even behind the last one
+	if last.AfterExtra != nil { // a comma follows even the last one
 		element.AfterExtra = hujson.Extra{}
 	}
-	// A note on the line of the last rule stays with that rule.
+	// A comment on the line of the last rule stays with that rule.
 	note, rest, _ := strings.Cut(string(list.AfterExtra), "\n")
 	if strings.HasPrefix(strings.TrimLeft(note, " \t"), "//") {
 		element.BeforeExtra = hujson.Extra(note)
@@ -172,7 +171,7 @@ func follow(list *hujson.Array, last, element *hujson.Value) {
 	element.BeforeExtra = append(element.BeforeExtra, margin...)
 }
 
-// indentation is what stands before the first word of the last line.
+// indentation returns the white space before the first word of the last line.
 func indentation(extra hujson.Extra) string {
 	last := extra[bytes.LastIndexByte(extra, '\n')+1:]
 	return string(last[:len(last)-len(bytes.TrimLeft(last, " \t"))])

@@ -11,45 +11,44 @@ import (
 	"cel.dev/cel-go/cel"
 )
 
-// ErrLimit says that a rule, a file or a set of rules is larger than this package
-// accepts.
+// ErrLimit reports that a rule, a file or a set of rules is larger than this package accepts.
 var ErrLimit = errors.New("too large")
 
-// maxRules bounds the rules of a policy.
+// maxRules is the maximum number of rules of a policy.
 const maxRules = 10_000
 
-// Options are what a policy has in addition to its rules. The zero value is ready to use.
+// Options are the parts of a policy other than its rules. The zero value is ready to use.
 type Options struct {
-	// Default is what becomes of calls that no rule matches; empty is Ask. While it is
-	// Ask, there is the built-in rule read-only.
+	// Default is the effect for calls that no rule matches; empty means Ask. If it is Ask, the
+	// policy has the built-in rule read-only.
 	Default Effect
-	// DefaultSource is where Default stands, [File.DefaultSource]; empty where nobody said it.
+	// DefaultSource is the place of Default, as in [File.DefaultSource]; empty if it is not set.
 	DefaultSource string
 }
 
-// Policy decides which calls may run. It never changes, and is safe for concurrent
-// use.
+// Policy decides which calls may run. It never changes, and is safe for concurrent use.
 type Policy struct {
 	env      *cel.Env
-	fallback *compiled   // decides where no rule does
-	rules    []*compiled // the strictest first
+	fallback *compiled   // decides if no rule does
+	rules    []*compiled // holds them ordered, the strictest first
 	matching *matching
 }
 
 const (
-	// maxMatching bounds the tools for which a policy remembers which rules match.
+	// maxMatching is the maximum number of tools whose matching rules a policy remembers.
 	maxMatching = 1_000
-	// maxMatchingName is how many bytes the names of such a tool and its server have: clients may call tools that there are not.
+	// maxMatchingName is the maximum length in bytes of such a tool's and its server's names, as
+	// clients may call tools that do not exist.
 	maxMatchingName = 512
 )
 
-// matching are the rules whose patterns match a server and a tool, by these, as they were first looked for.
+// matching caches the rules whose patterns match a server and a tool.
 type matching struct {
 	mu sync.RWMutex
 	by map[[2]string][]*compiled
 }
 
-// of returns those of some rules that match, in their order.
+// of returns the rules that match, in their order.
 func (m *matching) of(rules []*compiled, server, tool string) []*compiled {
 	key := [2]string{server, tool}
 	m.mu.RLock()
@@ -71,13 +70,13 @@ func (m *matching) of(rules []*compiled, server, tool string) []*compiled {
 	if m.by == nil || len(m.by) >= maxMatching {
 		m.by = map[[2]string][]*compiled{}
 	}
-	m.by[[2]string{strings.Clone(server), strings.Clone(tool)}] = found // which may be parts of a message
+	m.by[[2]string{strings.Clone(server), strings.Clone(tool)}] = found // as they may be parts of a message
 	return found
 }
 
-// Compile makes a policy of rules, whose order means nothing. The error joins a
-// [*Problem] for every fault of every rule; there is no policy then, because a policy
-// without the rule that was meant would be another one.
+// Compile returns a policy of rules, whose order has no meaning. The error joins a [*Problem] for
+// every fault of every rule. The policy is nil then, as a policy without the faulty rule would be a
+// different one.
 func Compile(rules []Rule, o Options) (*Policy, error) {
 	if o.Default == "" {
 		o.Default = Ask
@@ -93,10 +92,10 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	fallback, _ := compileRule(env, &Rule{Name: "default", Effect: o.Default, Source: cmp.Or(o.DefaultSource, builtinSource), Reason: reason})
 	p, err := (&Policy{env: env, fallback: fallback}).With(rules...)
 	if err == nil && o.Default == Ask {
-		// Whoever approved a server's definitions has seen which of its tools only read; a server
-		// that lies about them could do the same harm without a call. Rules do not say where the
-		// arguments could carry something away, or the text that comes back could steer the model:
-		// a host asks about the flow of data in addition.
+		// A user who approved a server's definitions has seen which tools only read. A server that
+		// lies about them could do the same harm without a call. Rules do not know whether the
+		// arguments could leak data, or whether the result could steer the model: a host also asks
+		// about the flow of data.
 		p, err = p.With(Rule{
 			Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource, When: "annotations.readOnly",
 			Reason: "the definition of the tool says that it only reads",
@@ -105,13 +104,13 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	return p, err
 }
 
-// builtinSource is the Source of what every policy has.
+// builtinSource is the Source of built-in rules.
 const builtinSource = "built-in"
 
-// With returns a policy that has more rules; p stays as it is. Only the new rules are
-// compiled, so it is the way to add one for a session. Its error is that of [Compile].
+// With returns a policy with more rules, and does not change p. It compiles only the new rules, so
+// it is the way to add one for a session. Its error is that of [Compile].
 func (p *Policy) With(rules ...Rule) (*Policy, error) {
-	if n := len(p.rules) + len(rules); n > maxRules+1 { // and the one that is built in
+	if n := len(p.rules) + len(rules); n > maxRules+1 { // one more for the built-in rule
 		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}
 	}
 	more := *p
@@ -133,7 +132,7 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 	return &more, nil
 }
 
-// Rules are the policy's rules, the strictest first, and its default.
+// Rules returns the policy's rules, the strictest first, and its default.
 func (p *Policy) Rules() []Rule {
 	var rules []Rule
 	for _, c := range p.rules {
@@ -144,8 +143,9 @@ func (p *Policy) Rules() []Rule {
 
 const noRule = "no rule allows it yet"
 
-// defaultReason says what a call that no rule is for does, as far as it is known, where a person is to judge it: of
-// a server that is not trusted, its claims are named as such, and the worst is assumed.
+// defaultReason describes the effects of a call without a rule, as far as they are known, for a
+// user who decides about it. For a server that is not trusted it marks claims as such, and assumes
+// the worst.
 func (p *Policy) defaultReason(in *Input) string {
 	if p.fallback.rule.Effect != Ask {
 		return p.fallback.reason
@@ -177,7 +177,7 @@ func (p *Policy) defaultReason(in *Input) string {
 	return does + "; " + noRule
 }
 
-// maxText bounds the other texts of a rule, in bytes.
+// maxText is the maximum length of the other texts of a rule, in bytes.
 const maxText = 4 << 10
 
 func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {

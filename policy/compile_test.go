@@ -76,7 +76,7 @@ func TestWithLeavesThePolicyAsItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 3 { // appending to shared memory would show
+	for range 3 { // so that appending to shared memory would show
 		q, err := p.With(Rule{Effect: Deny, Tool: "read_file", Source: "session"})
 		if err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func FuzzAnEscapedNameMatchesItselfOnly(f *testing.F) {
 	f.Add("", "*")
 	f.Fuzz(func(t *testing.T, name, other string) {
 		if name == "" {
-			return // an empty pattern is for every name
+			return // an empty pattern matches every name
 		}
 		p := parsePattern(escapePattern(name))
 		if !p.matches(name) || p.kind != exactly || p.matches(other) != (name == other) {
@@ -229,7 +229,7 @@ func TestClaudeCodeIssue7328ADeniedToolIsHidden(t *testing.T) {
 	}
 }
 
-// What is hidden must be denied whatever is not known while tools are listed.
+// A hidden tool must be denied for all values that are not known while tools are listed.
 func TestHiddenToolsAreDeniedInEveryCall(t *testing.T) {
 	calls := []Input{read, {Server: "files", Tool: "read_file"}, {Server: "files", Tool: "read_file", Arguments: []byte(`{"mode":"w","limit":1}`)}, {Server: "files", Tool: "read_file", Arguments: []byte(`{"mode":1}`), Labels: []string{"private"}}}
 	empty, err := Compile(nil, Options{})

@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// maxCondition bounds a condition, in bytes.
+	// maxCondition is the maximum length of a condition, in bytes.
 	maxCondition = 4 << 10
-	// maxCost bounds one evaluation of a condition, in the units of CEL: one for each
-	// operation, and one for ten bytes of text that it reads.
+	// maxCost is the maximum cost of one evaluation of a condition, in the units of CEL: one for
+	// each operation, and one for ten bytes of text that it reads.
 	maxCost = 200_000
 )
 
 // condition is the When of a rule. It is safe for concurrent use.
 type condition struct {
 	program   cel.Program
-	variables map[string]bool // those it looks at
-	args      bool            // it looks at args
-	whole     bool            // it looks at args other than at a member, at whether there is one, and at their number
-	needs     []string        // members of args without which it is false: has(args.NAME) && …
+	variables map[string]bool // holds the variables that it uses
+	args      bool            // is set if it uses args
+	whole     bool            // is set if it uses args other than for a member, for the presence of one, or for their number
+	needs     []string        // lists members of args without which it is false: has(args.NAME) && …
 }
 
 // compileCondition returns the faults of a condition as problems without a rule.
@@ -68,24 +68,24 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	return c, nil
 }
 
-// source is a text that errors do not repeat: for thousands of them in one long line
-// the library would take gigabytes.
+// source is a text that errors do not repeat: for thousands of them in one long line the library
+// would take gigabytes.
 type source struct{ common.Source }
 
-// Snippet is nothing.
+// Snippet returns no text.
 func (source) Snippet(int) (string, bool) { return "", false }
 
 func conditionFault(format string, args ...any) []*Problem {
 	return []*Problem{{Field: "when", Err: fmt.Errorf(format, args...)}}
 }
 
-// uses reports whether the condition looks at one of some variables.
+// uses reports whether the condition uses one of some variables.
 func (c *condition) uses(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return c.variables[name] })
 }
 
-// isLinear reports whether a condition only compares, so that it looks at no argument more often than it names one: to
-// count what it costs would cost as much again.
+// isLinear reports whether a condition only compares, so that it reads no argument more often than
+// it names one. Counting its cost would double the cost.
 func isLinear(condition *ast.AST) bool {
 	linear := true
 	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -105,7 +105,8 @@ func isLinear(condition *ast.AST) bool {
 	return linear
 }
 
-// needs returns the members of args that a condition tests with has, where it is false without any of them.
+// needs returns the members of args that a condition tests with has, if it is false without any of
+// them.
 func needs(e ast.Expr) []string {
 	switch e.Kind() {
 	case ast.CallKind:
@@ -120,7 +121,7 @@ func needs(e ast.Expr) []string {
 	return nil
 }
 
-// holds evaluates the condition. Its time is bounded by its cost.
+// holds evaluates the condition. Its cost limits its time.
 func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
@@ -156,7 +157,7 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	return bool(truth), nil
 }
 
-// withRemedy says what to write in place of a name that is not there.
+// withRemedy adds the remedy for an unknown name.
 func withRemedy(message string) error {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
@@ -173,19 +174,18 @@ func withRemedy(message string) error {
 	return errors.New(message)
 }
 
-// maxRegex bounds a regular expression, in what it has to be distinguished while it is
-// matched; a{100} counts a hundred times.
+// maxRegex is the maximum number of parts of a regular expression; a{100} counts a hundred times.
 const maxRegex = 1_000
 
-// regexCheck is a check of conditions. Patterns of matches must stand in the condition
-// itself, where their size is known before they are compiled: that of one kilobyte can
-// be megabytes.
+// regexCheck is a check of conditions. Patterns of matches must be literals in the condition, so
+// that their size is known before they are compiled: a pattern of one kilobyte can become
+// megabytes.
 type regexCheck struct{}
 
-// Name is how the library calls the check.
+// Name returns the name of the check in the library.
 func (regexCheck) Name() string { return "policy.regex" }
 
-// Validate looks at every call of matches.
+// Validate checks every call of matches.
 func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
 	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
 		arguments := call.AsCall().Args()
@@ -211,7 +211,7 @@ func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues
 	}
 }
 
-// regexSize counts the parts of an expression, with repetitions written out.
+// regexSize counts the parts of an expression, with repetitions expanded.
 func regexSize(r *syntax.Regexp) int {
 	size := 1 + len(r.Rune)
 	for _, part := range r.Sub {

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// The expressions are those of somebody who wants to keep the host busy.
+// These expressions try to keep the host busy.
 func TestHostileConditionsEndInTime(t *testing.T) {
 	list := "[" + strings.Repeat("1,", 50_000) + "1]"
 	text := `"` + strings.Repeat("ab", 100_000) + `"`

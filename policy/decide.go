@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Decision is what becomes of one call, and why.
+// Decision is the decision about one call, with its reason.
 type Decision struct {
 	Effect  Effect `json:"effect"`
-	Rule    *Rule  `json:"rule"`    // the rule that decided; never nil; not to be changed
-	Reason  string `json:"reason"`  // for people, in one sentence
-	Default bool   `json:"default"` // no rule of the policy's own decided
-	// Unknown is what the decision depends on and [Input.Unknown] names; Effect is Ask at least then. It is
-	// empty where that makes no difference.
+	Rule    *Rule  `json:"rule"`    // is the rule that decided; never nil; not to be changed
+	Reason  string `json:"reason"`  // is one sentence for users
+	Default bool   `json:"default"` // is set if no rule of the policy's own decided
+	// Unknown lists names in [Input.Unknown] on which the decision depends; Effect is then at least
+	// Ask. It is empty if they make no difference.
 	Unknown []string `json:"unknown,omitempty"`
-	Trace   []Step   `json:"trace,omitempty"` // the rules that apply or failed, the strictest first; of Explain every rule
+	Trace   []Step   `json:"trace,omitempty"` // lists the rules that apply or failed, the strictest first; of Explain every rule
 
-	name string // of Rule; empty where it is not made yet
+	name string // is that of Rule; empty if it is not computed yet
 }
 
 // RuleName returns [Rule.String] of the rule that decided.
@@ -30,7 +30,7 @@ func (d *Decision) RuleName() string {
 	return d.name
 }
 
-// Allowing are the rules that allow the call, where it is allowed; not to be changed.
+// Allowing returns the rules that allow the call, if it is allowed. They must not be changed.
 func (d *Decision) Allowing() []*Rule {
 	var rules []*Rule
 	for i := range d.Trace {
@@ -41,16 +41,16 @@ func (d *Decision) Allowing() []*Rule {
 	return rules
 }
 
-// Step is what one rule had to do with a decision.
+// Step is the part of one rule in a decision.
 type Step struct {
 	Rule    *Rule   `json:"rule"`
 	Outcome Outcome `json:"outcome"`
-	Err     error   `json:"-"` // why the rule failed
+	Err     error   `json:"-"` // is the reason why the rule failed
 
-	unknown []string // what it looks at and is not known
+	unknown []string // lists the values that it uses and that are not known
 }
 
-// Outcome is how it went with a rule.
+// Outcome is the outcome of one rule.
 type Outcome string
 
 const (
@@ -60,20 +60,19 @@ const (
 	OtherServer Outcome = "other server"
 	// OtherTool is that of a rule for tools of another name.
 	OtherTool Outcome = "other tool"
-	// ConditionFalse is that of a rule whose condition does not hold.
+	// ConditionFalse is that of a rule whose condition is false.
 	ConditionFalse Outcome = "condition false"
-	// Failed is that of a rule whose condition could not be decided. One that allows
-	// does not apply then; one that asks or denies lets nothing through without a
-	// question.
+	// Failed is that of a rule whose condition could not be evaluated. A rule that allows then does
+	// not apply. With one that asks or denies, the decision is at least Ask.
 	Failed Outcome = "failed"
-	// NotKnown is that of a rule that may apply or not, as it looks at what is not known of the call.
+	// NotKnown is that of a rule that may or may not apply, as it uses values of the call that are
+	// not known.
 	NotKnown Outcome = "not known"
-	// Applies is that of a rule that applies, where another one decided that is as strict
-	// or stricter.
+	// Applies is that of a rule that applies, if another one decided that is as strict or stricter.
 	Applies Outcome = "applies too"
 )
 
-// Why says in words what became of the rule.
+// Why describes the outcome of the rule in words.
 func (s Step) Why() string {
 	switch {
 	case s.Outcome == Failed && s.Rule.Effect == Allow:
@@ -88,8 +87,8 @@ func (s Step) Why() string {
 	return string(s.Outcome)
 }
 
-// effect is what a rule that applies makes of the call: one that failed, of a rule to ask
-// or deny, asks. It is empty where the rule does not apply.
+// effect returns the effect of a rule that applies; empty if it does not apply. A rule that failed
+// has the effect Ask, unless it is one that allows.
 func (s *Step) effect() Effect {
 	switch {
 	case s.Outcome == Applies:
@@ -100,21 +99,19 @@ func (s *Step) effect() Effect {
 	return ""
 }
 
-// Decide decides about a call. Of the rules that match, the strictest decides: Deny before
-// Ask before Allow, however specific another one is. Where none matches, it is the policy's
-// default.
+// Decide decides about a call. Of the matching rules, the strictest decides: Deny before Ask before
+// Allow, regardless of how specific they are. If none matches, the policy's default decides.
 //
-// A rule whose condition fails (a member of args is missing, a price is too high, ctx is
-// done) does not allow; if it asks or denies, the decision is Ask at least. Nor does one
-// allow that looks at args of which a number was rounded.
+// A rule whose condition fails (a member of args is missing, the cost is too high, ctx is done)
+// does not allow. If it asks or denies, the decision is at least Ask. A rule that uses args with a
+// rounded number does not allow either.
 //
-// The order in which rules were given means nothing. Decide starts nothing and waits
-// for nothing.
+// The order of rules has no meaning. Decide starts no goroutine and does not block.
 func (p *Policy) Decide(ctx context.Context, in Input) Decision {
 	return p.decide(ctx, &in, false)
 }
 
-// Explain decides as [Policy.Decide] does, and has every rule in its trace.
+// Explain decides like [Policy.Decide], and has every rule in its trace.
 func (p *Policy) Explain(ctx context.Context, in Input) Decision {
 	return p.decide(ctx, &in, true)
 }
@@ -155,8 +152,8 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 	return d
 }
 
-// unsure is the decision where it depends on what is not known: without rules that look at it, strictest is
-// what rules decide, if any does.
+// unsure returns the decision if it depends on values that are not known. The effect strictest is
+// that of the other rules, if decided is set.
 func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect) (d Decision, is bool) {
 	for i := range trace {
 		s := &trace[i]
@@ -184,7 +181,7 @@ func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect)
 
 var errRounded = errors.New("a number of the arguments has more digits than conditions compare, so it may be another one")
 
-// look says what the rule has to do with a call.
+// look returns the step of the rule for a call.
 func (c *compiled) look(ctx context.Context, f *facts) Step {
 	s := Step{Rule: c.rule, Outcome: Applies}
 	unknown := c.unknown(f.in)

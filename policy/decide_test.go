@@ -85,7 +85,7 @@ func TestARuleWithAnOriginIsForNoOtherServerOfThatName(t *testing.T) {
 	}
 }
 
-// Whoever is called like a server with its origin is not that server.
+// A server with a name like NAME@ORIGIN is not the server NAME with that origin.
 func TestANameWithAnOriginMeansNoServerThatIsCalledSo(t *testing.T) {
 	good, evil := OriginOf([]string{"npx", "good"}), OriginOf([]string{"npx", "evil"})
 	for _, meant := range []string{NameOf("files", good), NameOf("files", OriginOf(nil)), NameOf("me@home", good)} {
@@ -271,7 +271,7 @@ func TestMastraIssue16766RulesSeeAnnotations(t *testing.T) {
 	}
 }
 
-// pool is of rules that contradict each other in every way.
+// pool returns rules that contradict each other in every way.
 func pool() []Rule {
 	var rules []Rule
 	for _, effect := range []Effect{Allow, Ask, Deny} {
@@ -340,7 +340,7 @@ func BenchmarkDecideWithAHundredRules(b *testing.B) {
 	}
 }
 
-// others are rules for other tools, and two for this one.
+// others returns rules for other tools, and two for this one.
 func others(n int) []Rule {
 	rules := []Rule{{Effect: Deny, When: `has(args.url) && args.url.startsWith("file:")`}, {Effect: Allow, Server: "files", Tool: "read_*"}}
 	for i := range n {
@@ -425,7 +425,8 @@ func TestADecisionHasTheRulesThatApplyAndNoOthers(t *testing.T) {
 	}
 }
 
-// TestConditionOnArgumentSeesEverySpelling has a member of the arguments be found however the object is written.
+// TestConditionOnArgumentSeesEverySpelling checks that a member of the arguments is found in every
+// spelling of the object.
 func TestConditionOnArgumentSeesEverySpelling(t *testing.T) {
 	p, err := Compile([]Rule{{Effect: Deny, When: `has(args.path) && args.path == "/etc"`}}, Options{Default: Allow})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package policy decides which calls may run: it allows them, asks about them or
-// denies them, by rules that people write, and says which rule decided and why.
+// Package policy decides which calls may run: it allows them, asks about them or denies them, by
+// rules that users write, and returns the rule that decided and the reason.
 //
 // # Rules
 //
@@ -15,9 +15,9 @@
 //	  "default": "ask",
 //	}
 //
-// Of the rules that match a call the strictest decides, wherever it stands, in a file or in
-// the session: deny before ask before allow. So a ban is one, and an exception to a rule
-// that denies or asks is written into its condition.
+// Of the rules that match a call, the strictest decides, in any order, from a file or from the
+// session: deny before ask before allow. So a rule that denies has no exceptions elsewhere; an
+// exception to a rule that denies or asks belongs into its condition.
 //
 // # Conditions
 //
@@ -26,42 +26,41 @@
 //	method       string           tools/call, resources/read, …
 //	server       string           the server's configured name
 //	tool         string           the tool's name; empty for other requests
-//	title        string           what people read in its place
-//	args         map              the arguments; a member that is missing is an error, has(args.x) asks
+//	title        string           the name that users see in its place
+//	args         map              the arguments; a missing member is an error, has(args.x) tests for it
 //	annotations  object           readOnly, destructive, idempotent, openWorld, with the
-//	                              specification's defaults; has() tells whether the server said it
+//	                              specification's defaults; has() tests whether the server set it
 //	resource     string           the URI of a resource
 //	principal    object           subject, issuer, scopes
-//	labels       list of strings  what the call's data holds, such as untrusted
+//	labels       list of strings  properties of the call's data, such as untrusted
 //	sources      list of strings  the servers whose output reached the call
-//	trusted      bool             whether the person trusts the server's claims
-//	client       string           the name of the program that calls, without its version
+//	trusted      bool             whether the user trusts the server's claims
+//	client       string           the name of the calling program, without its version
 //	profile      string           the part of a gateway that the call came to
-//	now          timestamp        when, such as now.getHours('Europe/Berlin') < 18
+//	now          timestamp        the time, as in now.getHours('Europe/Berlin') < 18
 //
 // In addition to CEL's own functions (contains, startsWith, matches, size, in, …) there are:
 //
-//	glob(text, pattern)   whole text; * is any characters, slashes too, ? is one
-//	under(path, folder)   path is the folder or in it; an error where that is not certain:
+//	glob(text, pattern)   matches the whole text; * is any characters, slashes too, ? is one
+//	under(path, folder)   path is the folder or in it; an error if that is not certain:
 //	                      with "..", of a network, with a backslash where folders are
-//	                      separated by slashes, or if one of both is relative. Case counts
-//	                      where the file system says so
+//	                      separated by slashes, or if only one of them is relative. Case
+//	                      matters as in the file system
 //	host(url)             the host of a URL, in small letters and ASCII, an address as 127.0.0.1;
 //	                      an error without one, or where programs disagree
 //	text.lowerAscii()     the text with small letters for A to Z
 //
-// A condition that fails never lets a call through: an allow does not apply, and a deny
-// or ask makes the decision Ask at least. Integers are exact up to 64 bits, however they are
-// written; other numbers are doubles. Where one was rounded to become that, no condition on args
-// allows the call.
+// A condition that fails never lets a call run: an allow does not apply, and a deny or ask makes
+// the decision at least Ask. Integers are exact up to 64 bits in every notation; other numbers are
+// doubles. If one was rounded to a double, no condition on args allows the call.
 //
-// # What is built in
+// # Built-in rule
 //
-// While the default is Ask, tools/call is allowed for a tool whose definition says that it is
-// read-only, of whatever server. Everything else that no rule is about is asked about.
+// If the default is Ask, tools/call is allowed for a tool whose definition claims that it is
+// read-only, of any server. All other calls without a rule are asked about.
 //
 // # Files of others
 //
-// The rules of a project come from whoever wrote the repository. [LoadOptions].Tighten
-// takes only what makes decisions stricter from them.
+// The rules of a project come from the author of the repository. [LoadOptions].Tighten accepts only
+// those that make decisions stricter.
 package policy

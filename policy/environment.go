@@ -30,7 +30,7 @@ const (
 	variableNow         = "now"
 )
 
-// variables are all of them: what type they have, and what they are of a call.
+// variables lists all variables: their types, and their values for a call.
 var variables = []struct {
 	name  string
 	kind  *cel.Type
@@ -52,24 +52,24 @@ var variables = []struct {
 	{variableNow, cel.TimestampType, func(f *facts) any { return types.Timestamp{Time: f.in.now()} }},
 }
 
-// The types of variables that have members of their own: a name that is none of them
-// is found when the rule is compiled.
+// The types of variables with members of their own. An unknown member is found when the rule is
+// compiled.
 const (
 	annotationsType = "Annotations"
 	principalType   = "Principal"
 )
 
 const (
-	// maxLoops bounds loops inside each other in a condition.
+	// maxLoops is the maximum depth of nested loops in a condition.
 	maxLoops = 2
-	// maxNesting bounds how deep a condition's parentheses and lists are nested.
+	// maxNesting is the maximum depth of a condition's parentheses and lists.
 	maxNesting = 100
-	// maxReported bounds the faults reported of one condition.
+	// maxReported is the maximum number of reported faults of one condition.
 	maxReported = 8
 )
 
-// newEnvironment returns the environment of conditions. Nothing in it has an effect,
-// so a decision depends on its input alone.
+// newEnvironment returns the environment of conditions. It has no functions with effects, so a
+// decision depends on its input alone.
 func newEnvironment() (*cel.Env, error) {
 	registry, err := types.NewRegistry()
 	if err != nil {
@@ -98,7 +98,8 @@ func newEnvironment() (*cel.Env, error) {
 				}
 				return types.String(host)
 			}))),
-		// Of CEL's strings library this alone: its replace and join make gigabytes of text before their price is known.
+		// Of CEL's strings library only this function: its replace and join make gigabytes of text
+		// before their price is known.
 		cel.Function("lowerAscii", cel.MemberOverload("string_lower_ascii", []*cel.Type{cel.StringType}, cel.StringType,
 			cel.UnaryBinding(func(text ref.Val) ref.Val {
 				return types.String(strings.Map(func(r rune) rune {
@@ -108,7 +109,7 @@ func newEnvironment() (*cel.Env, error) {
 					return r
 				}, string(text.(types.String))))
 			}))),
-		// Without map, which makes new lists: a condition looks at things.
+		// Without map, which makes new lists: a condition only reads values.
 		cel.ClearMacros(), cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro),
 		cel.CrossTypeNumericComparisons(true), // JSON has one kind of number
 		cel.ParserExpressionSizeLimit(maxCondition),
@@ -122,12 +123,12 @@ func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 }
 
-// price is what a call costs for the limit of a condition. The library prices a call
-// by its types, and those of arguments are not known before there are some; so every
-// call is priced by what it was given, whatever is known of it.
+// price returns the cost of calls for the limit of a condition. The library prices a call by its
+// types, and those of arguments are not known at compile time. So every call is priced by its
+// actual arguments.
 type price struct{}
 
-// CallCost returns the price of one call; nil leaves it to the library.
+// CallCost returns the price of one call; nil means the library's price.
 func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	var sizes [3]uint64
 	var all uint64
@@ -156,13 +157,13 @@ func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	return &cost
 }
 
-// provider knows the members of our own types, and leaves the rest to a registry.
+// provider knows the members of this package's types, and uses a registry for others.
 type provider struct {
 	*types.Registry
 	members map[string]map[string]*types.FieldType
 }
 
-// FindStructType finds one of our types by name.
+// FindStructType returns one of this package's types by name.
 func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	if p.members[name] != nil {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
@@ -170,7 +171,7 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 	return p.Registry.FindStructType(name)
 }
 
-// FindStructFieldType finds a member of a type.
+// FindStructFieldType returns a member of a type.
 func (p *provider) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	if fields, found := p.members[name]; found {
 		f, found := fields[field]
@@ -195,7 +196,7 @@ func memberTypes() map[string]map[string]*types.FieldType {
 	}
 }
 
-// hint is a member of Annotations: unsaid, it has the specification's default.
+// hint returns a member of Annotations. If it is not set, it has the specification's default.
 func hint(of func(*Annotations) *bool, unsaid bool) *types.FieldType {
 	value := func(a *Annotations) any {
 		if said := of(a); said != nil {

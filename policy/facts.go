@@ -14,26 +14,26 @@ import (
 )
 
 const (
-	// maxArguments bounds arguments that conditions look at, in bytes.
+	// maxArguments is the maximum size of arguments for conditions, in bytes.
 	maxArguments = 1 << 20
-	// maxArgumentDepth bounds their nesting.
+	// maxArgumentDepth is the maximum depth of their nesting.
 	maxArgumentDepth = 64
 )
 
-// facts holds one call as conditions see it. Arguments are read when the first condition
-// looks at them. It is for one goroutine.
+// facts holds the values of one call for conditions. Arguments are read when the first condition
+// uses them. It is for one goroutine.
 type facts struct {
 	in        *Input
-	checked   bool // the arguments were, and fault is why there are none
+	checked   bool // is set once the arguments were checked
 	arguments map[string]any
-	rounded   bool        // whether a number of them is not exactly what is compared
-	hidden    bool        // whether a member of them is not known
-	fault     error       // why there are no arguments
-	known     []variable  // that were looked at; they are few, so that a list is faster than a map
-	space     [4]variable // for known
+	rounded   bool        // reports whether a number of them differs from the compared value
+	hidden    bool        // reports whether a member of them is not known
+	fault     error       // is the reason why there are no arguments
+	known     []variable  // caches used variables; they are few, so that a list is faster than a map
+	space     [4]variable // is the initial memory of known
 }
 
-// variable is a variable as CEL has it.
+// variable is a variable with its CEL value.
 type variable struct {
 	name  string
 	value any
@@ -62,10 +62,10 @@ func (f *facts) ResolveName(name string) (any, bool) {
 	return v, true
 }
 
-// Parent is nil: there is nothing else to see.
+// Parent returns nil, as there is no outer activation.
 func (f *facts) Parent() cel.Activation { return nil }
 
-// checkArguments checks the arguments once, and repeats its error.
+// checkArguments checks the arguments once, and returns the same error again.
 func (f *facts) checkArguments() error {
 	raw := f.in.Arguments
 	if f.checked || len(raw) == 0 {
@@ -80,7 +80,7 @@ func (f *facts) checkArguments() error {
 	return f.fault
 }
 
-// lacks reports whether one of some members is not among the arguments, which were checked.
+// lacks reports whether one of some members is missing in the arguments, which must be checked.
 func (f *facts) lacks(names []string) bool {
 	object := bytes.TrimLeft(f.in.Arguments, " \t\r\n")
 	return slices.ContainsFunc(names, func(name string) bool { return jsonrpc.Get(object, name) == nil })
@@ -96,7 +96,8 @@ func (f *facts) readArguments() {
 		f.arguments = r.object(f.in.Arguments)
 	}
 	f.rounded = r.rounded
-	// CEL passes on what stands for members that are not known, except where the other side of && or || decides.
+	// CEL propagates the marks of members that are not known, except if the other side of && or ||
+	// decides.
 	for i, name := range f.in.Unknown {
 		if member, is := strings.CutPrefix(name, unknownArguments); is {
 			f.arguments[member], f.hidden = types.NewUnknown(int64(i), nil), true
@@ -104,8 +105,8 @@ func (f *facts) readArguments() {
 	}
 }
 
-// A reader makes of checked JSON what conditions compare.
-type reader struct{ rounded bool } // whether a number is not exactly what they compare
+// A reader converts checked JSON to values for conditions.
+type reader struct{ rounded bool } // reports whether a number differs from the compared value
 
 func (r *reader) object(raw []byte) map[string]any {
 	members := map[string]any{}
@@ -141,9 +142,8 @@ func (r *reader) value(raw []byte) any {
 	return number
 }
 
-// number is an integer where 64 bits hold it, however it is written, and else a double. It is
-// exact where no other number is the same to CEL, which compares integers with doubles
-// as doubles.
+// number returns an integer if 64 bits hold it, in any notation, and else a double. It is exact if
+// no other number equals it in CEL, which compares integers with doubles as doubles.
 func number(text string) (v any, exact bool) {
 	decimal := jsonrpc.Decimal(text)
 	digits, power, _ := strings.Cut(decimal, "e")
@@ -156,7 +156,7 @@ func number(text string) (v any, exact bool) {
 			return u, true
 		}
 	}
-	f, _ := strconv.ParseFloat(text, 64) // out of range it is infinite
+	f, _ := strconv.ParseFloat(text, 64) // is infinite if out of range
 	shortest := jsonrpc.Decimal(strconv.FormatFloat(f, 'e', -1, 64))
 	return f, shortest == decimal && f != -1<<63 && f != 1<<64
 }

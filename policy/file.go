@@ -15,38 +15,39 @@ import (
 )
 
 const (
-	// maxFile bounds a file of rules, in bytes.
+	// maxFile is the maximum size of a file of rules, in bytes.
 	maxFile = 1 << 20
-	// maxBrackets bounds its objects and arrays, and so the stack that the parser takes.
+	// maxBrackets is the maximum number of its objects and arrays, which limits the stack of the
+	// parser.
 	maxBrackets = 50_000
 )
 
 // File is a file of rules. Compile its Rules, together with those of others.
 type File struct {
-	Path    string // as it was given
-	Rules   []Rule // with their Source
-	Default Effect // empty where the file says none
-	// DefaultSource is where Default stands, such as policy.json:12, for [Options].
+	Path    string // is the given path
+	Rules   []Rule // have their Source
+	Default Effect // is empty if the file sets none
+	// DefaultSource is the place of Default, such as policy.json:12, for [Options].
 	DefaultSource string
-	// Trusted are the servers that the person vouches for, and Public those that have
-	// nothing private, both as [Named] has them. What that means is for whoever makes the
-	// calls; a server that a project defines should count only where its origin is named.
+	// Trusted lists the servers that the user vouches for, and Public those without private data,
+	// both as in [Named]. The caller decides what follows from them. A server that a project
+	// defines should count only with its origin.
 	Trusted, Public []string
-	Ignored         []error // with Tighten: a *Problem for each thing that was left out
+	Ignored         []error // has, with Tighten, a *Problem for each ignored entry
 }
 
-// LoadOptions say how a file is read. The zero value takes all of it.
+// LoadOptions configure Load. The zero value reads the whole file.
 type LoadOptions struct {
-	// Tighten takes only what makes decisions stricter, for a file whose writer is not
-	// the person: rules that deny or ask. Rules that allow are left out. The file's
-	// Default is for [Strictest], together with the person's.
+	// Tighten accepts only rules that deny or ask, for a file that the user did not write. Rules
+	// that allow are ignored. The file's Default is meant for [Strictest], together with the
+	// user's.
 	Tighten bool
 }
 
-// Load reads a file of rules: a JSON object, comments and trailing commas allowed,
-// with the members rules, default, trusted and public. Unknown members are errors, because a policy
-// with a misspelt word would be another one. The error joins a [*Problem] for each
-// fault, or wraps [fs.ErrNotExist]. Conditions are looked at by [Compile] only.
+// Load reads a file of rules: a JSON object, with comments and trailing commas allowed, with the
+// members rules, default, trusted and public. Unknown members are errors, because a policy with a
+// misspelt word would be a different one. The error joins a [*Problem] for each fault, or wraps
+// [fs.ErrNotExist]. Only [Compile] checks conditions.
 func Load(path string, o LoadOptions) (*File, error) {
 	data, err := readFile(path)
 	if err != nil {
@@ -55,7 +56,7 @@ func Load(path string, o LoadOptions) (*File, error) {
 	return Parse(path, data, o)
 }
 
-// Parse is [Load] of a file that was read already; path is what errors call it.
+// Parse is like [Load] for a file that was read before; path is its name in errors.
 func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 	root, err := parseFile(data)
 	if err != nil {
@@ -97,7 +98,7 @@ func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 	return file, nil
 }
 
-// tighten takes away what could loosen another policy.
+// tighten removes entries that could loosen another policy.
 func (f *File) tighten() {
 	var strict []Rule
 	for i, r := range f.Rules {
@@ -142,7 +143,7 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 	return faults
 }
 
-// readFile reads a file whole, if it is not too large.
+// readFile reads at most one byte more than maxFile, so that parseFile finds larger files.
 func readFile(path string) ([]byte, error) {
 	if info, err := os.Stat(path); err != nil {
 		return nil, err
@@ -162,7 +163,7 @@ func readFile(path string) ([]byte, error) {
 	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
 }
 
-// parseFile parses an object of JSON with comments, none of whose names is there twice.
+// parseFile parses an object of JSON with comments and without duplicate names.
 func parseFile(data []byte) (hujson.Value, error) {
 	if len(data) > maxFile {
 		return hujson.Value{}, fmt.Errorf("%w: more than %d bytes; let patterns stand for many names", ErrLimit, maxFile)
@@ -172,7 +173,7 @@ func parseFile(data []byte) (hujson.Value, error) {
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
-		// Not the literal that the text may end with: the file need not be one of rules.
+		// Without the literal that the text may end with: the file need not be one of rules.
 		text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), "invalid literal: ")
 		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimSuffix(text, ": "))
 	}

@@ -2,9 +2,9 @@ package policy
 
 import "context"
 
-// Hides reports whether a tool is denied whatever its arguments, and whatever else is
-// not known while tools are listed. Such a tool must not be shown to a model at all.
-// With the default Deny, that is every tool that no rule allows or asks about.
+// Hides reports whether a tool is denied for all arguments, and for all other values that are not
+// known while tools are listed. Such a tool must not be shown to a model at all. With the default
+// Deny, that is every tool that no rule allows or asks about.
 func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	facts := &facts{in: &Input{Server: server, Tool: tool, Annotations: a}}
 	hidden := p.fallback.rule.Effect == Deny
@@ -19,16 +19,16 @@ func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	return hidden
 }
 
-// certainty is what is known of a rule before there is a call.
+// certainty is the knowledge about a rule before there is a call.
 type certainty int
 
 const (
-	never     certainty = iota // it does not apply
-	sometimes                  // the call will tell
-	always                     // it matches every call of the tool
+	never     certainty = iota // the rule does not apply
+	sometimes                  // the rule depends on the call
+	always                     // the rule matches every call of the tool
 )
 
-// atListing says whether the rule will apply to calls of a tool.
+// atListing returns the certainty that the rule will apply to calls of a tool.
 func (c *compiled) atListing(f *facts) certainty {
 	if !c.server.matches(f.in.Server) || !c.tool.matches(f.in.Tool) {
 		return never

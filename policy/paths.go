@@ -14,7 +14,7 @@ import (
 )
 
 // underOn reports whether a path of a system is a folder or in it. A path whose place is not
-// certain is an error, so that neither an allow nor a deny is fooled by it.
+// certain is an error, so that it can deceive neither an allow nor a deny.
 func underOn(system, path, root string) (bool, error) {
 	p, err := parsePath(system, path)
 	if err != nil {
@@ -35,7 +35,7 @@ func underOn(system, path, root string) (bool, error) {
 	if apple || p.windows {
 		same = strings.EqualFold
 	}
-	written := "" // a name that stands there in another form
+	written := "" // a name of the folder that the path has in another form
 	for i, name := range r.names {
 		if !same(norm.NFC.String(p.names[i]), norm.NFC.String(name)) {
 			return false, nil
@@ -50,7 +50,7 @@ func underOn(system, path, root string) (bool, error) {
 	return true, nil
 }
 
-// path is a path without what makes no difference.
+// path is a parsed path without redundant parts.
 type path struct {
 	volume   string // such as c:
 	windows  bool
@@ -58,11 +58,11 @@ type path struct {
 	names    []string
 }
 
-// shortName is a name that Windows makes up for a longer one.
+// shortName matches a name that Windows makes for a longer one.
 var shortName = regexp.MustCompile(`~[0-9]`)
 
-// parsePath reads a path as its system does. One with a drive is of Windows wherever this
-// runs, since the server need not run here.
+// parsePath parses a path like its system. A path with a drive is one of Windows on every system,
+// since the server need not run here.
 func parsePath(system, text string) (path, error) {
 	p := path{windows: system == "windows"}
 	if len(text) >= 2 && text[1] == ':' && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z' {
@@ -92,7 +92,7 @@ func parsePath(system, text string) (path, error) {
 			if strings.Trim(name, ". ") == "" && name != "" {
 				return p, errors.New("has a name of dots and spaces in it")
 			}
-			name = strings.TrimRight(name, ". ") // Windows does not see them
+			name = strings.TrimRight(name, ". ") // Windows ignores them
 		}
 		switch name {
 		case "", ".":
@@ -105,9 +105,8 @@ func parsePath(system, text string) (path, error) {
 	return p, nil
 }
 
-// hostOf is the host that a URL leads to, as the URL standard reads it: in small letters,
-// an address in its usual form, without the port. What is read differently by different
-// programs is an error.
+// hostOf returns the host of a URL, by the rules of the URL standard: in small letters, an address
+// in its usual form, without the port. A host that programs read differently is an error.
 func hostOf(text string) (string, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(text, "\\ ") {
@@ -117,7 +116,7 @@ func hostOf(text string) (string, error) {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		return ip.Unmap().WithZone("").String(), nil
 	}
-	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width are the usual ones
+	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width become the usual ones
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", fmt.Errorf("host: of %s: the name has other letters than those of ASCII; only its form with xn-- is compared", quote(text))
 	}
@@ -133,8 +132,8 @@ func hostOf(text string) (string, error) {
 	return name, nil
 }
 
-// addressOf is an address whose parts are numbers: one to four, of which the last fills
-// what is left; 0x begins a hexadecimal one and 0 an octal one.
+// addressOf returns an address whose parts are numbers: one to four, of which the last one fills
+// the rest. The prefix 0x marks a hexadecimal number and 0 an octal one.
 func addressOf(parts []string) (string, error) {
 	if len(parts) > 4 {
 		return "", errors.New("the address has more than four parts")

@@ -5,18 +5,18 @@ import (
 	"unicode/utf8"
 )
 
-// kind says how much a pattern leaves open.
+// kind is the degree of freedom of a pattern.
 type kind int
 
 const (
-	anything kind = iota // empty, or nothing but stars
-	some                 // with * or ?
-	exactly              // one name
+	anything kind = iota // is empty, or has only stars
+	some                 // has * or ?
+	exactly              // is one name
 )
 
 // pattern is a pattern of names.
 type pattern struct {
-	text string // as it was written; of one name, the name
+	text string // is the text of the pattern; for one name, the name
 	kind kind
 }
 
@@ -47,13 +47,13 @@ func (p pattern) matches(name string) bool {
 	return matchGlob(p.text, name)
 }
 
-// escapePattern makes the pattern that matches one name only.
+// escapePattern returns the pattern that matches one name only.
 func escapePattern(name string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(name)
 }
 
-// matchGlob reports whether the whole of s matches a pattern. It goes back to the
-// last star only, so the time is at most the product of both lengths.
+// matchGlob reports whether the whole of s matches a pattern. It backtracks to the last star only,
+// so the time is at most the product of both lengths.
 func matchGlob(pattern, s string) bool {
 	p, i := 0, 0
 	star, from := -1, 0
@@ -77,7 +77,7 @@ func matchGlob(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// matchOne matches one character that is no star.
+// matchOne matches one character other than a star.
 func matchOne(pattern string, p int, s string, i int) (pEnd, iEnd int, ok bool) {
 	if p >= len(pattern) {
 		return 0, 0, false

@@ -7,18 +7,18 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Problem is one fault of one rule or file, with its place and the remedy. Errors of
-// [Compile], [Load] and [Append] hold one for each fault; errors.As finds the first.
+// Problem is one fault of one rule or file, with its place and the remedy. Errors of [Compile],
+// [Load] and [Append] hold one for each fault; errors.As finds the first.
 type Problem struct {
-	Source string // the rule's Source, or the file; may be empty
-	Rule   string // the rule's name, or its place among the given ones, such as "rule 3"
-	Field  string // the member at fault, such as "when"; may be empty
-	Line   int    // in a condition: the line, from 1; 0 where the whole field is meant
-	Column int    // in a condition: the character of that line, from 1
-	Err    error  // what is wrong, and what to do
+	Source string // is the rule's Source, or the file; may be empty
+	Rule   string // is the rule's name, or its index among the given ones, such as "rule 3"
+	Field  string // is the faulty member, such as "when"; may be empty
+	Line   int    // is the line in a condition, from 1; 0 means the whole field
+	Column int    // is the character in that line of a condition, from 1
+	Err    error  // is the fault with its remedy
 }
 
-// Error is the text of the fault: place, rule, field, position, what is wrong.
+// Error returns the fault with its place, rule, field and position.
 func (p *Problem) Error() string {
 	var text string
 	for _, part := range []string{p.Source, p.Rule, p.Field} {
@@ -35,10 +35,10 @@ func (p *Problem) Error() string {
 	return text + p.Err.Error()
 }
 
-// Unwrap is the fault without its place.
+// Unwrap returns the fault without its place.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// title is what problems call the rule at a place among others.
+// title returns the name of the rule at an index in problems.
 func (r *Rule) title(index int) string {
 	if r.Name == "" {
 		return "rule " + strconv.Itoa(index+1)
@@ -46,7 +46,7 @@ func (r *Rule) title(index int) string {
 	return fmt.Sprintf("rule %q", plaintext.Line(r.Name, maxQuoted))
 }
 
-// maxQuoted is how much of a text from a rule an error repeats, in characters.
+// maxQuoted is the maximum number of characters of a rule's text in an error.
 const maxQuoted = 64
 
 func quote(text string) string { return strconv.Quote(plaintext.Line(text, maxQuoted)) }

@@ -10,17 +10,18 @@ import (
 	"github.com/junction-mcp/junction/internal/pointer"
 )
 
-// maxRedacted bounds the paths of one rule.
+// maxRedacted is the maximum number of paths of one rule.
 const maxRedacted = 100
 
-// Redact is what of a call is hidden: paths such as /user/email or /items/*/price, where * stands for every member or
-// element. Who makes the calls, such as gateway/rules, has to see to it.
+// Redact lists the hidden parts of a call: paths such as /user/email or /items/*/price, where *
+// matches every member or element. The code that makes the calls, such as gateway/rules, must apply
+// it.
 type Redact struct {
-	Arguments []string `json:"arguments,omitempty"` // what the server does not get
-	Results   []string `json:"results,omitempty"`   // what who calls does not get
+	Arguments []string `json:"arguments,omitempty"` // are hidden from the server
+	Results   []string `json:"results,omitempty"`   // are hidden from the client
 }
 
-// check says what is wrong with it.
+// check returns an error if r is not valid for the effect.
 func (r *Redact) check(effect Effect) error {
 	switch {
 	case r == nil:
@@ -46,8 +47,9 @@ func (r *Redact) check(effect Effect) error {
 // String lists the paths.
 func (r *Redact) String() string { return strings.Join(slices.Concat(r.Arguments, r.Results), ", ") }
 
-// Redact is what is hidden of the call, if it runs: all that the rules hide which apply to it, whichever of them decided.
-// Those whose condition could not be decided count, too, as more is hidden then and not less.
+// Redact returns the hidden parts of the call, if it runs: those of all rules that apply to it,
+// whether they decided or not. Rules whose condition could not be evaluated count, too, as more is
+// hidden then and not less.
 func (d *Decision) Redact() (all Redact) {
 	for i := range d.Trace {
 		s := &d.Trace[i]
@@ -60,8 +62,8 @@ func (d *Decision) Redact() (all Redact) {
 	return all
 }
 
-// RedactsResults reports whether rules hide something of the results of a tool, of some calls at least: they need not
-// have the form then that the tool says.
+// RedactsResults reports whether rules hide parts of the results of a tool, at least for some
+// calls. Such results need not conform to the tool's output schema.
 func (p *Policy) RedactsResults(server, tool string) bool {
 	return slices.ContainsFunc(p.rules, func(c *compiled) bool {
 		return c.rule.Redact != nil && len(c.rule.Redact.Results) > 0 && c.server.matches(server) && c.tool.matches(tool)

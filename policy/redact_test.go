@@ -45,7 +45,7 @@ func TestWhatRulesHideAddsUp(t *testing.T) {
 	}
 }
 
-// sameWords compares texts but for the order of what stands in brackets.
+// sameWords compares texts regardless of the order of words in brackets.
 func sameWords(a, b string) bool {
 	count := map[string]int{}
 	for i, text := range []string{a, b} {
@@ -85,7 +85,7 @@ func TestRulesThatHideAreReadWrittenAndRemoved(t *testing.T) {
 	one := Rule{Effect: Allow, Tool: "a", Redact: &Redact{Results: []string{"/x"}}}
 	other := Rule{Effect: Allow, Tool: "a", Redact: &Redact{Results: []string{"/y"}}}
 	plain := Rule{Effect: Allow, Tool: "a"}
-	for _, r := range []Rule{one, other, plain, one} { // the last one is there
+	for _, r := range []Rule{one, other, plain, one} { // the last one is already there
 		if err := Append(t.Context(), path, r); err != nil {
 			t.Fatal(err)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// ErrNotThere says that a file does not have what was to be removed from it.
+// ErrNotThere reports that a file does not have the element to remove.
 var ErrNotThere = errors.New("it is not in the file")
 
-// Remove takes a rule out of a file, the first one that is equal but for its Source, with the
-// comments above it and behind it on its line. Like [Append] it replaces the file as a whole,
-// under the same lock. The error wraps [ErrNotThere] where there is no such rule.
+// Remove removes a rule from a file, the first one that is equal except for its Source. It also
+// removes the comments above it and after it on its line. Like [Append] it replaces the file as a
+// whole, under the same lock. The error wraps [ErrNotThere] if there is no such rule.
 func Remove(ctx context.Context, path string, rule Rule) error {
 	rule.Source = ""
 	return removeElement(ctx, path, "rules", false, func(file *File) int {
@@ -25,14 +25,14 @@ func Remove(ctx context.Context, path string, rule Rule) error {
 	})
 }
 
-// RemoveTrusted takes the name of a server, as it is written there, out of the member
-// trusted of a file, as often as it is in it. It is like [Remove] in everything else.
+// RemoveTrusted removes all occurrences of the name of a server, as it is written, from the member
+// trusted of a file. Otherwise it is like [Remove].
 func RemoveTrusted(ctx context.Context, path, name string) error {
 	return removeElement(ctx, path, "trusted", true, func(file *File) int { return slices.Index(file.Trusted, name) })
 }
 
-// removeElement removes the element that find returns from a member of a file, or all that it
-// returns in turn.
+// removeElement removes the element at the index of find from a member of a file. With all it
+// repeats that until find returns none.
 func removeElement(ctx context.Context, path, member string, all bool, find func(*File) int) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
 		for removed := false; ; removed = true {
@@ -62,8 +62,8 @@ func withoutElement(path string, before []byte, member string, i int) ([]byte, e
 	})
 }
 
-// Without returns a policy that has a rule less, equal to this one in all its fields, and
-// whether it had it; p stays as it is.
+// Without returns a policy without a rule that equals this one in all its fields, and reports
+// whether p had it. It does not change p.
 func (p *Policy) Without(rule Rule) (*Policy, bool) {
 	i := slices.IndexFunc(p.rules, func(c *compiled) bool { return same(*c.rule, rule) })
 	if i < 0 {
@@ -71,6 +71,6 @@ func (p *Policy) Without(rule Rule) (*Policy, bool) {
 	}
 	fewer := *p
 	fewer.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
-	fewer.matching = &matching{by: map[[2]string][]*compiled{}} // that of p has the rule
+	fewer.matching = &matching{by: map[[2]string][]*compiled{}} // as that of p has the rule
 	return &fewer, true
 }

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// Effect is what becomes of a call.
+// Effect is the effect of a rule on a call.
 type Effect string
 
 const (
 	// Allow lets the call run.
 	Allow Effect = "allow"
-	// Ask leaves it to the person. Where nobody can be asked, it means Deny.
+	// Ask leaves the decision to the user. If there is no user to ask, it means Deny.
 	Ask Effect = "ask"
 	// Deny refuses the call.
 	Deny Effect = "deny"
@@ -25,8 +25,8 @@ const (
 // strictness orders effects; that of any other text is -1.
 func (e Effect) strictness() int { return slices.Index([]Effect{Allow, Ask, Deny}, e) }
 
-// Strictest is the strictest of some effects: Deny before Ask before Allow. It is
-// empty if none of them is one of the three.
+// Strictest returns the strictest of some effects: Deny before Ask before Allow. It is empty if
+// none of them is one of the three.
 func Strictest(effects ...Effect) Effect {
 	var strictest Effect
 	for _, e := range effects {
@@ -37,40 +37,38 @@ func Strictest(effects ...Effect) Effect {
 	return strictest
 }
 
-// Rule is one rule, as people write it. Its zero patterns and condition match every
-// call; Effect alone is required.
+// Rule is one rule in the form that users write. Empty patterns and conditions match every call.
+// Only Effect is required.
 type Rule struct {
-	// Name is what explanations call the rule; it need not be unique.
+	// Name is the name of the rule in explanations; it need not be unique.
 	Name string `json:"name,omitempty"`
-	// Effect is what becomes of calls that the rule matches.
+	// Effect is the effect on calls that the rule matches.
 	Effect Effect `json:"effect"`
-	// Server and Tool are patterns of whole names, case-sensitive: * stands for any
-	// characters, ? for one, and \ takes the meaning from the character behind it.
-	// Empty matches everything; of Tool, * matches every call of a tool, but no
-	// other request.
+	// Server and Tool are patterns of whole names, case-sensitive: * matches any characters, ?
+	// matches one, and \ escapes the next character. Empty matches everything. As Tool, * matches
+	// every call of a tool, but no other request.
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
-	// Origin, if not empty, is that of the server: the rule is for no other one of its name.
+	// Origin, if not empty, restricts the rule to the server of this origin.
 	Origin string `json:"origin,omitempty"`
-	// When is a condition in CEL, of which the package comment lists the variables;
-	// empty is true.
+	// When is a condition in CEL, with the variables that the package comment lists; empty is true.
 	When string `json:"when,omitempty"`
-	// After, of a rule that allows, are servers whose text the person knew to have been read
-	// when they made the rule, as [Named] has them, separated by commas: that it was read is
-	// no reason to ask again. See [Rule.Covers].
+	// After, in a rule that allows, lists servers, as in [Named], separated by commas. The user
+	// knew that their text had been read when the rule was made, so it is not a reason to ask
+	// again. See [Rule.Covers].
 	After string `json:"after,omitempty"`
-	// Redact, of a rule that allows or asks, is what is hidden of the calls that it matches; nil for nothing. It counts
-	// whichever rule decides.
+	// Redact, in a rule that allows or asks, lists the hidden parts of matching calls; nil hides
+	// nothing. It applies even if another rule decides.
 	Redact *Redact `json:"redact,omitempty"`
-	// Reason is shown where the rule decided.
+	// Reason is shown if the rule decided.
 	Reason string `json:"reason,omitempty"`
-	// Source is where the rule stands, such as policy.json:12 or session. [Load] sets
-	// it, and [Append] does not write it.
+	// Source is the place of the rule, such as policy.json:12 or session. [Load] sets it, and
+	// [Append] does not write it.
 	Source string `json:"source,omitempty"`
 }
 
-// String is what an explanation calls the rule: its name, or else what it is about,
-// and where it stands.
+// String returns the rule's form in explanations: its name, or else its effect and subject, and its
+// source.
 func (r *Rule) String() string {
 	var b strings.Builder
 	if r.Name != "" {
@@ -109,7 +107,7 @@ func (r *Rule) subject() string {
 	return words
 }
 
-// IsFor reports whether the rule is made for one server, and this is its name.
+// IsFor reports whether the rule is for one server only, and this is its name.
 func (r *Rule) IsFor(server string) bool {
 	p := parsePattern(r.Server)
 	return p.kind == exactly && p.text == server
@@ -121,15 +119,15 @@ func (r *Rule) MatchesServer(name string) bool { return parsePattern(r.Server).m
 // MatchesTool reports whether the rule's pattern of tools matches a name.
 func (r *Rule) MatchesTool(name string) bool { return parsePattern(r.Tool).matches(name) }
 
-// Covers reports whether a server is one of those in After.
+// Covers reports whether After has a server.
 func (r *Rule) Covers(server, origin string) bool {
 	return Named(strings.Split(r.After, ","), server, origin)
 }
 
-// Named reports whether names have a server: as NAME, whatever its origin is, or as
-// NAME@ORIGIN, which is what [NameOf] writes. What follows the last @ is always an origin, so
-// that no server can be called like another one with its origin: one that has an @ in its
-// name, but for the first character, can only be named with its origin.
+// Named reports whether names contain a server: as NAME, with any origin, or as NAME@ORIGIN, the
+// form of [NameOf]. The part after the last @ is always an origin. So the name of a server cannot
+// equal that of another one with its origin. A server with an @ in its name, other than as the
+// first character, can only be named with its origin.
 func Named(names []string, server, origin string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = strings.TrimSpace(name)
@@ -140,8 +138,8 @@ func Named(names []string, server, origin string) bool {
 	})
 }
 
-// NameOf names a server so that no other one of its name is meant. Where its origin is not
-// known that is its name, or, if that has an @, what means no server.
+// NameOf returns a name of a server that means no other one of its name. If its origin is not
+// known, it returns the name alone, or, if that has an @, a name that means no server.
 func NameOf(server, origin string) string {
 	if origin == "" && strings.LastIndexByte(server, '@') <= 0 {
 		return server
@@ -149,8 +147,8 @@ func NameOf(server, origin string) string {
 	return server + "@" + origin
 }
 
-// OriginOf is the Origin of a server that is started by this command line, or reached at
-// this URL. Of one that has neither, since it is part of the program, it is "built-in".
+// OriginOf returns the Origin of a server that is started by this command line, or reached at this
+// URL. For a server that is part of the program, without either, it is "built-in".
 func OriginOf(origin []string) string {
 	if len(origin) == 0 {
 		return builtinSource
@@ -162,8 +160,9 @@ func OriginOf(origin []string) string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// Vouches reports whether the user's names of servers include a server, which the command line or URL starts. The name alone
-// counts for the user's own configuration: one that a project's file or a bare command line gives may be that of another server.
+// Vouches reports whether the user's names of servers include a server with this command line or
+// URL. The name alone counts only for the user's own configuration: a project's file or a bare
+// command line may use the name of another server.
 func Vouches(names []string, server string, command []string, own bool) bool {
 	if len(names) == 0 {
 		return false
@@ -181,17 +180,17 @@ func Vouches(names []string, server string, command []string, own bool) bool {
 	return Named(bound, server, origin)
 }
 
-// compiled is a rule that is ready to be asked. It never changes.
+// compiled is a rule that is ready for decisions. It never changes.
 type compiled struct {
 	rule   *Rule
-	name   string // [Rule.String] of it
-	reason string // of a decision by it
+	name   string // is [Rule.String] of it
+	reason string // is that of a decision by it
 	server pattern
 	tool   pattern
-	when   *condition // nil: no condition
+	when   *condition // is nil without a condition
 }
 
-// order is the strictness of the rule; what is built in comes last.
+// order returns the strictness of the rule; built-in rules come last.
 func (c *compiled) order() int {
 	if c.rule.Source == builtinSource {
 		return -1
@@ -199,12 +198,12 @@ func (c *compiled) order() int {
 	return c.rule.Effect.strictness()
 }
 
-// byStrictness orders rules so that the strictest come first. What follows the effect only
-// makes the order, and so the explanation, independent of how the rules were given.
+// byStrictness orders rules so that the strictest come first. The comparisons after the effect only
+// make the order, and so the explanation, independent of the order in which rules were given.
 func byStrictness(a, b *compiled) int {
 	return cmp.Or(
 		cmp.Compare(b.order(), a.order()),
-		cmp.Compare(min(len(b.rule.Name), 1), min(len(a.rule.Name), 1)), // a name says more than none
+		cmp.Compare(min(len(b.rule.Name), 1), min(len(a.rule.Name), 1)), // a rule with a name explains more
 		strings.Compare(a.rule.Name, b.rule.Name),
 		strings.Compare(a.rule.Server, b.rule.Server),
 		strings.Compare(a.rule.Tool, b.rule.Tool),

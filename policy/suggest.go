@@ -12,53 +12,53 @@ import (
 	"strings"
 )
 
-// Reach is how far a suggested rule goes beyond the call it is made of.
+// Reach is how far a suggested rule extends beyond the call that it is made from.
 type Reach int
 
 const (
-	// ThisCall is the same tool with the same arguments, or the same resource.
+	// ThisCall means the same tool with the same arguments, or the same resource.
 	ThisCall Reach = iota
-	// ThisTool is the same tool with any arguments; of a request that is no call, the
-	// same method at the same server.
+	// ThisTool means the same tool with any arguments; for a request other than a call, the same
+	// method at the same server.
 	ThisTool
-	// ReadOnlyTools are the tools of the same server that say that they only read.
+	// ReadOnlyTools means the tools of the same server that claim to be read-only.
 	ReadOnlyTools
-	// ThisServer is every tool of the same server; of a request that is no call, the
-	// same method.
+	// ThisServer means every tool of the same server; for a request other than a call, the same
+	// method.
 	ThisServer
 )
 
-// Scope says which rule to suggest.
+// Scope describes the rule to suggest.
 type Scope struct {
 	Reach Reach
-	// Effect is that of the rule; empty is Allow.
+	// Effect is that of the rule; empty means Allow.
 	Effect Effect
-	// Under, for ThisCall, are the folders that path arguments, or all paths of a list,
-	// must be in, by the arguments' names.
+	// Under, for ThisCall, holds the folders that path arguments, or all paths of a list, must be
+	// in, by the arguments' names.
 	Under map[string]string
-	// Free, for ThisCall, are names of arguments that may be anything. Those that are
-	// neither here nor in Under must be the same, and there may be no further ones.
+	// Free, for ThisCall, lists names of arguments that may have any value. Those that are neither
+	// here nor in Under must be the same, and further ones are not allowed.
 	Free []string
 }
 
-// ErrNotSuggested says that no rule of a scope fits a call.
+// ErrNotSuggested reports that no rule of a scope fits a call.
 var ErrNotSuggested = errors.New("no such rule fits this call")
 
-// Suggest makes the rule that "always" or "never" would write about a call: the
-// shortest that says so. It was compiled, and alone it gives the call its Effect.
-// The error wraps [ErrNotSuggested]: the tool does not say that it only reads, an
-// argument is not under its folder, or the arguments are too many for a condition.
+// Suggest returns the rule that "always" or "never" would write about a call: the shortest one with
+// that meaning. It was compiled, and alone it gives the call its Effect. The error wraps
+// [ErrNotSuggested] if no rule fits: the tool does not claim to be read-only, an argument is not
+// under its folder, or there are too many arguments.
 func Suggest(in Input, s Scope) (Rule, error) {
 	rule := Rule{Effect: s.Effect, Server: escapePattern(in.Server), Tool: "*"}
 	if rule.Effect == "" {
 		rule.Effect = Allow
 	}
 	if rule.Effect == Allow {
-		rule.Origin = in.Origin // what denies holds for whatever goes by that name
+		rule.Origin = in.Origin // a rule that denies applies to every server of that name
 	}
 	var terms []string
 	if in.Server == "" {
-		terms = append(terms, variableServer+` == ""`) // an empty pattern would mean any server
+		terms = append(terms, variableServer+` == ""`) // an empty pattern would match any server
 	}
 	if in.Tool == "" {
 		rule.Tool = ""
@@ -77,7 +77,7 @@ func Suggest(in Input, s Scope) (Rule, error) {
 		terms = append(terms, variableAnnotations+".readOnly")
 	}
 	rule.When = strings.Join(terms, " && ")
-	// The rule must decide, whatever the default is.
+	// The rule must decide with any default.
 	other := Deny
 	if rule.Effect == Deny {
 		other = Allow
@@ -96,7 +96,7 @@ func notSuggested(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrNotSuggested}, args...)...)
 }
 
-// sameCall are the terms of a condition that say that a call is the same.
+// sameCall returns the terms of a condition that match the same call.
 func sameCall(in *Input, s Scope) ([]string, error) {
 	facts := facts{in: &Input{Arguments: in.Arguments}}
 	if err := facts.checkArguments(); err != nil {
@@ -140,8 +140,8 @@ func sameCall(in *Input, s Scope) ([]string, error) {
 	return append(terms, variableArgs+".all(name, name in ["+strings.Join(quoted, ", ")+"])"), nil
 }
 
-// identifier is what may follow a dot. Words that CEL reserves are left out by the
-// list, which is that of its grammar.
+// identifier matches a name that may follow a dot. The list reserved excludes the reserved words of
+// CEL's grammar.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 var reserved = []string{
@@ -149,7 +149,7 @@ var reserved = []string{
 	"namespace", "null", "package", "return", "true", "var", "void", "while",
 }
 
-// argument is the expression for an argument of that name.
+// argument returns the expression for an argument of that name.
 func argument(name string) string {
 	if identifier.MatchString(name) && !slices.Contains(reserved, name) {
 		return variableArgs + "." + name
@@ -157,8 +157,8 @@ func argument(name string) string {
 	return variableArgs + "[" + strconv.Quote(name) + "]"
 }
 
-// literal writes a value of [facts] as CEL. Go's quoting of valid UTF-8 is CEL's too,
-// and makes invisible characters visible.
+// literal returns a value of [facts] in CEL. Go's quoting of valid UTF-8 is also valid CEL, and
+// makes invisible characters visible.
 func literal(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -186,7 +186,7 @@ func literal(v any) (string, error) {
 	return fmt.Sprint(v), nil // true, false, or an integer
 }
 
-// literals writes what an array or an object consists of.
+// literals returns the elements of an array or an object.
 func literals[E any](of []E, each func(E) (before string, value any)) (string, error) {
 	var parts []string
 	for _, e := range of {

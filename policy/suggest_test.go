@@ -117,7 +117,8 @@ func TestASuggestedRuleHoldsForOtherSpellings(t *testing.T) {
 	}
 }
 
-// What no number of a condition is may be near one: that bans it, and allows nothing.
+// A number that no number of a condition equals may be near one: that denies it, and allows
+// nothing.
 func TestANumberThatIsRoundedIsNotAllowed(t *testing.T) {
 	for _, number := range []string{`6.00000000000000000001`, `18446744073709551616`, `1e400`} {
 		in := Input{Server: "s", Tool: "t", Arguments: json.RawMessage(`{"path":"x","list":[{"a":` + number + `}]}`)}
@@ -160,7 +161,7 @@ func TestARuleForAFolderIsClosed(t *testing.T) {
 	}
 }
 
-// hostile are texts that try to get out of a string, or to look like another one.
+// hostile are texts that try to break out of a string, or to resemble another one.
 var hostile = []string{
 	"", `"`, `'`, `\`, `\\"`, `" || true || "`, `' || true || '`, `\" || true //`, "\n\r\t\x00\x1b[2J\x7f", "\u202e\u200b\ufeff\u2028", "é日本🎉", "\U000e0041", `"""`, `r"x"`, "`", "${x}", "//", "\ufffd", `{"a":1}`, "*?\\*",
 }
@@ -175,7 +176,7 @@ func FuzzSuggestedRulesGiveTheirEffect(f *testing.F) {
 			t.Skip() // not UTF-8, or not a number
 		}
 		if number == -1<<63 || number == 1<<64 {
-			t.Skip() // as JSON it is rounded to be an integer's neighbour
+			t.Skip() // as JSON it is rounded to the neighbour of an integer
 		}
 		in := Input{Server: name, Tool: text, Arguments: arguments, Annotations: Annotations{ReadOnly: yes()}}
 		for _, s := range []Scope{{}, {Reach: ThisTool}, {Reach: ReadOnlyTools}, {Reach: ThisServer}, {Free: []string{name, name + "?"}}, {Effect: Deny}} {

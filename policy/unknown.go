@@ -11,13 +11,15 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// What Input.Unknown calls the server's origin, and how names of members of the arguments begin.
+// The name of the server's origin in Input.Unknown, and the prefix of names of members of the
+// arguments.
 const (
 	unknownOrigin    = "origin"
 	unknownArguments = variableArgs + "."
 )
 
-// unknown is what of the call is not known and must be to say whether the rule is for its server and its tool.
+// unknown returns the parts of the call that are not known and that the rule's server, tool and
+// origin need.
 func (c *compiled) unknown(in *Input) (names []string) {
 	for _, name := range in.Unknown {
 		if name == variableServer && c.server.kind != anything || name == variableTool && c.tool.kind != anything || name == unknownOrigin && c.rule.Origin != "" {
@@ -27,15 +29,15 @@ func (c *compiled) unknown(in *Input) (names []string) {
 	return names
 }
 
-// An unknownError says that a condition looks at what is not known.
+// An unknownError reports that a condition uses values that are not known.
 type unknownError struct{ names []string }
 
 func (e *unknownError) Error() string { return strings.Join(e.names, ", ") + " is not known" }
 
-// unknownVariable returns the value that stands for a variable that is not known; nil for one that is.
+// unknownVariable returns the mark of a variable that is not known; nil for a known one.
 func (f *facts) unknownVariable(name string) any {
 	switch name {
-	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted, variableClient: // a member of an object cannot be taken of what is not known
+	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted, variableClient: // members of an unknown object cannot be read
 		if i := slices.Index(f.in.Unknown, name); i >= 0 {
 			return types.NewUnknown(int64(i), nil)
 		}
@@ -43,12 +45,12 @@ func (f *facts) unknownVariable(name string) any {
 	return nil
 }
 
-// usesWhole reports whether a condition looks at args itself: where it compares all of it, what stands for a
-// member that is not known would be compared, too.
+// usesWhole reports whether a condition uses args itself: if it compares all of it, it would also
+// compare the marks of members that are not known.
 func usesWhole(condition *ast.AST) bool {
 	whole := false
 	isArgs := func(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == variableArgs }
-	var members []ast.Expr // uses of args that look at one member, at which there are, or at how many
+	var members []ast.Expr // uses of args for one member, for the presence of members, or for their number
 	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
 		case ast.SelectKind:

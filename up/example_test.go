@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/up"
 )
 
-// A gateway of two servers that ship with Junction, with the rules of a file that settings name. Any transport serves it.
+// A gateway of two servers that ship with Junction, with rules from a file that the settings name.
+// Any transport can serve it.
 func Example() {
 	ctx := context.Background()
 	set, err := settings.Parse([]byte(`{"policy": "testdata/policy.json", "tools": "all"}`))

@@ -21,39 +21,42 @@ import (
 // Options are optional; the zero value of each field means its default.
 type Options struct {
 	Layers layer.Options
-	// Gateway are the options of the gateway inside, of which NoPrefix and Conflicts are set from the settings.
+	// Gateway holds the options of the inner gateway. New sets NoPrefix and Conflicts from the
+	// settings.
 	Gateway gateway.Options
-	// Metrics, if not nil, gets the metrics of the layers. It must not have them already.
+	// Metrics, if not nil, gets the metrics of the layers. They must not be registered with it
+	// already.
 	Metrics prometheus.Registerer
 }
 
-// A Gateway serves a [Plan]. It is an [mcp.Handler], and its methods are safe for concurrent use. Make it with [New].
+// A Gateway serves a [Plan]. It is an [mcp.Handler], and its methods are safe for concurrent use.
+// Make it with [New].
 type Gateway struct {
 	members *gateway.Gateway
 	layers  *layer.Stack
 	now     atomic.Pointer[served]
 
-	applying sync.Mutex // held by Apply, also while Admit asks a user
+	applying sync.Mutex // is held by Apply, also while Admit asks a user
 	mu       sync.Mutex
 	started  bool
-	prints   map[string]print // of the servers that were added
+	prints   map[string]print // holds the prints of the servers that were added
 }
 
-// served is what a plan became.
+// served holds the handlers of a plan.
 type served struct {
 	plan              *Plan
 	whole             mcp.Handler
 	profiles, servers map[string]mcp.Handler
 }
 
-// A print identifies what a server was made from.
+// A print identifies the inputs that a server was made from.
 type print struct {
-	server string // changes when it must be replaced
-	around string // changes when the layers around it do
+	server string // changes if the server must be replaced
+	around string // changes if the layers around it must be replaced
 }
 
-// New returns a Gateway for a plan, whose servers [Gateway.Start] adds. Its log, tasks and traces are those of the plan's settings until
-// it is closed. The error says which settings cannot be used.
+// New returns a Gateway for a plan, whose servers [Gateway.Start] adds. Log, tasks and traces are
+// those of these settings until the Gateway is closed. The error names settings that are not valid.
 func New(p *Plan, o Options) (*Gateway, error) {
 	layers, err := layer.Open(p.settings(), o.Layers)
 	if err != nil {
@@ -70,13 +73,15 @@ func New(p *Plan, o Options) (*Gateway, error) {
 	return g, nil
 }
 
-// Close ends the tasks, the connections to servers and the layers, the last of which write what they have to. Requests that run fail.
+// Close ends the tasks, the connections to servers and the layers. The layers write their last
+// data. Requests that run fail.
 func (g *Gateway) Close() error {
 	_ = g.layers.Tasks.Close() // while the servers can still be reached
 	return errors.Join(g.members.Close(), g.layers.Close())
 }
 
-// Members returns the gateway inside, without the layers around all of it: for the status of servers and what they offer.
+// Members returns the inner gateway, without the layers around all of it, for the status and the
+// definitions of servers.
 func (g *Gateway) Members() *gateway.Gateway { return g.members }
 
 // Layers returns the layers.
@@ -87,17 +92,20 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return g.now.Load().whole.Handle(ctx, req)
 }
 
-// Profile returns a profile of the settings, as it is at each request; nil if there is none now.
+// Profile returns a handler for a profile of the settings, which finds the present profile at each
+// request. It is nil if there is no such profile now.
 func (g *Gateway) Profile(name string) mcp.Handler {
 	return g.present("profile", name, func(s *served) mcp.Handler { return s.profiles[name] })
 }
 
-// Server returns one server with its tools under its own names, as it is at each request; nil if there is none now.
+// Server returns a handler for one server with its tools under its own names, which finds the
+// present server at each request. It is nil if there is no such server now.
 func (g *Gateway) Server(name string) mcp.Handler {
 	return g.present("server", name, func(s *served) mcp.Handler { return s.servers[name] })
 }
 
-// present returns a Handler that finds another one at each request; nil if there is none now.
+// present returns a Handler that finds the present handler at each request. It is nil if there is
+// none now.
 func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp.Handler {
 	if find(g.now.Load()) == nil {
 		return nil
@@ -110,7 +118,8 @@ func (g *Gateway) present(noun, name string, find func(*served) mcp.Handler) mcp
 	})
 }
 
-// Start adds the servers of the plan. Before, [Gateway.Apply] adds none, as for a gateway whose servers depend on its first client.
+// Start adds the servers of the plan. Before Start, [Gateway.Apply] adds none, as the servers of a
+// gateway may depend on its first client.
 func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,13 +127,14 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	plan := g.now.Load().plan
 	g.change(ctx, plan.Servers, &d)
 	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
-		_ = g.members.Settle(ctx) // those of this program are there at once; the error is ctx's
+		_ = g.members.Settle(ctx) // as servers of this program start at once; the error is that of ctx
 	}
 	return d
 }
 
-// Apply replaces the plan. Requests that run end as they began, and servers that did not change go on; it returns once removed servers
-// have ended what they run. An error says which settings cannot be used, and nothing has changed then. Calls of Apply wait for each other.
+// Apply replaces the plan. Requests that run end by the plan with which they began, and unchanged
+// servers keep running. Apply returns after removed servers have ended their requests. The error
+// names settings that are not valid; nothing has changed then. Calls of Apply wait for each other.
 func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	g.applying.Lock()
 	defer g.applying.Unlock()
@@ -145,13 +155,13 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	}
 	left := g.replace(ctx, &plan, &d)
 	for _, s := range g.members.Status() {
-		_ = g.members.Reread(s.Name) // it is there
+		_ = g.members.Reread(s.Name) // as it was listed, the error is nil
 	}
 	left()
 	return d, nil
 }
 
-// replace replaces the plan, and returns what waits until removed servers have ended.
+// replace replaces the plan. The function left waits until removed servers have ended.
 func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -171,7 +181,7 @@ func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
 	return left
 }
 
-// serve makes the Handlers that clients reach.
+// serve makes the Handlers for clients, and puts them into use.
 func (g *Gateway) serve(p *Plan) {
 	s := &served{p, g.layers.Front(layer.Part{Gateway: g.members}), map[string]mcp.Handler{}, map[string]mcp.Handler{}}
 	for name := range p.settings().Profiles {
@@ -183,8 +193,9 @@ func (g *Gateway) serve(p *Plan) {
 	g.now.Store(s)
 }
 
-// change adds, replaces and removes servers until they are those of the plan. Removed ones are offered no longer; left, which must be
-// called without the lock, waits until they have ended what they run.
+// change adds, replaces and removes servers until they are those of the plan. Removed servers are
+// no longer offered. The function left waits until they have ended their requests, and must be
+// called without the lock.
 func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left func()) {
 	prints := map[string]print{}
 	for _, s := range servers {
@@ -215,7 +226,7 @@ func (g *Gateway) change(ctx context.Context, servers []Server, d *Diff) (left f
 	for name := range g.prints {
 		if _, found := prints[name]; !found {
 			d.Removed = append(d.Removed, name)
-			leaving.Go(func() { _ = g.members.Remove(ctx, name) }) // it is there, or ctx is done
+			leaving.Go(func() { _ = g.members.Remove(ctx, name) }) // fails only if ctx is done
 		}
 	}
 	slices.Sort(d.Removed)
@@ -250,7 +261,7 @@ func (g *Gateway) surround(s Server, u *gateway.Upstream) {
 
 func (g *Gateway) printOf(s Server) (p print) {
 	now := g.layers.Plan()
-	text, _ := json.Marshal(now.From(s.Name)) // texts and numbers always encode
+	text, _ := json.Marshal(now.From(s.Name)) // encoding strings and numbers never fails
 	if p.around = string(text); s.Print != "" {
 		text, _ = json.Marshal([]any{settings.RestartServer.Members(now.Settings.Of(s.Name)), settings.RestartServer.Members(*now.Settings), s.Print})
 		p.server = string(text)
@@ -258,7 +269,7 @@ func (g *Gateway) printOf(s Server) (p print) {
 	return p
 }
 
-// naming returns what settings say of names, and of those that two servers give.
+// naming returns the settings about names, and about equal names of two servers.
 func naming(s *settings.Settings) (noPrefix bool, c gateway.Conflicts) {
-	return s.Names == "none", map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[s.Conflicts] // else gateway.Suffix
+	return s.Names == "none", map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[s.Conflicts] // the default is gateway.Suffix
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// newGateway returns a gateway, not started, that ends with the test.
+// newGateway returns a gateway that is not started, and closes it at the end of the test.
 func newGateway(t *testing.T, p *Plan) *Gateway {
 	t.Helper()
 	silent := slog.New(slog.DiscardHandler)
@@ -50,7 +50,7 @@ func printed(name, print string) Server {
 	return s
 }
 
-// parsed returns settings.
+// parsed returns the settings of a text.
 func parsed(t *testing.T, text string) *settings.Settings {
 	t.Helper()
 	s, err := settings.Parse([]byte(text))
@@ -60,7 +60,7 @@ func parsed(t *testing.T, text string) *settings.Settings {
 	return s
 }
 
-// A call that runs while the plan is replaced ends as it began, whatever changes.
+// A call that runs while the plan is replaced ends by the plan with which it began.
 func TestApplyFailsNoCall(t *testing.T) {
 	const plain = `{"tools": "all"}`
 	const ruled = `{"tools": "all", "policy": "testdata/policy.json"}`
@@ -136,7 +136,7 @@ func TestRulesHoldForCallsThatBeginAfterApply(t *testing.T) {
 	}
 }
 
-// What a server holds ends where it cannot be added, and once it is removed.
+// OnEnd is called if a server cannot be added, and when it is removed.
 func TestOnEndIsCalledForServersThatAreNotServed(t *testing.T) {
 	held := 0
 	opens := func(name string, err error) Server {
@@ -169,7 +169,8 @@ func TestOnEndIsCalledForServersThatAreNotServed(t *testing.T) {
 	}
 }
 
-// The first of two servers that give the same name has it, also where another plan has them in another order.
+// If two servers have the same name for a tool, the first server gets it. This also holds after a
+// plan changed their order.
 func TestServersHaveTheOrderOfThePlan(t *testing.T) {
 	a, b := InProcess("a", slow("a")), InProcess("b", slow("b"))
 	s := &settings.Settings{Tools: "all", Names: "none", Conflicts: "priority"}

@@ -9,17 +9,20 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// A Plan is what a Gateway serves. It is not to be changed once a Gateway has it.
+// A Plan describes what a Gateway serves. It must not change after a Gateway has it.
 type Plan struct {
-	// Settings are those of the object junction in a file of servers; see [settings.Parse]. By default nothing is set.
+	// Settings is the object junction of a file of servers; see [settings.Parse]. Nil means that
+	// nothing is set.
 	Settings *settings.Settings
-	// Layers, if not nil, are what [layer.Stack.Read] made of Settings, and replace them.
+	// Layers, if not nil, is the result of [layer.Stack.Read], and replaces Settings.
 	Layers *layer.Plan
-	// Servers are served in this order: where two give the same name, the earlier one has it.
+	// Servers are served in this order. If two have the same name for a tool, the earlier server
+	// gets it.
 	Servers []Server
-	// Order, if not nil, has names in another order, which counts in place of that of Servers.
+	// Order, if not nil, lists names in another order, which replaces that of Servers.
 	Order []string
-	// Admit, if not nil, returns the servers, in place of Servers, once the settings hold: for asking a user which ones may start.
+	// Admit, if not nil, returns the servers in place of Servers. It is called once the settings
+	// are in use, and can ask a user which servers may start.
 	Admit func(ctx context.Context) []Server
 }
 
@@ -36,25 +39,28 @@ func (p *Plan) settings() *settings.Settings {
 // A Server is one server of a Plan.
 type Server struct {
 	layer.Server
-	// Open returns how the server is reached. It is called each time that the server is added or replaced. The Gateway sets in the
-	// result what settings say, and calls OnEnd also where the server could not be added.
+	// Open returns how the server is reached. It is called whenever the server is added or
+	// replaced. The Gateway sets the settings in the result, and calls OnEnd even if the server
+	// could not be added.
 	Open func(ctx context.Context) (gateway.Upstream, error)
-	// Middleware goes around the server, inside all layers; the first is the outermost. It takes the place of that of the Upstream, and
-	// a change of it takes effect when the server or its settings change.
+	// Middleware wraps the server inside all layers; the first is the outermost. It replaces that
+	// of the Upstream. A change takes effect when the server or its settings change.
 	Middleware []mcp.Middleware
-	// PerUser gives each user a connection, whatever the settings say.
+	// PerUser gives each user a connection, regardless of the settings.
 	PerUser bool
-	// Print identifies what the server is made from. [Gateway.Apply] replaces a server whose Print changed, or for which settings changed
-	// that need a restart. One without a Print is not replaced, and those of [layer.Server] and settings that need none hold at once.
+	// Print identifies the inputs that the server is made from. [Gateway.Apply] replaces a server
+	// whose Print changed, or whose changed settings need a restart. It does not replace a server
+	// without a Print. Changes of [layer.Server], and settings that need no restart, take effect at
+	// once.
 	Print string
 }
 
-// InProcess returns a server of this program.
+// InProcess returns a server that runs in this program.
 func InProcess(name string, h mcp.Handler) Server {
 	return Server{Server: layer.Server{Name: name}, Open: func(context.Context) (gateway.Upstream, error) { return gateway.Upstream{Handler: h}, nil }}
 }
 
-// hold sets in u how settings hold a server behind the gateway.
+// hold sets in u the settings about the instances and names of a server.
 func (s Server) hold(u *gateway.Upstream, own settings.Server) {
 	if own.Prefix != nil {
 		u.Prefix, u.NoPrefix = *own.Prefix, *own.Prefix == ""
@@ -75,10 +81,10 @@ func (s Server) hold(u *gateway.Upstream, own settings.Server) {
 	}
 }
 
-// A Diff is what [Gateway.Apply] changed.
+// A Diff lists the changes of [Gateway.Apply].
 type Diff struct {
-	Added, Changed, Removed []string // servers
-	Rules, Settings         bool     // whether these changed
-	Waits                   bool     // the servers are added by [Gateway.Start]
-	Failed                  []error  // why servers could not be added or changed; these are not served
+	Added, Changed, Removed []string // holds names of servers
+	Rules, Settings         bool     // report whether these changed
+	Waits                   bool     // is set if [Gateway.Start] has yet to add the servers
+	Failed                  []error  // holds the errors of servers that could not be added or changed; these are not served
 }

@@ -1,4 +1,4 @@
-// Package follow serves streams of server-sent events to pages that follow something while it changes.
+// Package follow serves streams of server-sent events to pages that follow changing data.
 package follow
 
 import (
@@ -8,30 +8,32 @@ import (
 )
 
 const (
-	alivePause = 15 * time.Second // between two comments where nothing happens
-	readerTime = 10 * time.Second // for a reader to take what is sent
+	alivePause = 15 * time.Second // the time between two comments without events
+	readerTime = 10 * time.Second // the time for a reader to take sent data
 )
 
-// MaxPart is how many bytes a reader that waits keeps room for, and how many a Stream should append at a time: all readers that are slow
-// hold so many each.
+// MaxPart is the number of bytes that a waiting reader reserves, and that a Stream should append at
+// a time. All slow readers hold this much each.
 const MaxPart = 64 << 10
 
-// A Stream is what one reader follows. It is read at the reader's speed: nothing waits for it.
+// A Stream is the data that one reader follows. It is read at the reader's speed, and no sender
+// waits for it.
 type Stream struct {
 	// Begin is sent first.
 	Begin string
-	// Pause is the time from one part to the next, so that what comes meanwhile is in one; 0: none.
+	// Pause is the time between two parts, so that data of that time is in one part; 0 means none.
 	Pause time.Duration
-	// Next appends to text what is new. It is called again once changed is closed, or at once where that is nil; after over it is not
-	// called any more.
+	// Next appends new data to text. It is called again once changed is closed, or at once if that
+	// is nil. It is not called any more after over is true.
 	Next func(text []byte) (all []byte, changed <-chan struct{}, over bool)
 }
 
-// Readers are those who follow something. The zero value has none, and its method is safe for concurrent use.
+// Readers counts the readers of a source. The zero value has none, and its method is safe for
+// concurrent use.
 type Readers struct{ now atomic.Int64 }
 
-// Serve sends the stream until it is over or the reader is gone. Where limit readers follow already it sends nothing, and
-// returns false.
+// Serve sends the stream until it is over or the reader is gone. If limit readers already follow,
+// it sends nothing and returns false.
 func (a *Readers) Serve(w http.ResponseWriter, r *http.Request, limit int64, s Stream) bool {
 	defer a.now.Add(-1)
 	if a.now.Add(1) > limit {
@@ -48,7 +50,7 @@ func serve(w http.ResponseWriter, r *http.Request, s Stream) {
 	h.Set("X-Accel-Buffering", "no")
 	control := http.NewResponseController(w)
 	send := func(text []byte) error {
-		_ = control.SetWriteDeadline(time.Now().Add(readerTime)) // where it cannot be set, the server's own holds
+		_ = control.SetWriteDeadline(time.Now().Add(readerTime)) // if it cannot be set, the server's own holds
 		if _, err := w.Write(text); err != nil {
 			return err
 		}
@@ -97,19 +99,19 @@ func serve(w http.ResponseWriter, r *http.Request, s Stream) {
 	}
 }
 
-// A Ring holds the newest of the items that were added, which are numbered from 1 on, for readers that follow it. It is not safe for
-// concurrent use.
+// A Ring holds the newest of the added items, numbered from 1 on, for readers that follow it. It is
+// not safe for concurrent use.
 type Ring[T any] struct {
-	items   []T           // item n at n modulo their number
-	First   uint64        // the number of the oldest item
-	Next    uint64        // the number of the item that is added next
-	changed chan struct{} // closed by Wake; nil while nobody waits
+	items   []T           // has item n at n modulo its length
+	First   uint64        // is the number of the oldest item
+	Next    uint64        // is the number of the item that is added next
+	changed chan struct{} // is closed by Wake; nil while no reader waits
 }
 
-// NewRing returns a Ring of at most so many items.
+// NewRing returns a Ring of at most this many items.
 func NewRing[T any](most int) Ring[T] { return Ring[T]{items: make([]T, most), First: 1, Next: 1} }
 
-// At returns item n, which must be one of the Ring's, or be added next.
+// At returns item n, which must be in the Ring, or the next one.
 func (r *Ring[T]) At(n uint64) *T { return &r.items[n%uint64(len(r.items))] }
 
 // Full reports whether an item can be added only after [Ring.Drop].
@@ -127,7 +129,7 @@ func (r *Ring[T]) Drop() {
 	r.First++
 }
 
-// Wake has those who wait for a change look.
+// Wake wakes the readers that wait for a change.
 func (r *Ring[T]) Wake() {
 	if r.changed != nil {
 		close(r.changed)

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// A source is something that changes.
+// A source is data that changes.
 type source struct {
 	changed chan struct{}
 	parts   []string
-	more    bool // there is another part at once
+	more    bool // is set if there is another part at once
 	over    bool
 	asked   int
 }

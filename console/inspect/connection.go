@@ -31,57 +31,57 @@ import (
 const (
 	connecting = "connecting"
 	connected  = "connected"
-	failed     = "failed" // it was not connected
-	ended      = "ended"  // it was connected, and the server or the network ended it
+	failed     = "failed" // was not connected
+	ended      = "ended"  // was connected, and the server or the network ended it
 	closed     = "closed" // by a page, or as no page followed it
 )
 
 const (
-	slowTime    = 10 * time.Second // before it is said that a server has not answered yet
-	explainTime = 20 * time.Second // to find out why a server cannot be connected to
+	slowTime    = 10 * time.Second // before an event reports that a server has not responded yet
+	explainTime = 20 * time.Second // to find the reason why a server cannot be connected
 )
 
-// errClosed is why a connection ends that a page closes.
+// errClosed is the reason for the end of a connection that a page closes.
 var errClosed = errors.New("the connection was closed")
 
-// A connection is one to a server, with what became of it. It can be connected again.
+// A connection is one to a server, with its history. It can be connected again.
 type connection struct {
 	of      *Inspector
 	id      string
 	server  Server
 	journal *journal
-	log     traffic.Log // of its messages
-	unsee   func()      // ends that they are shown
+	log     traffic.Log // holds its messages
+	unsee   func()      // ends the display of messages
 	ctx     context.Context
 	end     context.CancelCauseFunc
-	work    sync.WaitGroup // its goroutines
-	once    sync.Once      // it is closed
+	work    sync.WaitGroup // counts its goroutines
+	once    sync.Once      // guards close
 
 	mu        sync.Mutex
 	state     string
 	fault     *Fault
-	attempt   *attempt // the last one
+	attempt   *attempt // is the last one
 	level     mcp.LogLevel
-	gone      bool // no goroutine may begin
-	users     int  // requests of pages that are being answered
+	gone      bool // is set once no goroutine may begin
+	users     int  // counts requests of pages that are being handled
 	idle      *time.Timer
 	asked     []*asked
-	held      int // bytes of results in asked
+	held      int // counts the bytes of results in asked
 	questions map[uint64]*question
 	signing   bool
 	listened  *listening
 }
 
-// An attempt is one time that a server is connected to.
+// An attempt is one connection to the server, from its beginning.
 type attempt struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{}
-	// The others are under the connection's mu.
-	opened  *Opened     // nil until it is found
-	client  *mcp.Client // nil while it is not connected
-	stray   string      // the first line of standard output that was no message
-	refused bool        // initialize was not answered
-	older   bool        // HTTP+SSE took the place of Streamable HTTP
+	// The other fields are guarded by the connection's mu.
+	opened  *Opened     // is nil until the server is found
+	client  *mcp.Client // is nil while it is not connected
+	stray   string      // is the first line of standard output that was not a message
+	refused bool        // is set if initialize got no response
+	older   bool        // is set if HTTP+SSE replaced Streamable HTTP
 }
 
 func newConnection(of *Inspector, id string, s Server) *connection {
@@ -92,7 +92,7 @@ func newConnection(of *Inspector, id string, s Server) *connection {
 	return c
 }
 
-// spawn runs f in a goroutine of the connection; false where it ends.
+// spawn runs f in a goroutine of the connection. It returns false if the connection ends.
 func (c *connection) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *connection) spawn(f func()) bool {
 	return true
 }
 
-// use keeps the connection while a page wants something of it.
+// use keeps the connection during a request of a page.
 func (c *connection) use() (done func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +135,7 @@ func (c *connection) close() {
 	})
 }
 
-// reconnect connects once more, and ends the connection that there is.
+// reconnect connects again, and ends the present connection.
 func (c *connection) reconnect(*http.Request) (any, error) {
 	c.start()
 	return reply.Accepted{Body: c.view()}, nil
@@ -189,7 +189,7 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 	c.mu.Lock()
 	a.client = nil
 	c.mu.Unlock()
-	_ = client.Close() // why it ended is known
+	_ = client.Close() // the reason of its end is known
 }
 
 // dial finds the server, and connects to it.
@@ -213,7 +213,7 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 	return mcp.DialWith(ctx, opened.Transport, o)
 }
 
-// settle says why there is no connection, unless somebody ended it on this side.
+// settle reports why there is no connection, unless this side ended it.
 func (c *connection) settle(ctx context.Context, a *attempt, state string, err error) {
 	if ctx.Err() != nil {
 		return
@@ -222,13 +222,13 @@ func (c *connection) settle(ctx context.Context, a *attempt, state string, err e
 		err = errors.New("the connection ended")
 	}
 	fault := c.explain(ctx, a, err)
-	if state == ended && fault.Link == "start" { // which it had done
+	if state == ended && fault.Link == "start" { // which had succeeded
 		fault.Link, fault.Remedy = "", "read in its output why it ended, and connect again; that it ended while it was in use is a fault of the server"
 	}
 	c.become(state, &fault)
 }
 
-// explain says in words what an error means.
+// explain describes an error in words.
 func (c *connection) explain(ctx context.Context, a *attempt, err error) Fault {
 	if known, is := errors.AsType[*FaultError](err); is {
 		return known.Fault
@@ -244,7 +244,7 @@ func (c *connection) explain(ctx context.Context, a *attempt, err error) Fault {
 	return opened.Explain(ctx, err, stray)
 }
 
-// become changes the state, and says so.
+// become changes the state, and adds an event.
 func (c *connection) become(state string, fault *Fault) {
 	c.mu.Lock()
 	c.state, c.fault = state, fault
@@ -264,7 +264,7 @@ func (c *connection) step(name string, ok bool, since time.Time, format string, 
 	c.journal.add("step", step{name, ok, plaintext.Line(fmt.Sprintf(format, args...), maxDetail), time.Since(since).Milliseconds()})
 }
 
-// maxDetail is how much is said of a step, in characters.
+// maxDetail is the maximum number of characters about a step.
 const maxDetail = 1_000
 
 // A line is one of a program's output.
@@ -282,13 +282,13 @@ func (c *connection) stdout(a *attempt, text string) {
 	c.journal.add("stdout", line{text, "standard output is for messages of JSON-RPC only, and other clients fail at this line: the server must log to standard error"})
 }
 
-// A view is what a page is shown of a connection.
+// A view describes a connection to a page.
 type view struct {
 	ID           string              `json:"id"`
 	Name         string              `json:"name"`
 	Origin       string              `json:"origin,omitempty"`
-	Server       Server              `json:"server"`            // without secrets
-	Reached      *Server             `json:"reached,omitempty"` // what a configuration says of Server, without secrets
+	Server       Server              `json:"server"`            // has no secrets
+	Reached      *Server             `json:"reached,omitempty"` // is the configuration of Server, without secrets
 	State        string              `json:"state"`
 	Fault        *Fault              `json:"fault,omitempty"`
 	Transport    string              `json:"transport,omitempty"`
@@ -302,14 +302,14 @@ type view struct {
 	CanLogin     bool                `json:"canLogin"`
 	Running      int                 `json:"running"`
 	Questions    int                 `json:"questions"`
-	Events       uint64              `json:"events"` // the id of the last one before this
+	Events       uint64              `json:"events"` // is the id of the last event before this
 }
 
 func (c *connection) view() view {
 	c.mu.Lock()
 	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Questions: len(c.questions), Events: c.journal.lastID()}
 	if c.listened != nil {
-		now := *c.listened // what the server agrees to comes later
+		now := *c.listened // copied, as the server acknowledges it later
 		v.Listens = &now
 	}
 	v.Name = v.Server.Name + v.Server.URL + v.Server.Command
@@ -338,7 +338,7 @@ func (c *connection) view() view {
 	if slices.Contains(revision.Legacy(), v.Revision) {
 		v.Era = "legacy"
 	}
-	if said, err := client.Do(context.Background(), "server/discover", nil); err == nil { // the connection knows it
+	if said, err := client.Do(context.Background(), "server/discover", nil); err == nil { // the connection has it stored
 		if body, err := said.Encoded(); err == nil {
 			v.Capabilities = jsonrpc.Get(body, "capabilities")
 		}
@@ -346,7 +346,7 @@ func (c *connection) view() view {
 	return v
 }
 
-// redacted is a Server without what may be secret.
+// redacted returns a Server without values that may be secret.
 func (s Server) redacted() Server {
 	hidden := func(values map[string]string) map[string]string {
 		values = maps.Clone(values)
@@ -360,7 +360,7 @@ func (s Server) redacted() Server {
 	return s
 }
 
-// connectedTo is the client, or why there is none.
+// connectedTo returns the client, or an error if there is none.
 func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -372,12 +372,12 @@ func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 
 const (
 	maxEvents     = 5_000    // of a connection that can be read again
-	maxEventBytes = 16 << 20 // of all of a connection's events
-	maxOneEvent   = 1 << 20  // bytes of a message that an event has whole
+	maxEventBytes = 16 << 20 // bytes of all events of a connection
+	maxOneEvent   = 1 << 20  // bytes of a message that an event has as a whole
 	maxFollowers  = 8        // streams of one connection's events
 )
 
-// An event is something that happened on a connection.
+// An event is a change of a connection.
 type event struct {
 	id   uint64
 	name string
@@ -396,11 +396,11 @@ type journal struct {
 
 func newJournal() *journal { return &journal{events: follow.NewRing[event](maxEvents)} }
 
-// add puts an event at the end; what encodes to an object, to which the time is added.
+// add appends an event. The value what must encode to an object, to which the time is added.
 func (j *journal) add(name string, what any) {
 	body, err := json.Marshal(what)
 	if err != nil {
-		return // of our own types, and of JSON that was checked
+		return // cannot happen with our own types and checked JSON
 	}
 	now, _ := json.Marshal(time.Now().UTC())
 	body = jsonrpc.With(body, "time", now)
@@ -418,14 +418,14 @@ func (j *journal) add(name string, what any) {
 	j.events.Wake()
 }
 
-// lastID is the id of the last event.
+// lastID returns the id of the last event.
 func (j *journal) lastID() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.events.Next - 1
 }
 
-// end says that nothing more comes.
+// end marks the journal as complete.
 func (j *journal) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -433,13 +433,13 @@ func (j *journal) end() {
 	j.events.Wake()
 }
 
-// after returns the events behind one, how many between are gone, and what is closed when there are more; ended says
-// that there will be none.
+// after returns the events after one, the number of events between that are gone, and a channel
+// that is closed when there are more. The result ended is set if there will be none.
 func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan struct{}, ended bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if id >= j.events.Next {
-		id = 0 // of another process
+		id = 0 // is of another process
 	}
 	first := max(id+1, j.events.First)
 	for n := first; n < j.events.Next; n++ {
@@ -448,20 +448,21 @@ func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan str
 	return events, first - id - 1, j.events.Changed(), j.ended
 }
 
-// A follower reads the events of a journal. It copies a part of them at a time, so that many slow ones hold little.
+// A follower reads the events of a journal. It copies a part of them at a time, so that many slow
+// followers hold little.
 type follower struct {
 	*journal
-	last uint64 // the event that it has, or of which it has the beginning
-	rest []byte // what it does not have of that
+	last uint64 // is the event that it has sent, at least in part
+	rest []byte // is the unsent part of that event
 }
 
-// next appends a part of what is new to text.
+// next appends a part of the new events to text.
 func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool) {
 	if len(f.rest) > 0 {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		if f.last < f.events.First {
-			return text, nil, true // the event would be held for this reader alone, who comes back and gets a gap
+			return text, nil, true // else this reader alone would hold the event; it comes back and gets a gap
 		}
 		return f.part(text), nil, false
 	}
@@ -470,7 +471,7 @@ func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool)
 		missed, _ := json.Marshal(map[string]uint64{"missed": gone})
 		text = eventstream.AppendEvent(text, eventstream.Event{Name: "gap", Data: missed})
 		if len(events) > 0 {
-			f.last = events[0].id - 1 // the gap is said once, also where the event behind it comes apart
+			f.last = events[0].id - 1 // so that the gap is sent once, even if the event after it is split
 		}
 	}
 	for _, e := range events {
@@ -481,7 +482,7 @@ func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool)
 		f.last = e.id
 		if len(e.data) > follow.MaxPart {
 			text = bytes.TrimSuffix(eventstream.AppendEvent(text, one), []byte("\n"))
-			f.rest = e.data // JSON in one line
+			f.rest = e.data // is JSON in one line
 			return f.part(append(text, "data: "...)), nil, false
 		}
 		one.Data = e.data
@@ -515,21 +516,21 @@ func (c *connection) stream(w http.ResponseWriter, r *http.Request) error {
 }
 
 const (
-	maxListened = 100     // resources that a connection listens for
-	maxURI      = 8 << 10 // bytes of the URI of one
+	maxListened = 100     // resources that a connection subscribes to
+	maxURI      = 8 << 10 // bytes of a URI
 )
 
-// A listening is what a connection listens for.
+// A listening is the subscription of a connection.
 type listening struct {
 	Filter mcp.SubscriptionFilter `json:"filter"`
-	// Agreed is what of it the server offers; nil until it says so.
+	// Agreed is the part of Filter that the server acknowledged; nil before that.
 	Agreed *mcp.SubscriptionFilter `json:"agreed,omitempty"`
 
 	stop context.CancelCauseFunc
 	over chan struct{}
 }
 
-// subscribe sets what is listened for; an empty filter ends it.
+// subscribe sets the filter of the subscription; an empty one ends it.
 func (c *connection) subscribe(r *http.Request) (any, error) {
 	var filter mcp.SubscriptionFilter
 	if err := decode(r, &filter, maxBody); err != nil {
@@ -567,7 +568,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 	return reply.Accepted{Body: map[string]any{"filter": filter}}, nil
 }
 
-// listen listens until the filter is replaced or the connection ends.
+// listen subscribes until the filter is replaced or the connection ends.
 func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Client, a *attempt) {
 	defer close(l.over)
 	defer l.stop(nil)
@@ -592,7 +593,7 @@ func (c *connection) listen(ctx context.Context, l *listening, client *mcp.Clien
 	c.journal.add("subscription", over)
 }
 
-// setLevel sets from which level on log messages are wanted.
+// setLevel sets the minimum level of log messages.
 func (c *connection) setLevel(r *http.Request) (any, error) {
 	var in struct {
 		Level mcp.LogLevel `json:"level"`
@@ -611,7 +612,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	c.mu.Unlock()
 	client, _, err := c.connectedTo()
 	if err != nil || in.Level == "" || client.Capabilities().Logging == nil || !slices.Contains(revision.Legacy(), client.Revision()) {
-		return map[string]any{"level": in.Level}, nil // modern servers hear it with each request
+		return map[string]any{"level": in.Level}, nil // modern servers get it with each request
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), defaultTimeout)
 	defer cancel()
@@ -623,7 +624,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	return map[string]any{"level": in.Level}, nil
 }
 
-// A taskEvent is what a call became that is waited for.
+// A taskEvent describes the task of a call that is waited for.
 type taskEvent struct {
 	Request uint64 `json:"request,omitempty"`
 	Task    string `json:"task"`

@@ -14,22 +14,25 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// An Entry is how a configuration says a server. It has no secrets: of variables and headers the names only.
+// An Entry describes a server as a configuration does. It has no secrets: only the names of
+// variables and headers.
 type Entry struct {
 	Name string
-	// Configured says that the commands of junction know it by that name, with the files of Config, if there are any.
+	// Configured is set if the commands of junction know the server by Name, with the files of
+	// Config, if there are any.
 	Configured bool
 	Config     []string
-	Type       string // "sse", or empty
+	Type       string // is "sse" or empty
 	Command    string
 	Args       []string
-	Env        []string // names of variables
+	Env        []string // lists names of variables
 	Dir        string
 	URL        string
-	Headers    []string // names of headers
+	Headers    []string // lists names of headers
 }
 
-// copied is a request in the words of other programs; what cannot be said is empty, and Notes says why.
+// copied is a request in the form of other programs. A form that is not possible is empty, and
+// Notes has the reason.
 type copied struct {
 	Junction string          `json:"junction,omitempty"`
 	Curl     string          `json:"curl,omitempty"`
@@ -76,7 +79,7 @@ func (c *connection) copies(r *http.Request) (any, error) {
 	return out, err
 }
 
-// subcommand are the words of junction for a request, around the server: before it, and behind it.
+// subcommand returns the command of junction for a request, and the words after the server.
 func subcommand(q *asked) (name string, words []string) {
 	text := func(member string) string {
 		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
@@ -120,8 +123,8 @@ func subcommand(q *asked) (name string, words []string) {
 	return "", nil
 }
 
-// pairs are the members of an object as NAME=VALUE. Files says that names and values can have more in them than names and
-// values, such as the path of a file.
+// pairs returns the members of an object as NAME=VALUE. With files, names and values may have a
+// special syntax, such as for the path of a file.
 func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 	fit = true
 	special := "="
@@ -133,7 +136,7 @@ func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 		s, is := jsonrpc.Unquote(value)
 		fit = fit && is && key != "" && !strings.ContainsAny(key, special)
 		if files && strings.HasPrefix(s, "@") {
-			s = "@" + s // or it would be a file
+			s = "@" + s // else it would be a file
 		}
 		all = append(all, key+"="+s)
 		return fit
@@ -141,7 +144,8 @@ func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
 	return all, fit
 }
 
-// command is a request as a command line of junction, for a POSIX shell; empty where there is none.
+// command returns a request as a command line of junction, for a POSIX shell; empty if there is
+// none.
 func (e Entry) command(q *asked, revision string) string {
 	name, words := subcommand(q)
 	if name == "" {
@@ -152,19 +156,19 @@ func (e Entry) command(q *asked, revision string) string {
 	switch {
 	case e.Configured:
 		target = e.Name
-	case e.Command != "": // which stands at the end
+	case e.Command != "": // comes at the end
 		target = ""
 	}
 	if strings.HasPrefix(target, "-") {
-		return "" // it would be taken for a flag
+		return "" // as it would be a flag
 	}
 	if target != "" {
 		all = append(all, quote(target))
 	}
 	for i, word := range words {
-		flag := name == "call" && i == 1 // --args
+		flag := name == "call" && i == 1 // for --args
 		if strings.HasPrefix(word, "-") && !flag || strings.ContainsRune(word, 0) || word == "" && i == 0 {
-			return "" // it would be taken for a flag
+			return "" // as it would be a flag
 		}
 		all = append(all, quote(word))
 	}
@@ -200,7 +204,7 @@ func (e Entry) command(q *asked, revision string) string {
 	return line
 }
 
-// curl is a request as a command line of curl, as it went over the wire.
+// curl returns a request as a command line of curl, as it was sent.
 func (a *asked) curl() string {
 	all := []string{"curl", "-gsS", "-N", "--url", quote(redact.URL(a.url))}
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
@@ -216,7 +220,7 @@ func (a *asked) curl() string {
 	return strings.Join(append(all, "--data-raw", quote(string(a.message))), " ")
 }
 
-// servers is the entry as it stands in a file of mcpServers.
+// servers returns the entry in the form of a file with mcpServers.
 func (e Entry) servers() any {
 	name := e.Name
 	if u, err := url.Parse(e.URL); !e.Configured && e.URL != "" && err == nil {
@@ -258,7 +262,7 @@ var (
 	notName   = regexp.MustCompile(`[^A-Za-z0-9_]`)
 )
 
-// quote is a word as a POSIX shell takes it for itself.
+// quote returns a word in the form that a POSIX shell takes literally.
 func quote(word string) string {
 	if plainWord.MatchString(word) {
 		return word
@@ -266,7 +270,7 @@ func quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// variable is the name of a variable of the environment that stands for a header or another variable.
+// variable returns the name of an environment variable for a header or another variable.
 func variable(name string) string {
 	name = notName.ReplaceAllString(name, "_")
 	if name == "" || name[0] >= '0' && name[0] <= '9' {

@@ -57,7 +57,7 @@ func TestACommandLineIsTakenByAShellAsItIsMeant(t *testing.T) {
 				[]string{"call", "https://example.com/mcp", "echo", "--args", string(quoted), "--header", "Authorization: Bearer $x 'y'", "--header", "X-Key: k"}},
 		} {
 			if test.entry.Configured && (text == "" || strings.HasPrefix(text, "-")) {
-				continue // no configuration has it
+				continue // not possible in a configuration
 			}
 			if got := words(t, "junction", test.entry.command(q, "")); !slices.Equal(got, test.want) {
 				t.Errorf("%q became %q, want %q", text, got, test.want)

@@ -1,6 +1,8 @@
-// Package inspect is what the console's inspector does behind its page: connections to servers, made for somebody who wants
-// to see how they come about and what is said on them. It is an API over HTTP in JSON, with a stream of events for each
-// connection: the steps of connecting, every message, what the server notifies of and asks, and the results of requests.
+// Package inspect is the server side of the console's inspector: connections to servers whose setup
+// and messages a user wants to see. It is an API over HTTP in JSON, with a stream of events for
+// each connection: the steps of connecting, every message, notifications and requests of the
+// server, and the results of requests.
 //
-// How a server is reached is decided by whoever makes an [Inspector]: its Open knows the configuration, logins and rules.
+// The owner of an [Inspector] decides how a server is reached: its Open knows the configuration,
+// logins and rules.
 package inspect

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// object is arguments in a test.
+// object is a JSON object in a test.
 type object = map[string]any
 
 // begins begins a request, and returns its number.
@@ -23,7 +23,7 @@ func (c *console) calls(path, tool string, arguments object) string {
 	return c.begins(path, object{"method": "tools/call", "params": object{"name": tool, "arguments": arguments}})
 }
 
-// next waits for an event with a name behind another one, and returns it.
+// next waits for an event with a name after another event, and returns it.
 func (c *console) next(path string, after uint64, name string) happened {
 	c.t.Helper()
 	all := c.events(path, after, func(e happened) bool { return e.name == name })
@@ -104,7 +104,7 @@ func TestAServersRequestIsWithdrawnWithTheCallItBelongsTo(t *testing.T) {
 	})
 }
 
-// last is the id of the last event until now.
+// last returns the id of the last event so far.
 func (c *console) last(path string) (n uint64) {
 	c.t.Helper()
 	if err := json.Unmarshal([]byte(text(c.do("GET", path, nil, http.StatusOK), "events")), &n); err != nil {
@@ -129,7 +129,7 @@ func TestProgressAndLogsAreEvents(t *testing.T) {
 		for level, want := range map[string]string{"none": "", "error": "error critical alert emergency", "debug": "debug info notice warning error critical alert emergency"} {
 			c.do("PUT", path+"/loglevel", object{"level": level}, http.StatusOK)
 			if level == "none" && text(c.do("GET", path, nil, http.StatusOK), "revision") == "2025-11-25" {
-				continue // has no way to say it
+				continue // it has no level none
 			}
 			last := c.last(path)
 			c.calls(path, "log", nil)
@@ -224,7 +224,7 @@ func TestACallBecomesATask(t *testing.T) {
 			}
 		}
 		last := c.last(path)
-		n = c.calls(path, "brew", object{"Milliseconds": 20}) // which is waited for
+		n = c.calls(path, "brew", object{"Milliseconds": 20}) // the task is waited for
 		all := c.events(path, last, func(e happened) bool { return e.name == "result" })
 		if got := c.result(path, n); !strings.Contains(text(got, "result.content"), "coffee") {
 			t.Errorf("the task that was waited for: %s", got)
@@ -265,7 +265,8 @@ func TestPromptsResourcesAndCompletion(t *testing.T) {
 	})
 }
 
-// The connection is the user's own: nothing is hidden of its messages, and each response finds its request.
+// The connection belongs to the user: its messages are shown in full, and each response has the
+// number of its request.
 func TestMessagesAreShownAsTheyWent(t *testing.T) {
 	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
 		const said = "password=sk-abcdefghijklmnop1234"
@@ -275,7 +276,7 @@ func TestMessagesAreShownAsTheyWent(t *testing.T) {
 		var rpc string
 		for _, e := range c.events(path, 0, func(e happened) bool { return e.name == "result" }) {
 			if e.name != "message" || text(e.data, "request") != n || text(e.data, "method") != "tools/call" {
-				continue // the client asks for other things on the way
+				continue // the client also sends other requests
 			}
 			got = append(got, text(e.data, "toServer")+" "+text(e.data, "kind")+" "+text(e.data, "method"))
 			if !strings.Contains(text(e.data, "message"), said) {

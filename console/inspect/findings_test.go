@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// wrong is a server that lists and answers what it must not.
+// wrong is a server whose lists and results are not valid.
 func wrong(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	say := func(body string) (mcp.Result, error) { return mcp.Result{JSON: json.RawMessage(body)}, nil }
 	switch req.Method {
@@ -74,7 +74,7 @@ func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
 	} {
 		called := c.ask(path, "tools/call", object{"name": "good", "arguments": object{"a": kind}})
 		var found []finding
-		_ = json.Unmarshal([]byte(text(called, "findings")), &found) // absent where there are none
+		_ = json.Unmarshal([]byte(text(called, "findings")), &found) // absent if there are none
 		switch {
 		case want == "" && len(found) > 0, want != "" && (len(found) != 1 || !strings.HasPrefix(found[0].Problem, want)):
 			t.Errorf("%s: found %+v, want %q", kind, found, want)

@@ -27,73 +27,79 @@ import (
 
 const (
 	maxConnections = 16               // at the same time
-	maxBody        = 4 << 20          // bytes of what a page sends
+	maxBody        = 4 << 20          // bytes of a request of a page
 	idleTime       = 15 * time.Minute // of a connection that no page follows
-	maxDescription = 256 << 10        // bytes of what a page says of a server
+	maxDescription = 256 << 10        // bytes of a page's description of a server
 )
 
-// A Server is what a page wants to connect to: a name of the configuration, or a URL, or a command.
+// A Server is the server that a page wants to connect to: a name of the configuration, a URL or a
+// command.
 type Server struct {
 	Name    string            `json:"server,omitempty"`
 	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"` // with URL
+	Headers map[string]string `json:"headers,omitempty"` // are for URL
 	Command string            `json:"command,omitempty"`
-	Args    []string          `json:"args,omitempty"` // with Command, as are Env and Dir
+	Args    []string          `json:"args,omitempty"` // is for Command, as are Env and Dir
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"cwd,omitempty"`
-	// Revision, if not empty, is the only one that is spoken.
+	// Revision, if not empty, is the only one to use.
 	Revision string `json:"revision,omitempty"`
 }
 
 // An Opened is a server that can be connected to.
 type Opened struct {
-	// Name is the one that a configuration has for it; else it is the transport's own.
+	// Name is its name in a configuration, else that of the transport.
 	Name string
-	// Origin says where the server is defined, for people.
+	// Origin describes where the server is defined, for users.
 	Origin    string
 	Transport mcp.Transport
-	// Client are the options of its connection; its callbacks, middleware and Wire are the inspector's.
+	// Client holds the options of its connection. The inspector sets the callbacks, middleware and
+	// Wire.
 	Client mcp.ClientOptions
-	// Entry is how a configuration says it, without any secret.
+	// Entry describes the server without secrets.
 	Entry Entry
-	// Explain says why connecting failed, or a connection ended, in words for people; stray is the first line of a program's
-	// standard output that was no message.
+	// Explain describes for users why connecting failed, or a connection ended. The parameter stray
+	// is the first line of a program's standard output that was not a message.
 	Explain func(ctx context.Context, err error, stray string) Fault
-	// Login, if not nil, has the user log in: it calls visit with the page to open, and returns what came of it, in words.
+	// Login, if not nil, logs the user in. It calls visit with the page to open, and returns a
+	// description of the outcome.
 	Login func(ctx context.Context, scopes []string, visit func(page string)) (string, error)
 }
 
-// A Fault is why something does not work, and how to fix it.
+// A Fault is the reason of a failure, with its remedy.
 type Fault struct {
-	// Link is where it broke, as junction doctor calls it.
+	// Link is the failed part, with the name of junction doctor.
 	Link   string `json:"link,omitempty"`
 	Cause  string `json:"cause"`
 	Remedy string `json:"remedy,omitempty"`
-	// Login says that a login mends it.
+	// Login is set if a login is the remedy.
 	Login bool `json:"login,omitempty"`
 }
 
-// Hooks see what happens below a connection. They must not wait.
+// Hooks observe the layers below a connection. They must not block.
 type Hooks struct {
-	// HTTP wraps what sends requests to the server, or, with authorization, to those who give tokens for it.
+	// HTTP wraps the transport of requests to the server, or, with authorization, to its
+	// authorization servers.
 	HTTP func(next http.RoundTripper, authorization bool) http.RoundTripper
-	// Stderr hears the lines of a program's standard error, Stdout those of its standard output that are no messages.
+	// Stderr gets the lines of a program's standard error, Stdout those of its standard output that
+	// are not messages.
 	Stderr, Stdout func(line string)
 }
 
-// Options say how servers are reached.
+// Options describe how servers are reached.
 type Options struct {
-	// Open finds a server. The error says why it cannot be used; it may be a [*FaultError].
+	// Open finds a server. The error is the reason why it cannot be used; it may be a
+	// [*FaultError].
 	Open func(ctx context.Context, s Server, hooks Hooks) (*Opened, error)
-	// Once returns a path of this origin at which h answers one request of a frame; nothing of the console's is to be learnt
-	// from it. Without it no views are shown.
+	// Once returns a path of this origin at which h handles one request of a frame. The path must
+	// not reveal that of the console. If Once is nil, no views are shown.
 	Once func(h http.Handler) (path string)
 }
 
 // A FaultError is a Fault that is an error.
 type FaultError struct{ Fault }
 
-// Error is the cause.
+// Error returns the cause.
 func (e *FaultError) Error() string { return e.Cause }
 
 // An Inspector holds connections for pages. Its methods are safe for concurrent use.
@@ -101,10 +107,10 @@ type Inspector struct {
 	options Options
 	ctx     context.Context
 	end     context.CancelCauseFunc
-	running sync.WaitGroup // of the connections
+	running sync.WaitGroup // counts the connections
 
 	mu    sync.Mutex
-	all   []*connection // in the order in which they began
+	all   []*connection // are in the order in which they began
 	ended bool
 }
 
@@ -128,7 +134,7 @@ func (i *Inspector) Close() {
 	i.running.Wait()
 }
 
-// Mount hands over each route of the API with its pattern, such as "GET /connections/{id}".
+// Mount calls handle with each route of the API and its pattern, such as "GET /connections/{id}".
 func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
 	handle("POST /connections", reply.With(i.begin))
 	handle("GET /connections", reply.With(i.list))
@@ -175,7 +181,7 @@ func (i *Inspector) find(r *http.Request) (*connection, error) {
 	return nil, reply.Refuse(http.StatusNotFound, "there is no such connection: it ended, or the console was started again")
 }
 
-// begin begins a connection that a page wants.
+// begin begins a connection for a page.
 func (i *Inspector) begin(r *http.Request) (any, error) {
 	var s Server
 	if err := decode(r, &s, maxDescription); err != nil {
@@ -188,8 +194,8 @@ func (i *Inspector) begin(r *http.Request) (any, error) {
 	return reply.Accepted{Body: c.view()}, nil
 }
 
-// Begin begins a connection before a page asks for it, and returns its id in the API. The error says what is wrong with s;
-// what becomes of the connection is in its events.
+// Begin begins a connection before a page requests it, and returns its id in the API. The error
+// describes a fault of s; the outcome of connecting is in the events.
 func (i *Inspector) Begin(s Server) (id string, err error) {
 	c, err := i.connect(s)
 	if err != nil {
@@ -247,14 +253,14 @@ func (i *Inspector) list(*http.Request) (any, error) {
 	}{views}, nil
 }
 
-// forget takes a connection that ended off the list.
+// forget removes a connection that ended from the list.
 func (i *Inspector) forget(c *connection) {
 	i.mu.Lock()
 	i.all = slices.DeleteFunc(i.all, func(other *connection) bool { return other == c })
 	i.mu.Unlock()
 }
 
-// serving makes a route of what writes its own response.
+// serving returns a route for a function that writes its own response.
 func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := i.find(r)
@@ -268,7 +274,7 @@ func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http
 	})
 }
 
-// decode reads what a page sent, of at most limit bytes.
+// decode reads the body of a page's request, of at most limit bytes.
 func decode(r *http.Request, into any, limit int64) error {
 	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
@@ -286,19 +292,19 @@ func decode(r *http.Request, into any, limit int64) error {
 	return nil
 }
 
-// loginTime is how long somebody may take to log in.
+// loginTime is the timeout of a login.
 const loginTime = 5 * time.Minute
 
-// A signing is where a login is.
+// A signing is the state of a login.
 type signing struct {
-	State  string `json:"state"` // begun, open, done or failed
+	State  string `json:"state"` // is begun, open, done or failed
 	URL    string `json:"url,omitempty"`
 	Detail string `json:"detail,omitempty"`
 	Cause  string `json:"cause,omitempty"`
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// login has the user log in at the server; when that worked, it is connected to again.
+// login logs the user in at the server, and then connects to it again.
 func (c *connection) login(r *http.Request) (any, error) {
 	var in struct {
 		Scopes []string `json:"scopes"`
@@ -352,11 +358,12 @@ func (c *connection) sign(opened *Opened, scopes []string) {
 	c.start()
 }
 
-// maxDomains is how many origins a view may name for one purpose.
+// maxDomains is the maximum number of origins that a view may name for one purpose.
 const maxDomains = 50
 
-// app sends a frame on to a view of the server (MCP Apps), at an address that says nothing of the console's. Its policy makes a document of an origin of its own of it, wherever it is shown:
-// it can send no cookie of the console, read nothing of it, and reach no other origins than those that it names.
+// app redirects a frame to a view of the server (MCP Apps), at an address that does not reveal the
+// console's. Its policy gives the document an origin of its own in any frame. It can neither send a
+// cookie of the console nor read from it, and reaches only the origins that it names.
 func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	client, a, err := c.connectedTo()
 	if err != nil {
@@ -382,7 +389,7 @@ func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 	}
 	path := c.of.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()
-		h.Del("X-Frame-Options") // frame-ancestors says who may show it
+		h.Del("X-Frame-Options") // frame-ancestors replaces it
 		h.Set("Content-Security-Policy", policy)
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -401,7 +408,8 @@ func (e Entry) isHere() bool {
 	return e.Command != "" || err == nil && isLoopback(strings.ToLower(u.Hostname()))
 }
 
-// isLoopback reports whether a host is this machine. Browsers take any word that ends with a number for an IPv4 address.
+// isLoopback reports whether a host is this machine. Browsers parse any host that ends with a
+// number as an IPv4 address.
 func isLoopback(host string) bool {
 	host = strings.TrimSuffix(host, ".")
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -411,8 +419,9 @@ func isLoopback(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || last != "" && last[0] >= '0' && last[0] <= '9'
 }
 
-// policyOf is the policy of a view by the rules of the extension: what it does not name it cannot reach. 'self' is nowhere, as
-// that is where the console is; port is the console's, and here says that the server is on this machine.
+// policyOf returns the policy of a view by the rules of the extension: it can reach only the
+// origins that it names. It has no 'self', as that is the console. The parameter port is the
+// console's, and here is set if the server is on this machine.
 func policyOf(named *apps.CSP, port string, here bool) (string, error) {
 	if named == nil {
 		named = &apps.CSP{}
@@ -445,10 +454,11 @@ func policyOf(named *apps.CSP, port string, here bool) (string, error) {
 		"; frame-ancestors 'self'", nil
 }
 
-// domainForm is an origin as a policy has it; what is no part of one ends a directive, or the policy.
+// domainForm matches an origin of a policy. Other characters could end a directive, or the policy.
 var domainForm = regexp.MustCompile(`^(https?|wss?)://((?:\*\.)?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))?$`)
 
-// checkDomain says what is wrong with an origin that a view names. Only the view of a server on this machine reaches others there.
+// checkDomain returns an error if a view may not name an origin. Only the view of a server on this
+// machine reaches others there.
 func checkDomain(domain, port string, connects, here bool) error {
 	m := domainForm.FindStringSubmatch(strings.TrimSuffix(domain, "/"))
 	if m == nil || strings.HasSuffix(domain, "/") && strings.Count(domain, "/") != 3 {
@@ -456,7 +466,7 @@ func checkDomain(domain, port string, connects, here bool) error {
 	}
 	scheme, host := m[1], strings.Trim(strings.ToLower(m[2]), "[].")
 	local := isLoopback(host)
-	at, _ := strconv.Atoi(m[3]) // 0: that of the scheme; 08000 is 8000
+	at, _ := strconv.Atoi(m[3]) // is 0 for the port of the scheme; 08000 is 8000
 	own, _ := strconv.Atoi(port)
 	switch {
 	case strings.HasPrefix(scheme, "ws") && !connects:
@@ -471,14 +481,14 @@ func checkDomain(domain, port string, connects, here bool) error {
 	return nil
 }
 
-// A failure is why a request has no result.
+// A failure is the reason why a request has no result.
 type failure struct {
-	Code *int            `json:"code,omitempty"` // of the protocol; nil where the server did not say this
+	Code *int            `json:"code,omitempty"` // is a code of the protocol; nil if the error is not the server's
 	Data json.RawMessage `json:"data,omitempty"`
 	Fault
 }
 
-// failed says why a request failed.
+// failed returns the reason why a request failed.
 func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
 	if errors.Is(context.Cause(ctx), errCancelled) {
 		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
@@ -506,7 +516,7 @@ func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error
 	return &failure{Fault: Fault{Cause: err.Error()}}
 }
 
-// remedyOf is what to try where a server refuses a request.
+// remedyOf returns advice for a request that a server refuses.
 func remedyOf(code int, method string) string {
 	switch code {
 	case mcp.CodeMethodNotFound:

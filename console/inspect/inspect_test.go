@@ -28,7 +28,7 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
-// serveVariable has this test binary serve everything on its standard input and output.
+// serveVariable makes this test binary serve everything on its standard input and output.
 const serveVariable = "JUNCTION_INSPECT_SERVE"
 
 func TestMain(m *testing.M) {
@@ -42,11 +42,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// served is the server everything, of which one tool is a task for clients that know tasks.
+// served returns the server everything, with one tool that is a task for clients that support
+// tasks.
 func served(t *testing.T) mcp.Handler {
 	as, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"brew": {}}, Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
-		panic(err) // of what stands here
+		panic(err) // cannot fail with these options
 	}
 	if t != nil {
 		t.Cleanup(func() { as.Close() })
@@ -71,7 +72,7 @@ type console struct {
 	url    string
 }
 
-// serve serves an Inspector whose servers are made by open.
+// serve serves an Inspector with the function open.
 func serve(t *testing.T, open func(ctx context.Context, s Server, h Hooks) (*Opened, error)) *console {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -89,7 +90,7 @@ func serve(t *testing.T, open func(ctx context.Context, s Server, h Hooks) (*Ope
 	return &console{t, server.Client(), server.URL}
 }
 
-// do sends a request of the API, expects a status, and returns what came.
+// do sends a request of the API, checks the status, and returns the body.
 func (c *console) do(method, path string, body any, status int) json.RawMessage {
 	c.t.Helper()
 	var sent io.Reader
@@ -129,7 +130,8 @@ func (c *console) begin(s Server) string {
 	return "/connections/" + text(c.do("POST", "/connections", s, http.StatusAccepted), "id")
 }
 
-// text is a member of an object that is a string, number or such; its JSON if it is another value. A path has dots.
+// text returns a member of an object as text, if it is a string, number or the like, else its JSON.
+// A path has dots.
 func text(data json.RawMessage, path string) string {
 	for name := range strings.SplitSeq(path, ".") {
 		var members map[string]json.RawMessage
@@ -145,14 +147,14 @@ func text(data json.RawMessage, path string) string {
 	return string(data)
 }
 
-// A happened is an event as a page sees it.
+// A happened is an event as a page gets it.
 type happened struct {
 	id   uint64
 	name string
 	data json.RawMessage
 }
 
-// events follows the events of a connection from one on, until f returns true.
+// events reads the events of a connection after one, until f returns true.
 func (c *console) events(path string, after uint64, f func(e happened) bool) []happened {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
@@ -218,7 +220,7 @@ func (c *console) becomes(path, state string) []happened {
 	})
 }
 
-// ask makes a request, and returns what came of it.
+// ask makes a request, and returns its outcome.
 func (c *console) ask(path, method string, params any) json.RawMessage {
 	c.t.Helper()
 	n := text(c.do("POST", path+"/requests", map[string]any{"method": method, "params": params}, http.StatusAccepted), "request")
@@ -231,7 +233,7 @@ func (c *console) result(path, n string) json.RawMessage {
 	return c.do("GET", path+"/requests/"+n, nil, http.StatusOK)
 }
 
-// ways are how the tests reach the server everything.
+// ways returns the ways in which the tests reach the server everything.
 func ways(t *testing.T) map[string]func(ctx context.Context, s Server, h Hooks) (*Opened, error) {
 	quiet := slog.New(slog.DiscardHandler)
 	endpoint := streamable.Handler(served(t))

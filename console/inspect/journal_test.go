@@ -139,7 +139,7 @@ func TestAStreamIsResumedAndSaysWhatWasMissed(t *testing.T) {
 	}
 }
 
-// inside is an Inspector in a bubble, whose requests are made without a network.
+// inside returns functions that use an Inspector in a bubble, without a network.
 func inside(t *testing.T, open func(context.Context, Server, Hooks) (*Opened, error)) (do func(method, path, body string) (int, string), end func()) {
 	inspector := New(Options{Open: open})
 	mux := http.NewServeMux()
@@ -218,7 +218,7 @@ func TestTimeForARequestStandsWhileThePageIsAsked(t *testing.T) {
 	})
 }
 
-// silent is a server that never says anything.
+// silent is a server that never responds.
 type silent struct{}
 
 func (silent) String() string { return "silent" }

@@ -22,18 +22,18 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A message is one that went over the wire.
+// A message is one that was sent or received.
 type message struct {
 	ToServer bool            `json:"toServer"`
-	Kind     string          `json:"kind,omitempty"` // request, notification or response
+	Kind     string          `json:"kind,omitempty"` // is request, notification or response
 	Method   string          `json:"method,omitempty"`
-	RPC      json.RawMessage `json:"rpc,omitempty"`     // its id
-	Request  uint64          `json:"request,omitempty"` // that it belongs to
+	RPC      json.RawMessage `json:"rpc,omitempty"`     // is its id
+	Request  uint64          `json:"request,omitempty"` // is the request that it belongs to
 	Message  json.RawMessage `json:"message,omitempty"`
-	Text     string          `json:"text,omitempty"` // the beginning of one that is no JSON, or too large
+	Text     string          `json:"text,omitempty"` // is the beginning of one that is not JSON, or too large
 	Bytes    int             `json:"bytes"`
-	Millis   *int64          `json:"ms,omitempty"`    // of a response, since its request
-	Error    string          `json:"error,omitempty"` // why no response came
+	Millis   *int64          `json:"ms,omitempty"`    // is the time of a response since its request
+	Error    string          `json:"error,omitempty"` // is the reason why there was no response
 }
 
 // A notification is one of the server.
@@ -48,7 +48,7 @@ const (
 	methodInitialize = "initialize"
 )
 
-// sees shows pages what went over the wire. The number of a request is that of its call in the traffic.
+// sees adds an event for a message. The number of a request is that of its call in the traffic.
 func (c *connection) sees(e *traffic.Event) {
 	if e.Kind == traffic.Note {
 		c.noted(e)
@@ -82,10 +82,10 @@ func (c *connection) sees(e *traffic.Event) {
 	}
 }
 
-// maxShownText is how many bytes are shown of a message that is no JSON, or too large.
+// maxShownText is the maximum number of shown bytes of a message that is not JSON, or too large.
 const maxShownText = 64 << 10
 
-// bounded is JSON that is not too large for an event; null in its place.
+// bounded returns JSON, or null if it is too large for an event.
 func bounded(raw json.RawMessage) json.RawMessage {
 	if len(raw) > maxOneEvent {
 		return json.RawMessage("null")
@@ -93,7 +93,7 @@ func bounded(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// noted keeps with a request the forms that were read of what came for it, though the specification forbids them.
+// noted adds to a request the accepted forms of its response that the specification forbids.
 func (c *connection) noted(e *traffic.Event) {
 	var n tolerance.Note
 	if e.Note != note.Tolerance || json.Unmarshal(e.Message, &n) != nil {
@@ -106,7 +106,7 @@ func (c *connection) noted(e *traffic.Event) {
 	}
 }
 
-// sent keeps the message of a page's request, and notes one that is a step of connecting.
+// sent stores the message of a page's request, and adds a step for one that is part of connecting.
 func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
 	c.mu.Lock()
 	if q := c.askedAs(e.Call); q != nil && q.message == nil && e.Method == q.Method { // the first of each page or round
@@ -122,7 +122,7 @@ func (c *connection) sent(e *traffic.Event, whole json.RawMessage) {
 	}
 }
 
-// answered notes that a request that is a step of connecting was answered, or not.
+// answered adds a step for the response to a request that is part of connecting.
 func (c *connection) answered(e *traffic.Event, m *jsonrpc.Message, fault *jsonrpc.Error) {
 	step, era, speaks := "discover", "modern", ", and speaks "+string(m.Members.Get("supportedVersions"))
 	switch e.Method {
@@ -147,7 +147,7 @@ func (c *connection) answered(e *traffic.Event, m *jsonrpc.Message, fault *jsonr
 	}
 }
 
-// transport is the transport of the server, in a word.
+// transport returns a word for the transport of the server.
 func (a *attempt) transport() string {
 	switch e := a.opened.Entry; {
 	case e.Command != "":
@@ -160,35 +160,35 @@ func (a *attempt) transport() string {
 	return "streamable-http"
 }
 
-// hiddenValue stands where a secret was.
+// hiddenValue replaces a secret.
 const hiddenValue = redact.Hidden
 
-// maxTokenBody is how many bytes are read of what an authorization server answers, for those who watch.
+// maxTokenBody is the maximum number of bytes of an authorization server's response that are shown.
 const maxTokenBody = 64 << 10
 
 // An exchange is one request over HTTP, with its response.
 type exchange struct {
-	Purpose  string            `json:"purpose"` // server or authorization
+	Purpose  string            `json:"purpose"` // is server or authorization
 	Method   string            `json:"method"`
 	URL      string            `json:"url"`
 	Sent     map[string]string `json:"requestHeaders"`
-	Form     map[string]string `json:"form,omitempty"` // of a request for authorization
-	Body     json.RawMessage   `json:"body,omitempty"` // the same where it is JSON
+	Form     map[string]string `json:"form,omitempty"` // is that of a request for authorization
+	Body     json.RawMessage   `json:"body,omitempty"` // is the same if it is JSON
 	Status   int               `json:"status,omitempty"`
 	Received map[string]string `json:"responseHeaders,omitempty"`
-	Answer   json.RawMessage   `json:"answer,omitempty"` // of an authorization server
+	Answer   json.RawMessage   `json:"answer,omitempty"` // is that of an authorization server
 	Error    string            `json:"error,omitempty"`
 	Millis   int64             `json:"ms"`
-	RPC      json.RawMessage   `json:"rpc,omitempty"` // the id of the message that it carried
+	RPC      json.RawMessage   `json:"rpc,omitempty"` // is the id of the message in it
 	Request  uint64            `json:"request,omitempty"`
-	// Step says what a request for authorization is for, and Failed why it did not work.
+	// Step is the purpose of a request for authorization, and Failed the reason why it failed.
 	Step   string `json:"step,omitempty"`
 	Failed string `json:"failed,omitempty"`
 
-	secrets []string // that were sent, which an answer may quote
+	secrets []string // were sent, and may be quoted in a response
 }
 
-// transport has what goes through next said, too.
+// transport returns a transport that adds events for requests through next.
 func (c *connection) transport(next http.RoundTripper, authorization bool) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -228,12 +228,12 @@ func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	return response, err
 }
 
-// CloseIdleConnections is called when nothing more is asked of a server.
+// CloseIdleConnections closes idle connections to a server.
 func (t *watchedTransport) CloseIdleConnections() {
 	(&http.Client{Transport: t.next}).CloseIdleConnections()
 }
 
-// bodyOf is a copy of what a request sends, where it can be had.
+// bodyOf returns a copy of the body of a request, if it can be read again.
 func bodyOf(req *http.Request) []byte {
 	if req.GetBody == nil || req.ContentLength > maxOneEvent {
 		return nil
@@ -250,7 +250,7 @@ func bodyOf(req *http.Request) []byte {
 	return data
 }
 
-// describe says what is asked of an authorization server.
+// describe sets the step and the shown body of a request for authorization.
 func (x *exchange) describe(req *http.Request, body []byte) {
 	switch path := req.URL.Path; {
 	case strings.Contains(path, "/.well-known/oauth-protected-resource"):
@@ -283,7 +283,8 @@ func (x *exchange) describe(req *http.Request, body []byte) {
 	}
 }
 
-// judge reads what an authorization server answered, and says why it failed if it did. What is read is put back.
+// judge reads the response of an authorization server, and sets the reason of a failure. The body
+// can be read again.
 func (x *exchange) judge(response *http.Response) {
 	data, err := io.ReadAll(io.LimitReader(response.Body, maxTokenBody))
 	rest := io.MultiReader(bytes.NewReader(data), response.Body)
@@ -312,9 +313,10 @@ func (x *exchange) judge(response *http.Response) {
 	}
 }
 
-// unquoted is an answer without the secrets that were sent: "the token … is revoked" has one that nothing else gives away.
+// unquoted returns a response without the secrets that were sent: "the token … is revoked" has one
+// that has no other mark.
 func (x *exchange) unquoted(answer json.RawMessage) json.RawMessage {
-	const enough = 8 // bytes; what is shorter may be a word
+	const enough = 8 // bytes; a shorter text may be a word
 	for _, one := range x.secrets {
 		if within := jsonrpc.AppendString(nil, one); len(one) >= enough {
 			answer = bytes.ReplaceAll(answer, within[1:len(within)-1], []byte(hiddenValue))
@@ -327,13 +329,13 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// formShown are the fields of a request for a token that are no secrets.
+// formShown lists the fields of a request for a token that are not secret.
 var formShown = []string{
 	"grant_type", "client_id", "redirect_uri", "resource", "scope", "audience", "client_assertion_type", "requested_token_type",
 	"subject_token_type", "actor_token_type", "token_type_hint",
 }
 
-// shownMembers is a JSON object without its secrets; nil where it is none.
+// shownMembers returns a JSON object without its secrets; nil if data is not an object.
 func shownMembers(data []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
 		return nil
@@ -347,10 +349,11 @@ func shownMembers(data []byte) json.RawMessage {
 	return shown
 }
 
-// namesOnly are ends of names of members that say something of tokens and keys, and hold none.
+// namesOnly lists suffixes of names of members that describe tokens and keys, and contain none.
 var namesOnly = []string{"_endpoint", "_supported", "_servers", "_type", "_method", "_uri", "_at"}
 
-// shownHeaders are headers without secrets: of those that are not known to have none, the names only.
+// shownHeaders returns headers without secrets. Headers that are not known to be plain have only
+// their names.
 func shownHeaders(h http.Header) map[string]string {
 	shown := map[string]string{}
 	for name, values := range h {
@@ -363,14 +366,14 @@ func shownHeaders(h http.Header) map[string]string {
 	return shown
 }
 
-// maxFindings is how many things are said of one request.
+// maxFindings is the maximum number of findings about one request.
 const maxFindings = 100
 
-// A finding is something that is wrong with what a server gave.
+// A finding is a fault in a server's list or result.
 type finding struct {
 	Request uint64 `json:"request"`
-	Subject string `json:"subject,omitempty"` // the tool, prompt or resource
-	Where   string `json:"where"`             // the member
+	Subject string `json:"subject,omitempty"` // is the tool, prompt or resource
+	Where   string `json:"where"`             // is the member
 	Problem string `json:"problem"`
 	Remedy  string `json:"remedy"`
 }
@@ -379,7 +382,7 @@ func found(q *asked, subject, where, problem, remedy string) finding {
 	return finding{q.Request, plaintext.Line(subject, maxDetail), where, plaintext.Line(problem, maxDetail), remedy}
 }
 
-// checkList looks at the entries of a list.
+// checkList checks the entries of a list.
 func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 	var all []finding
 	add := func(f finding) {
@@ -429,7 +432,7 @@ func checkTool(q *asked, name string, entry json.RawMessage) []finding {
 	return all
 }
 
-// checkResult looks at the result of a call: what it says has to fit the tool's output schema.
+// checkResult checks the result of a call against the tool's output schema.
 func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Client, body json.RawMessage, kind string) []finding {
 	if q.Method != "tools/call" || kind == "task" {
 		return nil
@@ -452,7 +455,7 @@ func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Clie
 	}
 	checks, err := schema.Compile(form)
 	if err != nil {
-		return nil // said with the list
+		return nil // is reported with the list
 	}
 	if err := checks.Validate(given); err != nil {
 		return []finding{found(q, name, "structuredContent", "it does not fit the tool's output schema: "+err.Error(), "the author of the server must correct the one or the other: clients refuse such a result")}
@@ -460,7 +463,7 @@ func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Clie
 	return nil
 }
 
-// outputSchema is that of a tool, as far as the tools were listed.
+// outputSchema returns that of a tool, if the tools were listed.
 func (c *connection) outputSchema(name string) (form json.RawMessage) {
 	c.mu.Lock()
 	var tools json.RawMessage

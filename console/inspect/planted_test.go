@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/redact/planted"
 )
 
-// TestNoPlantedSecretIsShown has each secret stand in headers, and in what an authorization server answers.
+// TestNoPlantedSecretIsShown puts each secret into headers, and into responses of an authorization
+// server.
 func TestNoPlantedSecretIsShown(t *testing.T) {
 	for _, secret := range planted.Secrets() {
 		core := strings.ReplaceAll(secret.Core, "\n", " ")

@@ -19,30 +19,30 @@ import (
 )
 
 const (
-	maxQuestions = 32               // of a server that are open at the same time
-	answerTime   = 10 * time.Minute // for somebody at the page to answer one
+	maxQuestions = 32               // open ones of a server at the same time
+	answerTime   = 10 * time.Minute // for a user of the page to answer one
 )
 
-// A question is a request of the server that somebody at the page answers.
+// A question is a request of the server that a user of the page answers.
 type question struct {
 	Question uint64          `json:"question"`
-	Kind     string          `json:"kind"` // elicitation, sampling or roots
+	Kind     string          `json:"kind"` // is elicitation, sampling or roots
 	Request  uint64          `json:"request,omitempty"`
 	Params   json.RawMessage `json:"params,omitempty"`
 	Asked    time.Time       `json:"asked"`
 
-	answered chan answer // of capacity 1
+	answered chan answer // has capacity 1
 }
 
-// An answer is what the page gave.
+// An answer is the page's response.
 type answer struct {
-	Action  string          `json:"action"`  // accept, decline or cancel
-	Content json.RawMessage `json:"content"` // of a form
-	Result  json.RawMessage `json:"result"`  // of sampling
+	Action  string          `json:"action"`  // is accept, decline or cancel
+	Content json.RawMessage `json:"content"` // is that of a form
+	Result  json.RawMessage `json:"result"`  // is that of sampling
 	Roots   []mcp.Root      `json:"roots"`
 }
 
-// put asks the page, and waits for its answer.
+// put sends a request to the page, and waits for the answer.
 func (c *connection) put(ctx context.Context, kind string, params any) (answer, error) {
 	q := &question{Kind: kind, Request: requestOf(ctx), Asked: time.Now().UTC(), answered: make(chan answer, 1)}
 	if params != nil {
@@ -56,7 +56,7 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 		c.mu.Unlock()
 		return answer{}, fmt.Errorf("%d requests of the server wait for an answer already", maxQuestions)
 	}
-	q.Question = traffic.CallOf(c.log.Calling("", "", kind, "")) // requests and questions have one series of numbers
+	q.Question = traffic.CallOf(c.log.Calling("", "", kind, "")) // numbers of questions and requests are one series
 	c.questions[q.Question] = q
 	clocks := c.clocks(q.Request)
 	c.mu.Unlock()
@@ -87,8 +87,8 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 	return given, err
 }
 
-// clocks are those that stand while the page is asked: of the request that a question belongs to, or of all; the caller
-// holds mu.
+// clocks returns the timers that stop while the user is asked: that of the question's request, or
+// all. The caller holds mu.
 func (c *connection) clocks(request uint64) []*idle.Timer {
 	var all []*idle.Timer
 	for _, q := range c.asked {
@@ -107,7 +107,7 @@ func (c *connection) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.El
 	return &mcp.ElicitResult{Action: given.Action, Content: given.Content}, nil
 }
 
-// errRefused is what a server gets that asks for what the page refuses.
+// errRefused is the error that a server gets if the user refuses its request.
 var errRefused = errors.New("the user refused it")
 
 func (c *connection) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
@@ -130,7 +130,7 @@ func (c *connection) roots(ctx context.Context) ([]mcp.Root, error) {
 	return given.Roots, err
 }
 
-// openQuestions lists what is not answered yet.
+// openQuestions lists the questions that are not answered yet.
 func (c *connection) openQuestions(*http.Request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +168,7 @@ func (c *connection) answer(r *http.Request) (any, error) {
 	}
 }
 
-// check says what is wrong with an answer while it can still be mended.
+// check returns an error for an answer that is not valid, while it can still be corrected.
 func (q *question) check(given *answer) error {
 	switch given.Action {
 	case mcp.ElicitAccept:

@@ -22,10 +22,10 @@ import (
 )
 
 const (
-	maxAsked       = 500      // requests of a connection that are remembered
+	maxAsked       = 500      // remembered requests of a connection
 	maxAskedBytes  = 32 << 20 // of their parameters, results and errors
 	maxRunning     = 64       // requests of a connection at the same time
-	maxListBytes   = 16 << 20 // of a list that is read whole
+	maxListBytes   = 16 << 20 // of a list that is read as a whole
 	defaultTimeout = time.Minute
 	maxTimeout     = 30 * time.Minute
 )
@@ -37,29 +37,30 @@ const (
 	cancelled = "cancelled"
 )
 
-// An asked is a request of a page, and what came of it.
+// An asked is a request of a page, with its outcome.
 type asked struct {
 	Request  uint64          `json:"request"`
 	Method   string          `json:"method"`
 	Params   json.RawMessage `json:"params,omitempty"`
-	Task     bool            `json:"task,omitempty"` // the call may become a task, which is not waited for
+	Task     bool            `json:"task,omitempty"` // is set if the call may become a task, which is not waited for
 	State    string          `json:"state"`
 	Began    time.Time       `json:"began"`
-	Millis   int64           `json:"ms"` // 0 while it runs
+	Millis   int64           `json:"ms"` // is 0 while it runs
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    *failure        `json:"error,omitempty"`
 	Findings []finding       `json:"findings,omitempty"`
 
 	cancel  context.CancelCauseFunc
-	ctx     context.Context // ends with it
-	clock   *idle.Timer     // ends a request of which nothing is heard
-	met     []finding       // in the messages that came for it
-	message json.RawMessage // that went to the server
-	url     string          // where it went
-	header  http.Header     // with which it went there
+	ctx     context.Context // is done when the request ends
+	clock   *idle.Timer     // ends a request without progress
+	met     []finding       // holds those of the messages that came for it
+	message json.RawMessage // is the one sent to the server
+	url     string          // is where it was sent
+	header  http.Header     // holds the headers with which it was sent
 }
 
-// size is what the request is counted as, in bytes: a server can make its errors, and what is wrong with its results, large.
+// size returns the counted bytes of the request. It includes errors and findings, which a server
+// can make large.
 func (a *asked) size() int {
 	n := len(a.Params) + len(a.Result) + len(a.message)
 	if a.Error != nil {
@@ -71,7 +72,8 @@ func (a *asked) size() int {
 	return n
 }
 
-// notAsked are methods that have routes of their own, or that only connecting needs.
+// notAsked returns an error text for methods that have routes of their own, or that only connecting
+// needs.
 func notAsked(method string) string {
 	switch method {
 	case "":
@@ -126,7 +128,7 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	return reply.Accepted{Body: map[string]uint64{"request": q.Request}}, nil
 }
 
-// enter gives a request its number, and forgets the oldest ones that are over.
+// enter gives a request its number, and forgets the oldest finished ones.
 func (c *connection) enter(q *asked, limit time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,7 +154,7 @@ func (c *connection) enter(q *asked, limit time.Duration) error {
 	return nil
 }
 
-// trim forgets the oldest requests that are over; the caller holds mu.
+// trim forgets the oldest finished requests. The caller holds mu.
 func (c *connection) trim() {
 	for i := 0; i < len(c.asked) && (len(c.asked) > maxAsked || c.held > maxAskedBytes); {
 		if c.asked[i].State == running {
@@ -166,7 +168,7 @@ func (c *connection) trim() {
 
 type askedKey struct{}
 
-// requestOf is the number of the request that is being made; 0 where there is none.
+// requestOf returns the number of the request that is being made; 0 if there is none.
 func requestOf(ctx context.Context) uint64 {
 	if q, is := ctx.Value(askedKey{}).(*asked); is {
 		return q.Request
@@ -174,7 +176,7 @@ func requestOf(ctx context.Context) uint64 {
 	return 0
 }
 
-// perform makes a request, and says what came of it.
+// perform makes a request, and adds an event with its outcome.
 func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	defer q.cancel(nil)
 	defer q.clock.Stop()
@@ -203,14 +205,14 @@ func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	c.journal.add("result", q.shown(c))
 }
 
-// copy is what the request is like now.
+// copy returns the present state of the request.
 func (a *asked) copy(c *connection) asked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return *a
 }
 
-// shown is copy for an event: what is too large can be had by itself.
+// shown returns a copy for an event. A large result has a route of its own.
 func (a *asked) shown(c *connection) any {
 	now := a.copy(c)
 	large := len(now.Result) > maxOneEvent
@@ -225,9 +227,9 @@ func (a *asked) shown(c *connection) any {
 
 var errCancelled = errors.New("it was cancelled")
 
-// do makes the request, and says what is wrong with its result.
+// do makes the request, and returns the findings about its result.
 func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
-	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // all pages of a list
+	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // reads all pages of a list
 		return c.whole(ctx, q, client, m.Member)
 	}
 	if q.Method == "ping" {
@@ -252,7 +254,7 @@ func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json
 
 // whole reads all pages of a list.
 func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
-	const entrySize = 64 // bytes that an entry takes, about, next to its own: most of a list of numbers
+	const entrySize = 64 // approximate overhead of an entry in bytes, which is most of a list of numbers
 	w := jsonrpc.NewObject(nil)
 	w.Array(array)
 	var entries []json.RawMessage
@@ -271,7 +273,7 @@ func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, ar
 	return w.Bytes(), c.checkList(q, entries), nil
 }
 
-// marked is middleware: it adds to requests what the page chose.
+// marked is middleware that adds the page's settings to requests.
 func (c *connection) marked(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		with := *req
@@ -336,7 +338,7 @@ func (c *connection) cancel(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// askedAs is the request of that number, or nil; the caller holds mu.
+// askedAs returns the request of a number, or nil. The caller holds mu.
 func (c *connection) askedAs(n uint64) *asked {
 	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
 		return c.asked[i]
@@ -344,7 +346,7 @@ func (c *connection) askedAs(n uint64) *asked {
 	return nil
 }
 
-// headersFor keeps with which headers it went there.
+// headersFor stores the headers with which a request was sent.
 func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// clientOf is a client of a server that answers whatever it is asked in one way, until the test ends.
+// clientOf returns a client of a server that gives the same response to every request, until the
+// test ends.
 func clientOf(t *testing.T, answer func() (mcp.Result, error)) *mcp.Client {
 	t.Helper()
 	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -28,7 +29,7 @@ func clientOf(t *testing.T, answer func() (mcp.Result, error)) *mcp.Client {
 	return client
 }
 
-// A server that refuses everything at length fills no memory: errors count towards what is remembered.
+// A server with long errors must not fill the memory: errors count towards the limit.
 func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 	long := strings.Repeat("x", 1<<20-100)
 	client := clientOf(t, func() (mcp.Result, error) {
@@ -58,7 +59,7 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 	}
 }
 
-// Entries of one digit take many times the memory that they have on the wire.
+// Entries of one digit take many times the memory that they have in the message.
 func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	client := clientOf(t, func() (mcp.Result, error) {
 		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat(`{"name":"a"},`, 500_000) + `{"name":"a"}]}`)}, nil
@@ -76,7 +77,7 @@ func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	}
 }
 
-// Whoever describes a connection reads what they were given without its lock, while the server agrees to what is listened for.
+// A reader of a description holds no lock, while the server acknowledges the subscription.
 func TestADescriptionDoesNotChange(t *testing.T) {
 	inspector := New(Options{})
 	defer inspector.Close()

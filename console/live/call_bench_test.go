@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// BenchmarkCall is what a call over HTTP costs from where its messages are seen to the ring: a request and a response with the same
-// headers as always, on each hop.
+// BenchmarkCall measures a call over HTTP from the observation of its messages to the ring: a
+// request and a response with constant headers on each hop.
 func BenchmarkCall(b *testing.B) {
 	asked := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"up__echo","arguments":{"text":"the text to echo, sixty-four bytes long, as those of people are"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	answered := []byte(`{"jsonrpc":"2.0","id":17,"result":{"resultType":"complete","content":[{"type":"text","text":"the text to echo, sixty-four bytes long, as those of people are"}],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"bare","version":"1"}}}}`)
@@ -37,7 +37,7 @@ func BenchmarkCall(b *testing.B) {
 		far.Passes(sent, mcp.WireMessage{Message: answered, Transport: mcp.TransportHTTP})
 		near.Passes(seen, mcp.WireMessage{Message: answered, Revision: "2026-07-28", Client: who, Transport: mcp.TransportHTTP})
 		mcp.NoterOf(seen, "http").Note("http", headers)
-		if i += 6; i%2_100 == 0 { // so many that they are taken at once
+		if i += 6; i%2_100 == 0 { // few enough to be taken at once
 			for r.newest() < i {
 				runtime.Gosched()
 			}

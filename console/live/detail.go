@@ -17,38 +17,40 @@ import (
 )
 
 const (
-	maxCallMessages = 1_000   // that are shown of one call, its first ones
-	maxCallBytes    = 8 << 20 // of them; of others there is a summary
+	maxCallMessages = 1_000   // shown messages of one call, the first ones
+	maxCallBytes    = 8 << 20 // bytes of them; others have a summary
 
-	// A time is that of the system's clock, which is set now and then, and how long something took is measured by another.
+	// Times are those of the system's clock, which is set now and then, while durations come from
+	// another clock.
 	clockSlack = time.Millisecond
 )
 
-// A detail is all there is of a message.
+// A detail is a whole message with its summary.
 type detail struct {
 	summary
 	stored
-	// Tokens is about what a model pays for a result.
+	// Tokens is the approximate cost of a result for a model.
 	Tokens int `json:"tokens,omitempty"`
-	// Missing says why there is no message.
+	// Missing is the reason why there is no message.
 	Missing string `json:"missing,omitempty"`
 }
 
-// A span is a request of a call, and what answers it.
+// A span is a request of a call, with its response.
 type span struct {
 	Seq    uint64 `json:"seq"`
-	Answer uint64 `json:"answer,omitempty"` // its number; none while there is none
+	Answer uint64 `json:"answer,omitempty"` // is the number of the response; 0 if there is none
 	Hop    string `json:"hop"`
 	Server string `json:"server,omitempty"`
 	Method string `json:"method,omitempty"`
 	Name   string `json:"name,omitempty"`
-	// Start is the time since the call began, and Took that until the answer; nanoseconds.
+	// Start is the time since the call began, and Took that until the response; both in
+	// nanoseconds.
 	Start time.Duration `json:"start"`
 	Took  time.Duration `json:"took,omitempty"`
 	Error bool          `json:"error,omitempty"`
 }
 
-// A callDetail is all there is of a call.
+// A callDetail holds all messages of a call.
 type callDetail struct {
 	PID      int           `json:"pid"`
 	Call     uint64        `json:"call"`
@@ -57,16 +59,16 @@ type callDetail struct {
 	Method   string        `json:"method,omitempty"`
 	Name     string        `json:"name,omitempty"`
 	Began    time.Time     `json:"began"`
-	Took     time.Duration `json:"took"` // from the first to the last message that is shown
+	Took     time.Duration `json:"took"` // from the first to the last shown message
 	Rounds   int           `json:"rounds"`
 	Tokens   int           `json:"tokens,omitempty"`
-	Error    bool          `json:"error,omitempty"` // the last answer to the client is one
+	Error    bool          `json:"error,omitempty"` // is set if the last response to the client is an error
 	Spans    []span        `json:"spans"`
 	Messages []detail      `json:"messages"`
-	More     bool          `json:"more,omitempty"` // some are not shown
+	More     bool          `json:"more,omitempty"` // is set if some messages are not shown
 }
 
-// wholeOf returns all there is of message n.
+// wholeOf returns message n as a whole.
 func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
 	r.mu.Lock()
 	one, known := r.found(n)
@@ -77,7 +79,7 @@ func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
 	return d, known
 }
 
-// whole reads what the file has of a message.
+// whole reads a message from the file.
 func (r *Ring) whole(one *found) detail {
 	d := detail{summary: one.summary}
 	s, kept, err := r.read(one.Seq, &one.entry)
@@ -95,13 +97,13 @@ func (r *Ring) whole(one *found) detail {
 	return d
 }
 
-// tokens is about what a model pays for the result that a client gets.
+// tokens returns the approximate cost of the result that a client gets, for a model.
 func (s *summary) tokens(message json.RawMessage) int {
 	switch s.Method {
 	case "tools/call", "tools/list", "prompts/get", "resources/read":
 		if s.Kind == traffic.Response && s.Hop == traffic.Client {
 			result := string(jsonrpc.Get(message, "result"))
-			if len(message) < s.Size { // it was shortened
+			if len(message) < s.Size { // was shortened
 				return toolsearch.Tokens(result) * s.Size / max(1, len(message))
 			}
 			return toolsearch.Tokens(result)
@@ -110,7 +112,7 @@ func (s *summary) tokens(message json.RawMessage) int {
 	return 0
 }
 
-// wholeCall returns all there is of a call.
+// wholeCall returns all messages of a call.
 func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 	r.mu.Lock()
 	c := r.calls[key]
@@ -173,12 +175,12 @@ func (d *callDetail) add(one *detail) {
 }
 
 const (
-	maxLanes    = 60 // of a diagram; the last one stands for all others
-	maxLane     = 40 // characters of the name of one
+	maxLanes    = 60 // lanes of a diagram; the last one stands for all others
+	maxLane     = 40 // characters of a lane's name
 	maxDrawnBox = 90 // characters next to an arrow
 )
 
-// draw makes a diagram of the newest messages that a filter shows.
+// draw returns a diagram of the newest messages that a filter shows.
 func (r *Ring) draw(f *filter) *sequence.Diagram {
 	var all []summary
 	for p := (page{More: true}); p.More && len(all) < maxDrawn; {
@@ -197,7 +199,7 @@ func (r *Ring) draw(f *filter) *sequence.Diagram {
 	return d
 }
 
-// endsOf says from where to where a message goes.
+// endsOf returns the sender and the receiver of a message.
 func endsOf(s *summary) (from, to sequence.Lane) {
 	lane := func(rank int, name, role string) sequence.Lane {
 		return sequence.Lane{Rank: rank, Name: plaintext.Line(name, maxLane), Role: role}
@@ -217,7 +219,7 @@ func endsOf(s *summary) (from, to sequence.Lane) {
 	return junction, other
 }
 
-// caption is what stands next to an arrow.
+// caption returns the text next to an arrow.
 func caption(s *summary) string {
 	var b strings.Builder
 	if s.Call > 0 {

@@ -1,4 +1,4 @@
-// Package live keeps the messages that go through the processes of Junction, for a page that shows them: in a ring on
-// disk, with an index in memory, which is served as JSON and as a stream of server-sent events, and exported as JSONL,
-// HTTP Archive, SVG or Mermaid.
+// Package live keeps the messages of Junction's processes for a page that shows them. They are in a
+// ring on disk, with an index in memory. The package serves them as JSON and as a stream of
+// server-sent events, and exports them as JSONL, HTTP Archive, SVG or Mermaid.
 package live

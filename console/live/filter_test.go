@@ -18,7 +18,7 @@ func TestThePageHasTheParameters(t *testing.T) {
 	fieldstest.Page(t, "../../docs/console.md", "| parameter | shows only |", filters.Markdown(""), *update)
 }
 
-// A parameter that is named like a field of a message finds messages by it.
+// A parameter with the name of a field of messages finds messages by that field.
 func TestParametersAreFieldsOfMessages(t *testing.T) {
 	own := []string{"text", "errors", "pid", "ping", "headers"}
 	all := fields.Of[traffic.Event]().Fields()

@@ -7,7 +7,8 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 )
 
-// Mount gives the routes of the API, and what answers them, to handle: patterns of net/http without the beginning of the path.
+// Mount calls handle with each route of the API and its handler. Patterns are those of net/http
+// without the prefix of the path.
 func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 	for pattern, answer := range map[string]func(*http.Request) (any, error){
 		"GET /traffic": r.serveList,
@@ -44,7 +45,7 @@ func (r *Ring) serveList(req *http.Request) (any, error) {
 	return r.list(&f, max(before, after), forward, int(min(limit, maxPage))), nil
 }
 
-// numbered reads a number of a path, of a thing.
+// numbered parses a number in a path; thing is its name in the error.
 func numbered(req *http.Request, name string, bits int, thing string) (uint64, error) {
 	n, err := strconv.ParseUint(req.PathValue(name), 10, bits)
 	if err != nil {

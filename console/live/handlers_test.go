@@ -17,14 +17,14 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// routes are those of a ring.
+// routes returns the routes of a ring.
 func routes(r *Ring) http.Handler {
 	mux := http.NewServeMux()
 	r.Mount(mux.Handle)
 	return mux
 }
 
-// asked is the answer to a request.
+// asked returns the body of the response to a request.
 func asked(t *testing.T, r *Ring, method, path string, status int) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -35,7 +35,7 @@ func asked(t *testing.T, r *Ring, method, path string, status int) string {
 	return w.Body.String()
 }
 
-// read decodes the answer to a request.
+// read decodes the response to a request.
 func read[T any](t *testing.T, r *Ring, path string) (v T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(asked(t, r, "GET", path, http.StatusOK)), &v); err != nil {
@@ -44,7 +44,8 @@ func read[T any](t *testing.T, r *Ring, path string) (v T) {
 	return v
 }
 
-// conversation adds messages of two calls: one of Claude that leads to files and fails, and one of Cursor that leads nowhere.
+// conversation adds messages of two calls: one of Claude that leads to files and fails, and one of
+// Cursor that leads nowhere.
 func conversation(r *Ring) {
 	at := began
 	add := func(pid int, e traffic.Event) {
@@ -256,7 +257,7 @@ func TestClearForgetsAllMessagesAndTheirNumbersGoOn(t *testing.T) {
 
 var hostile = []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "a\nparticipant evil", "#lt;b;", "]]>&amp;<!--", "\x00\x1b[2J", "}}]},{\"a\":\"", "--\u2028x; Note over p0: y", "end", "%%{init: {}}%%", "\u202egnp.exe", "\xff\xfe"}
 
-// hostileRing has messages of which every text is hostile.
+// hostileRing returns a ring of messages with hostile texts only.
 func hostileRing(t *testing.T) *Ring {
 	r := opened(t, Options{})
 	for i, text := range hostile {

@@ -14,10 +14,10 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A harEntry is an entry of an HTTP Archive 1.2, as far as a message of MCP is one.
+// A harEntry is an entry of an HTTP Archive 1.2, as far as it applies to a message of MCP.
 type harEntry struct {
 	Started  time.Time   `json:"startedDateTime"`
-	Time     float64     `json:"time"` // milliseconds
+	Time     float64     `json:"time"` // in milliseconds
 	Request  harRequest  `json:"request"`
 	Response harResponse `json:"response"`
 	Cache    struct{}    `json:"cache"`
@@ -60,7 +60,7 @@ type harPair struct {
 	Value string `json:"value"`
 }
 
-// pairs are the pairs of names with several values each, in the order of the names.
+// pairs returns the pairs of names with several values each, in the order of the names.
 func pairs(of map[string][]string) []harPair {
 	all := []harPair{}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
@@ -143,14 +143,15 @@ func (r *Ring) harEntry(d *detail) *harEntry {
 	return e
 }
 
-// An exchange is what a note of HTTP headers says. Status is 0 where no response began.
+// An exchange is the content of a note of HTTP headers. Status is 0 if no response began.
 type exchange struct {
 	Method, URL                     string
 	Status                          int
 	RequestHeaders, ResponseHeaders map[string][]string
 }
 
-// carried finds with which headers a message went, and which ones came back, last where it was sent again; nil where that is not known.
+// carried returns the headers of a message and of its response, the last ones if it was sent again;
+// nil if they are not known.
 func (r *Ring) carried(d *detail) (last *exchange) {
 	for _, one := range r.headersAfter(&d.summary) {
 		s, kept, err := r.read(one.Seq, &one.entry)
@@ -165,7 +166,7 @@ func (r *Ring) carried(d *detail) (last *exchange) {
 	return last
 }
 
-// headersAfter are the notes of headers that follow a message in its call, on the same hop.
+// headersAfter returns the notes of headers that follow a message in its call, on the same hop.
 func (r *Ring) headersAfter(s *summary) (notes []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -181,7 +182,7 @@ func (r *Ring) headersAfter(s *summary) (notes []found) {
 	return notes
 }
 
-// answerTo returns the message that answers a request.
+// answerTo returns the response to a request.
 func (r *Ring) answerTo(s *summary) (d detail, known bool) {
 	if s.Kind != traffic.Request || s.Call == 0 {
 		return d, false
@@ -205,8 +206,8 @@ func (r *Ring) answerTo(s *summary) (d detail, known bool) {
 }
 
 const (
-	maxDrawn      = 2_000 // messages of a diagram, the newest
-	maxAnswerAway = 1_000 // messages of a call between a request and its answer
+	maxDrawn      = 2_000 // messages of a diagram, the newest ones
+	maxAnswerAway = 1_000 // messages of a call between a request and its response
 	exportTime    = 30 * time.Second
 )
 
@@ -236,7 +237,7 @@ func (r *Ring) serveExport(w http.ResponseWriter, req *http.Request) {
 	}
 	w.Header().Set("Content-Type", form.contentType)
 	w.Header().Set("Content-Disposition", `attachment; filename="traffic.`+ending+`"`)
-	_ = form.write(w, &f) // who does not read it any more is gone
+	_ = form.write(w, &f) // fails if the reader is gone
 }
 
 // each calls do with all messages that a filter shows, the oldest first.
@@ -244,7 +245,7 @@ func (r *Ring) each(w http.ResponseWriter, f *filter, do func(*summary) error) e
 	out := http.NewResponseController(w)
 	for p := (page{More: true}); p.More; {
 		p = r.list(f, p.Next, true, maxPage)
-		_ = out.SetWriteDeadline(time.Now().Add(exportTime)) // where there is none, whoever serves has one
+		_ = out.SetWriteDeadline(time.Now().Add(exportTime)) // if it cannot be set, the server has its own
 		for i := range p.Items {
 			if err := do(&p.Items[i]); err != nil {
 				return err

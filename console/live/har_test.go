@@ -39,7 +39,7 @@ func TestNoTextEndsAnArchive(t *testing.T) {
 	}
 }
 
-// What carried a message over HTTP stands in the archive as it is shown: without secrets.
+// An archive has the HTTP headers of a message as they are shown: without secrets.
 func TestAnArchiveHasTheHeaders(t *testing.T) {
 	type pair struct{ Name, Value string }
 	type archive struct {
@@ -92,7 +92,8 @@ func TestAnArchiveHasTheHeaders(t *testing.T) {
 	}
 }
 
-// A call that lasts all day has very many messages, and an archive asks for each what follows it.
+// A call that lasts all day has very many messages, and an archive looks for the headers after each
+// of them.
 func TestWhatFollowsAMessageIsFoundHoweverManyItsCallHas(t *testing.T) {
 	const many = 100_000
 	r := opened(t, Options{})

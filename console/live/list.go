@@ -23,13 +23,13 @@ import (
 const (
 	defaultPage   = 200
 	maxPage       = 1_000
-	maxLooked     = 10_000    // messages that are looked at before others may add some
-	maxSearched   = 32 << 20  // bytes of messages in which one page looks for a text
-	maxCandidates = 2_000     // messages that are looked at for a text at a time
+	maxLooked     = 10_000    // messages that one lock covers, before others may add some
+	maxSearched   = 32 << 20  // bytes of messages that are searched for one page
+	maxCandidates = 2_000     // messages that are searched at a time
 	maxReadAhead  = 256 << 10 // bytes of the file that are read at once
 )
 
-// A summary is what a list has of a message.
+// A summary is a message in a list.
 type summary struct {
 	Seq      uint64    `json:"seq"`
 	Time     time.Time `json:"time"`
@@ -38,53 +38,54 @@ type summary struct {
 	Hop      string    `json:"hop,omitempty"`
 	ToServer bool      `json:"toServer,omitempty"`
 	Server   string    `json:"server,omitempty"`
-	// Client is that of the call, also of messages that go to and come from servers for it.
+	// Client is that of the call, even for its messages to and from servers.
 	Client string        `json:"client,omitempty"`
 	Method string        `json:"method,omitempty"`
 	Name   string        `json:"name,omitempty"`
 	Note   string        `json:"note,omitempty"`
-	Effect string        `json:"effect,omitempty"` // of the note of a decision: what rules came to
+	Effect string        `json:"effect,omitempty"` // is the effect in the note of a decision
 	Call   uint64        `json:"call,omitempty"`
-	Took   time.Duration `json:"took,omitempty"` // nanoseconds
+	Took   time.Duration `json:"took,omitempty"` // in nanoseconds
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
-	Legacy bool          `json:"legacy,omitempty"` // a server refused server/discover, as legacy ones do: no error
-	// Row is its place among the messages that are neither notes of headers nor pings; these have none.
+	Legacy bool          `json:"legacy,omitempty"` // is set if a server refused server/discover, as legacy ones do, which is not an error
+	// Row is its place among the messages other than notes of headers and pings, which have no row.
 	Row uint64 `json:"row,omitempty"`
 }
 
-// A position is what there is while a page or a batch is made.
+// A position is the state of the ring when a page or a batch is made.
 type position struct {
-	// First and Last are the numbers of the oldest and the newest message that are kept; there are none where First is the
-	// larger one.
+	// First and Last are the numbers of the oldest and the newest kept message. There are none if
+	// First is larger.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
-	// FirstRow and LastRow are the same, of rows.
+	// FirstRow and LastRow are the same for rows.
 	FirstRow uint64    `json:"firstRow"`
 	LastRow  uint64    `json:"lastRow"`
 	Items    []summary `json:"items"`
 }
 
-// A page is an answer of the list.
+// A page is a response of the list.
 type page struct {
 	position
-	// Next is where to go on: before it, or after it. There is nothing more where More is false.
+	// Next is where the next page starts: before it, or after it. More is false if there is no
+	// further message.
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
 	Fault string `json:"fault,omitempty"`
-	// Ended are the processes that have ended.
+	// Ended lists the processes that have ended.
 	Ended []int32 `json:"ended"`
 	ends  uint64
 }
 
-// A found message is one that a filter shows, as far as the index tells.
+// A found message is one that a filter shows, by the index.
 type found struct {
 	summary
 	entry entry
 }
 
-// found returns message n if it is there; r.mu is held.
+// found returns message n if it is kept. The caller holds r.mu.
 func (r *Ring) found(n uint64) (f found, known bool) {
 	e, t := r.of(n)
 	if e == nil {
@@ -99,7 +100,8 @@ func (r *Ring) found(n uint64) (f found, known bool) {
 	return found{s, *e}, true
 }
 
-// list is a page of messages after a number, the oldest first, or else before one, the newest first; 0 is the end.
+// list returns a page of messages: with after those behind a number, the oldest first, else those
+// before it, the newest first. The number 0 is the end.
 func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 	p := page{position: position{Items: []summary{}}, More: true}
 	text := search{ring: r, filter: f}
@@ -126,7 +128,7 @@ func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 	return p
 }
 
-// look finds the next messages of a page by the index, and says in p where to go on.
+// look finds the next messages of a page by the index, and sets in p where the next look starts.
 func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (looked []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,7 +144,7 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 		p.Fault = r.fault.Error()
 	}
 	r.asking++
-	n, step := from-1, ^uint64(0) // back
+	n, step := from-1, ^uint64(0) // goes back
 	if after {
 		n, step = max(from+1, first), 1
 	} else if from == 0 || from > next {
@@ -159,7 +161,7 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	return looked
 }
 
-// firstRow is the oldest row; r.mu is held.
+// firstRow returns the oldest row. The caller holds r.mu.
 func (r *Ring) firstRow() uint64 {
 	switch e, _ := r.of(r.index.First); {
 	case e == nil:
@@ -171,7 +173,7 @@ func (r *Ring) firstRow() uint64 {
 	}
 }
 
-// numberOf is the number of the message at a row, or the one behind the last.
+// numberOf returns the number of the message at a row, or the one after the last.
 func (r *Ring) numberOf(row uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -179,14 +181,14 @@ func (r *Ring) numberOf(row uint64) uint64 {
 	return first + uint64(sort.Search(int(r.index.Next-first), func(i int) bool { return r.index.At(first+uint64(i)).row >= row }))
 }
 
-// A search finds out which messages have the text of a filter.
+// A search finds messages with the text of a filter.
 type search struct {
 	ring     *Ring
 	filter   *filter
-	block    []byte // of the file, in which the next messages are
-	from     int64  // where it is
-	first    uint64 // the oldest message after it was read
-	searched int    // bytes
+	block    []byte // is the part of the file with the next messages
+	from     int64  // is its offset
+	first    uint64 // is the oldest message after it was read
+	searched int    // counts bytes
 	scratch  []byte
 }
 
@@ -219,7 +221,8 @@ func (s *search) finds(looked []found) bool {
 	return s.filter.contains(message, &s.scratch) || one.Kind == traffic.Failure && s.filter.contains(record[:e.head], &s.scratch)
 }
 
-// read reads the part of the file that has the first of some messages, and those behind it that are close to it.
+// read reads the part of the file that has the first of some messages, and the next ones if they
+// are close to it.
 func (s *search) read(looked []found) {
 	from, to := looked[0].entry.at, looked[0].entry.end()
 	for i := range looked {
@@ -241,12 +244,12 @@ func (s *search) read(looked []found) {
 	s.ring.mu.Unlock()
 }
 
-// pingMethod is that of messages that say nothing but that a peer is there.
+// pingMethod is the method of messages that only check whether a peer is there.
 const pingMethod = "ping"
 
-const maxFilterText = 1_000 // bytes of a text that is looked for
+const maxFilterText = 1_000 // bytes of the text to find
 
-// The parameters of a query say which messages are shown. The tags are those of [fields.Params].
+// The parameters of a query select messages. The tags are those of [fields.Params].
 type parameters struct {
 	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, with the requests to servers for them"`
 	Server  string `doc:"messages of the server of exactly this name, and the calls of clients that lead to it"`
@@ -263,23 +266,23 @@ type parameters struct {
 
 var filters = fields.ParamsOf[parameters]()
 
-// A filter says which messages are shown.
+// A filter selects messages.
 type filter struct {
 	client, server, method, name string
-	kinds                        uint16   // bit n: kind n is shown; 0: all are
-	texts                        [][]byte // any of them, in lower case, is in the message
+	kinds                        uint16   // has bit n set if kind n is shown; 0 shows all
+	texts                        [][]byte // holds alternatives in lower case, one of which must be in the message
 	errors, noHeaders, noPing    bool
 	pid                          int32
 	call                         uint64
 }
 
-// filterOf reads a filter of a query.
+// filterOf parses the filter of a query.
 func filterOf(q url.Values) (f filter, err error) {
 	p := parameters{Ping: true, Headers: true}
 	if err := filters.Query(&p, q); err != nil {
 		return f, err
 	}
-	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // as the index has them
+	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // cut like those of the index
 		errors: p.Errors, noHeaders: !p.Headers, noPing: !p.Ping, pid: p.PID, call: p.Call}
 	for name := range strings.SplitSeq(p.Kind, ",") {
 		if kind := kindOf(name); kind > 0 {
@@ -292,14 +295,14 @@ func filterOf(q url.Values) (f filter, err error) {
 		}
 		plain := lower(nil, []byte(text))
 		f.texts = [][]byte{plain}
-		if quoted := jsonrpc.AppendString(nil, string(plain)); len(quoted) > len(plain)+2 { // as a message has it
+		if quoted := jsonrpc.AppendString(nil, string(plain)); len(quoted) > len(plain)+2 { // in the JSON form of a message
 			f.texts = append(f.texts, quoted[1:len(quoted)-1])
 		}
 	}
 	return f, nil
 }
 
-// askedFor reads a filter and numbers of a query, 0 where there is none.
+// askedFor parses the filter and the numbers of a query; a missing number is 0.
 func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
 	f, err = filterOf(q)
 	numbers = map[string]uint64{}
@@ -316,12 +319,12 @@ func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint6
 	return f, numbers, err
 }
 
-// A fit is whether a filter shows messages with certain texts.
+// A fit reports whether a filter shows messages with certain texts.
 type fit int8
 
 const (
 	fitsNot   fit = iota
-	fitsCalls     // those whose call leads to the server
+	fitsCalls     // only those whose call leads to the server
 	fits
 )
 
@@ -337,13 +340,14 @@ func (f *filter) fit(t *texts) fit {
 	return fitsNot
 }
 
-// shows reports whether a message is shown as far as the index tells. It looks at texts once for each number of asking; r.mu is held.
+// shows reports whether a message is shown, by the index. It compares texts once for each number of
+// asking. The caller holds r.mu.
 func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
 	switch {
 	case f.pid != 0 && e.pid != f.pid, f.call != 0 && e.call != f.call, f.kinds != 0 && f.kinds>>e.kind&1 == 0, f.noHeaders && e.headers, f.noPing && e.ping:
 		return false
 	case kinds[e.kind] == traffic.Dropped:
-		return true // what is missing may be what is looked for
+		return true // the missing messages may have matched
 	case f.errors && !e.failed:
 		return false
 	}
@@ -358,13 +362,13 @@ func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
 	return c.fits == fits
 }
 
-// contains reports whether a record has the text that is looked for. scratch is used for that.
+// contains reports whether a record has the text. It uses scratch as a buffer.
 func (f *filter) contains(record []byte, scratch *[]byte) bool {
 	*scratch = lower((*scratch)[:0], record)
 	return slices.ContainsFunc(f.texts, func(text []byte) bool { return bytes.Contains(*scratch, text) })
 }
 
-// lower appends a text to dst, with small letters in place of those A to Z.
+// lower appends a text to dst, with A to Z in lower case.
 func lower(dst, text []byte) []byte {
 	at := len(dst)
 	dst = append(dst, text...)
@@ -377,17 +381,17 @@ func lower(dst, text []byte) []byte {
 }
 
 const (
-	figuresTime = 10 * time.Minute // what figures are of
-	maxTimes    = 1_000            // of one server, whose median and 95th percentile are said: the newest
+	figuresTime = 10 * time.Minute // the time that figures cover
+	maxTimes    = 1_000            // of one server for the median and the 95th percentile, the newest ones
 )
 
-// A figures is what calls, prompts and reads of one server came to of late.
+// A figures counts the recent calls, prompts and reads of one server.
 type figures struct {
 	PID    int           `json:"pid"`
 	Server string        `json:"server"`
 	Calls  int           `json:"calls"`
 	Errors int           `json:"errors"`
-	P50    time.Duration `json:"p50"` // nanoseconds
+	P50    time.Duration `json:"p50"` // in nanoseconds
 	P95    time.Duration `json:"p95"`
 	times  []time.Duration
 }
@@ -397,7 +401,7 @@ func answers(kind string) bool {
 	return kind == traffic.Response || kind == traffic.Error || kind == traffic.Failure
 }
 
-// figuresOf counts what came back from servers since then.
+// figuresOf counts the responses of servers since then.
 func (r *Ring) figuresOf(since time.Time) []*figures {
 	type key struct {
 		pid    int32
@@ -456,18 +460,18 @@ func (r *Ring) serveFigures(*http.Request) (any, error) {
 const (
 	batchPause  = 50 * time.Millisecond // between two batches
 	maxBatch    = 500                   // messages of a batch
-	maxBehind   = 5_000                 // messages; who is further behind misses some
-	maxStreams  = 16                    // at a time
+	maxBehind   = 5_000                 // messages; a reader further behind misses some
+	maxStreams  = 16                    // at the same time
 	retryMillis = 1_000
 )
 
 // A batch is one event of the stream.
 type batch struct {
-	position         // its items: the oldest first
+	position         // has items with the oldest first
 	Skipped  uint64  `json:"skipped,omitempty"`
-	Cleared  bool    `json:"cleared,omitempty"` // all before First were removed
+	Cleared  bool    `json:"cleared,omitempty"` // is set if all before First were removed
 	Fault    string  `json:"fault,omitempty"`
-	Ended    []int32 `json:"ended,omitzero"` // processes; nil where they are as before
+	Ended    []int32 `json:"ended,omitzero"` // lists processes; nil if they did not change
 }
 
 func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
@@ -488,13 +492,14 @@ func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// A stream is one reader of new messages. Nobody waits for it: it reads the ring, and misses what is not there any more.
+// A stream is one reader of new messages. It reads the ring, which does not wait for it, so it
+// misses messages that are no longer kept.
 type stream struct {
 	ring    *Ring
 	filter  *filter
-	at      uint64 // the newest message that it had
-	cleared uint64 // as the ring was, when it looked last
-	ends    uint64 // the same
+	at      uint64 // is the newest message that was sent
+	cleared uint64 // is that of the ring at the last look
+	ends    uint64 // is that of the ring, too
 	fault   string
 }
 
@@ -506,12 +511,12 @@ func (s *stream) begin(after uint64, resumes bool) {
 	if s.at = s.ring.index.Next - 1; resumes && after < s.at {
 		s.at = max(after, s.cleared)
 	}
-	if resumes && after < s.ring.cleared { // it does not know yet
+	if resumes && after < s.ring.cleared { // it has not been sent yet
 		s.cleared = after
 	}
 }
 
-// next appends a batch of what is new to text.
+// next appends a batch of new messages to text.
 func (s *stream) next(text []byte) (all []byte, changed <-chan struct{}, over bool) {
 	r := s.ring
 	r.mu.Lock()

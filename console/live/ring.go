@@ -24,88 +24,88 @@ const (
 	defaultMessages = 100_000
 	defaultBytes    = 256 << 20
 	maxWord         = 500      // characters of the name of a client, server, method, tool or URI, or of a note
-	maxWords        = 16 << 20 // bytes of different ones, and of messages that several have
-	maxShared       = 4 << 10  // of one of these
+	maxWords        = 16 << 20 // bytes of different texts, and of shared messages
+	maxShared       = 4 << 10  // bytes of a shared message
 	maxServers      = 64       // of one call
-	maxEnded        = 1_000    // processes that are known to have ended, the newest
+	maxEnded        = 1_000    // known ended processes, the newest ones
 	minBytes        = 8 << 20  // several of the largest messages
 	fileEnd         = ".ring"
 )
 
 // Options configure a Ring; zero values mean the defaults.
 type Options struct {
-	// Messages is how many are kept, the newest; default 100,000.
+	// Messages is the maximum number of kept messages; default 100,000.
 	Messages int
-	// Bytes are those of the file that they are kept in, at most; default 256 MiB, at least 8 MiB.
+	// Bytes is the maximum size of their file; default 256 MiB, at least 8 MiB.
 	Bytes int64
-	// Dir is where the file is; default a folder of Junction's in the user's cache.
+	// Dir is the folder of the file; default Junction's folder in the user's cache.
 	Dir string
 }
 
 // A Ring keeps the newest messages. Its methods are safe for concurrent use.
 type Ring struct {
 	options Options
-	file    *os.File // nil where there can be none
+	file    *os.File // is nil if it could not be made
 	remove  func()
 	readers follow.Readers
 
-	adding  sync.Mutex // one after the other; who reads never has it
-	records []byte     // what is being added
-	pending []added    // the same
+	adding  sync.Mutex // serializes writers; readers never hold it
+	records []byte     // holds the records that are being added
+	pending []added    // holds their entries
 
-	mu      sync.Mutex         // never held while a file is read or written
-	index   follow.Ring[entry] // of the messages
-	kept    uint64             // no message before this one is in the file
-	head    int64              // where the next one goes in the file
-	fault   error              // why messages are not kept now
-	cleared uint64             // the newest message that Clear removed
+	mu      sync.Mutex         // is never held while a file is read or written
+	index   follow.Ring[entry] // has an entry for each message
+	kept    uint64             // is a number; no message before it is in the file
+	head    int64              // is the offset of the next record in the file
+	fault   error              // is the reason why messages are not kept now
+	cleared uint64             // is the newest message that Clear removed
 	table   textTable
-	recent  [len(hops)][2]textsID // of the newest message of each hop, and of its newest note
+	recent  [len(hops)][2]textsID // holds those of the newest message and the newest note of each hop
 	calls   map[callOf]*call
-	joined  recentCall // by the newest message
-	left    recentCall // by the oldest one
-	ended   []int32    // processes that have ended, the newest last
-	ends    uint64     // counts what changed in it
-	rows    uint64     // messages so far that are listed
+	joined  recentCall // is the call of the newest message
+	left    recentCall // is the call of the oldest one
+	ended   []int32    // lists processes that have ended, the newest last
+	ends    uint64     // counts its changes
+	rows    uint64     // counts all listed messages so far
 	asking  uint64     // counts the looks of readers
 }
 
-// An entry is what the index has of one message.
+// An entry is one message in the index.
 type entry struct {
-	at                                int64 // in the file; below 0 where the message is not kept
-	time, took                        int64 // nanoseconds
+	at                                int64 // is its offset in the file; below 0 if the message is not kept
+	time, took                        int64 // in nanoseconds
 	call                              uint64
-	row                               uint64 // its place among those that are listed; of others that of the one before
-	pid, head, body                   int32  // head and body are lengths in the file: of what is known of the message, and of the message
+	row                               uint64 // is its place among the listed messages; for others the place of the one before
+	pid, head, body                   int32  // head and body are the lengths in the file of the metadata and of the message
 	size, count                       int32
 	texts                             textsID
 	kind                              kind
-	hop                               int8 // a place in hops
-	effect                            int8 // of a decision, a place in effects
+	hop                               int8 // is an index of hops
+	effect                            int8 // is an index of effects, for a decision
 	toClient, failed, headers, legacy bool
-	common                            bool // its texts have the message
-	ping                              bool // that did not fail
+	common                            bool // is set if its texts have the message
+	ping                              bool // is set for a ping that did not fail
 }
 
-// A kind is one of those of an event.
+// A kind is the kind of an event.
 type kind int8
 
 var kinds = []string{"", traffic.Request, traffic.Notification, traffic.Response, traffic.Error, traffic.Failure, traffic.Dropped, traffic.Note}
 
 func kindOf(name string) kind { return kind(max(0, slices.Index(kinds, name))) }
 
-// effects are what rules can come to.
+// effects are the effects of rules.
 var effects = []string{"", "allow", "ask", "deny"}
 
 var hops = [...]string{"", traffic.Client, traffic.Server}
 
 func (e *entry) end() int64 { return e.at + int64(e.head) + int64(e.body) }
 
-// unlisted reports whether the message is in no list unless asked for.
+// unlisted reports whether the message is in no list by default.
 func (e *entry) unlisted() bool { return e.headers || e.ping }
 
-// Open makes a Ring, and removes the files of those whose process was killed. Where it cannot have a file it goes on without
-// the messages, and says so.
+// Open returns a Ring, and removes the files of those whose process was killed. If it cannot make a
+// file, it keeps only the index, and reports the fault in its pages.
 func Open(o Options) *Ring {
 	if o.Messages <= 0 {
 		o.Messages = defaultMessages
@@ -137,16 +137,16 @@ func (r *Ring) create() error {
 	if err != nil {
 		return err
 	}
-	left, _ := fs.Glob(root.FS(), "*"+fileEnd) // of a pattern that is well formed
+	left, _ := fs.Glob(root.FS(), "*"+fileEnd) // the pattern is well formed
 	for _, name := range left {
-		_ = root.Remove(name) // Windows refuses where somebody has it open; elsewhere those have no name any more
+		_ = root.Remove(name) // Windows refuses if another process has it open; elsewhere such files no longer have a name
 	}
 	name := rand.Text() + fileEnd
 	r.file, err = root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return errors.Join(err, root.Close())
 	}
-	_ = root.Remove(name) // so that nothing of it is left, whatever ends this process
+	_ = root.Remove(name) // so that it is gone however this process ends
 	r.remove = func() {
 		_ = root.Remove(name)
 		_ = root.Close()
@@ -154,7 +154,7 @@ func (r *Ring) create() error {
 	return nil
 }
 
-// Close removes what is kept. The handlers may not be used any more.
+// Close removes the kept messages. The handlers must not be used any more.
 func (r *Ring) Close() error {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -167,7 +167,7 @@ func (r *Ring) Close() error {
 	return err
 }
 
-// Clear forgets all messages. The numbers go on.
+// Clear forgets all messages. The numbers continue.
 func (r *Ring) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,7 +178,7 @@ func (r *Ring) Clear() {
 	r.index.Wake()
 }
 
-// End says that a process has ended, and that no more messages of it come.
+// End notes that a process has ended and sends no more messages.
 func (r *Ring) End(pid int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -191,7 +191,8 @@ func (r *Ring) End(pid int) {
 	r.index.Wake()
 }
 
-// unend forgets that a process has ended, as its number is another's; r.mu is held.
+// unend removes a process from the ended ones, as a new process has its number. The caller holds
+// r.mu.
 func (r *Ring) unend(pid int32) {
 	if at := slices.Index(r.ended, pid); at >= 0 {
 		r.ended = slices.Delete(r.ended, at, at+1)
@@ -199,10 +200,11 @@ func (r *Ring) unend(pid int32) {
 	}
 }
 
-// reserve returns where records of so many bytes go, and forgets what is there; r.mu is held.
+// reserve returns the offset for records of this size, and forgets the messages there. The caller
+// holds r.mu.
 func (r *Ring) reserve(size int64) (at int64) {
 	if r.head+size > r.options.Bytes {
-		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // what is behind the head is older than what is at the beginning
+		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // those after the head are older than those at the beginning
 			r.evict()
 		}
 		r.head = 0
@@ -215,7 +217,7 @@ func (r *Ring) reserve(size int64) (at int64) {
 	return at
 }
 
-// oldest is the oldest message that the file has; nil if it has none.
+// oldest returns the oldest message in the file, or nil.
 func (r *Ring) oldest() *entry {
 	for r.kept = max(r.kept, r.index.First); r.kept < r.index.Next; r.kept++ {
 		if e := r.index.At(r.kept); e.at >= 0 {
@@ -225,7 +227,7 @@ func (r *Ring) oldest() *entry {
 	return nil
 }
 
-// of returns message n if it is there, and its texts; r.mu is held.
+// of returns message n and its texts if it is kept, or nil. The caller holds r.mu.
 func (r *Ring) of(n uint64) (e *entry, t *texts) {
 	if n < r.index.First || n >= r.index.Next {
 		return nil, nil
@@ -242,7 +244,7 @@ func (r *Ring) append(add *added) {
 	e := &add.entry
 	c := r.callOf(e)
 	if c != nil && add.client == "" {
-		add.client = r.table.of(c.client).client // what is asked of servers is asked for the client
+		add.client = r.table.of(c.client).client // requests to servers are made for the client
 	}
 	recent := &r.recent[e.hop][0]
 	if add.note != "" {
@@ -280,7 +282,7 @@ func (r *Ring) evict() {
 	r.index.Drop()
 }
 
-// beginning is as much of a text as the index has.
+// beginning returns a text cut to the limit of the index.
 func beginning(text string) string {
 	if len(text) <= maxWord {
 		return text
@@ -296,15 +298,16 @@ func beginning(text string) string {
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }
 
-const maxWrite = 1 << 20 // bytes of messages that are written together, but for a larger one
+const maxWrite = 1 << 20 // bytes of messages in one write, unless one is larger
 
-// An added message is in the index yet to come. Its place is that in the records that are written with it.
+// An added message is about to enter the index. Its offset is that in the records that are written
+// with it.
 type added struct {
 	entry
 	texts
 }
 
-// Add keeps messages of a process, the oldest first. It waits for nobody who reads.
+// Add keeps messages of a process, the oldest first. It does not wait for readers.
 func (r *Ring) Add(pid int, events ...*traffic.Event) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
@@ -321,16 +324,17 @@ func (r *Ring) Add(pid int, events ...*traffic.Event) {
 		events = events[n:]
 	}
 	if cap(r.records) > 2*maxWrite {
-		r.records = nil // of a large message
+		r.records = nil // grew for a large message
 	}
 }
 
-// prepare makes the record and the entry of a message. The error says why there is no record.
+// prepare makes the record and the entry of a message. The error is the reason why there is no
+// record.
 func (r *Ring) prepare(pid int32, of *traffic.Event) error {
 	e := *of
 	add := added{entry: entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: pid, size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind),
 		hop: int8(max(0, slices.Index(hops[:], e.Hop))), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy, headers: e.Kind == traffic.Note && e.Note == "http"}}
-	// A few long texts would remove the messages of all others.
+	// A few long texts would displace the messages of all others.
 	add.texts = texts{client: beginning(e.Client), server: beginning(e.Server), method: beginning(e.Method), name: beginning(e.Name), note: beginning(e.Note)}
 	if e.Kind == traffic.Note && e.Note == "policy" {
 		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
@@ -354,7 +358,8 @@ func (r *Ring) prepare(pid int32, of *traffic.Event) error {
 	return nil
 }
 
-// write writes what was prepared, and puts it into the index. Fault is why some of it has no record.
+// write writes the prepared records, and puts the entries into the index. The error is the reason
+// why some have no record.
 func (r *Ring) write(fault error) {
 	var at int64
 	if len(r.records) > 0 {
@@ -390,8 +395,8 @@ func (r *Ring) write(fault error) {
 	r.index.Wake()
 }
 
-// A stored is the part of a message that the file has and the index does not. In a record all but the Message are a line of JSON, and the
-// Message follows as it is.
+// A stored is the part of a message that is in the file and not in the index. A record has all but
+// the Message as a line of JSON, followed by the Message itself.
 type stored struct {
 	ID        json.RawMessage `json:"id,omitempty"`
 	Revision  string          `json:"revision,omitempty"`
@@ -402,14 +407,15 @@ type stored struct {
 
 var records = fields.Of[stored]()
 
-// appendRecord appends the record of a message: a line of JSON, so many bytes, and the message as it is.
+// appendRecord appends the record of a message: a line of JSON of head bytes, and the message
+// itself.
 func appendRecord(dst []byte, e *traffic.Event) (_ []byte, head int) {
 	begin := len(dst)
 	dst = append(records.Append(dst, &stored{ID: e.ID, Revision: e.Revision, Transport: e.Transport, Fault: e.Fault}, nil), '\n')
 	return append(dst, e.Message...), len(dst) - begin
 }
 
-// errOther says that a record is not the one that was looked for.
+// errOther reports that a record is not the expected one.
 var errOther = errors.New("the file holds something else")
 
 // decode reads a record.
@@ -428,7 +434,7 @@ func decode(record []byte, head int) (s stored, err error) {
 	return s, nil
 }
 
-// read returns what the file has of message n, which may be forgotten meanwhile.
+// read returns the part of message n in the file. The message may be forgotten in the meantime.
 func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	if e.at < 0 {
 		return s, false, nil
@@ -448,8 +454,8 @@ func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	return s, err == nil, err
 }
 
-// shared returns the message n where others have it, too, and reports whether message n is there still, so that what was
-// read of the file before is its.
+// shared returns message n if others share it, and reports whether it is still kept, so that the
+// bytes read before are its own.
 func (r *Ring) shared(n uint64) (message string, has bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -460,19 +466,19 @@ func (r *Ring) shared(n uint64) (message string, has bool) {
 	return t.shared, true
 }
 
-// texts are those that a message has in the index. Most messages have all of them in common with others.
+// texts are those of a message in the index. Most messages share all of them with others.
 type texts struct {
 	client, server, method, name, note string
-	shared                             string // the message itself, where others have it, too
+	shared                             string // is the message itself if others share it
 }
 
-// A textsID is the number of texts in a table. It has none of number 0, which are empty.
+// A textsID is the number of texts in a table. Number 0 stands for empty texts, and is not in it.
 type textsID int32
 
-// A textTable keeps texts once, for as long as a message has them.
+// A textTable keeps equal texts once, as long as a message has them.
 type textTable struct {
 	numbers map[texts]textsID
-	all     []counted // by textsID
+	all     []counted // is indexed by textsID
 	free    []textsID
 	bytes   int
 }
@@ -481,15 +487,16 @@ type counted struct {
 	texts
 	uses   int32
 	fits   fit
-	asking uint64 // whose answer fits is
+	asking uint64 // is the look for which fits is valid
 }
 
-const textsSize = 150 // bytes, about, that texts cost in addition to their own
+const textsSize = 150 // approximate overhead of texts in bytes
 
 // of returns texts by their number.
 func (w *textTable) of(n textsID) *texts { return &w.all[n].texts }
 
-// add returns the number of texts, which are most likely those of recent: no message may have them any more.
+// add returns the number of texts. They are often those of recent, which may not be in use any
+// more.
 func (w *textTable) add(t *texts, recent textsID) textsID {
 	if *w.of(recent) == *t && w.all[recent].uses > 0 {
 		return w.again(recent)
@@ -536,23 +543,24 @@ func (w *textTable) release(n textsID) {
 	w.free = append(w.free, n)
 }
 
-// A callOf is a call of one process: its id, and the lower half of the call's number. So maps find it fast.
+// A callOf identifies a call of one process, by the process id and the lower half of the call's
+// number. It is a fast key of maps.
 type callOf uint64
 
 func callOfProcess(pid int32, call uint64) callOf {
 	return callOf(uint64(uint32(pid))<<32 | call&(1<<32-1))
 }
 
-const usualMessages = 6 // of a call over HTTP: with one server, a request, a response and headers on each hop
+const usualMessages = 6 // messages of a call over HTTP: with one server, a request, a response and headers on each hop
 
-// A call is what the index has of one call: what all its messages share, though few of them say it.
+// A call holds the data that all messages of a call share, although few have it.
 type call struct {
-	client   textsID   // of texts with its client, 0 while none is known
-	servers  []textsID // of texts with its servers
-	messages []uint64  // their numbers, the oldest first
+	client   textsID   // is the number of texts with its client; 0 while it is not known
+	servers  []textsID // holds those of texts with its servers
+	messages []uint64  // holds their numbers, the oldest first
 }
 
-// A recentCall is the last one that was looked for: messages of one call come close to each other.
+// A recentCall caches the last lookup, as messages of one call come close to each other.
 type recentCall struct {
 	key callOf
 	*call
@@ -566,7 +574,7 @@ func (r *Ring) find(key callOf, recent *recentCall) *call {
 	return recent.call
 }
 
-// callOf returns the call of a message that is added, which may be new; nil where it belongs to none.
+// callOf returns the call of an added message, which may be new, or nil if it has none.
 func (r *Ring) callOf(e *entry) *call {
 	if e.call == 0 {
 		return nil
@@ -585,7 +593,7 @@ func (r *Ring) leads(c *call, server string) bool {
 	return slices.ContainsFunc(c.servers, func(n textsID) bool { return r.table.of(n).server == server })
 }
 
-// leave takes the oldest message out of its call.
+// leave removes the oldest message from its call.
 func (r *Ring) leave(e *entry) {
 	key := callOfProcess(e.pid, e.call)
 	c := r.find(key, &r.left)
@@ -602,7 +610,7 @@ func (r *Ring) leave(e *entry) {
 	}
 }
 
-// after are the messages of the call behind one, as many as an answer may be away.
+// after returns the next messages of the call, at most maxAnswerAway.
 func (c *call) after(n uint64) []uint64 {
 	i, found := slices.BinarySearch(c.messages, n)
 	if found {

@@ -32,14 +32,14 @@ func opened(t testing.TB, o Options) *Ring {
 	return r
 }
 
-// message is number n of so many bytes.
+// message returns message number n of the given size.
 func message(n, size int) *traffic.Event {
 	text := fmt.Sprintf(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tool%d","arguments":{"text":"%s"}}}`, n, strings.Repeat("x", size))
 	return &traffic.Event{Time: began.Add(time.Duration(n) * time.Millisecond), Kind: traffic.Request, Hop: traffic.Client, ToServer: true, Client: "me/1", Method: "tools/call",
 		Name: fmt.Sprintf("tool%d", n), Call: uint64(n), ID: json.RawMessage(fmt.Sprint(n)), Size: len(text), Message: json.RawMessage(text)}
 }
 
-// holds fails unless the ring has exactly the messages from first to last, each with what was said.
+// holds fails unless the ring has exactly the messages from first to last with their content.
 func holds(t *testing.T, r *Ring, first, last uint64, size int) {
 	t.Helper()
 	if r.index.First != first || r.index.Next != last+1 {
@@ -85,7 +85,8 @@ func TestTheFileHasALimitInBytes(t *testing.T) {
 	holds(t, r, 501-kept, 500, size)
 }
 
-// Messages of all lengths, so that each is written over parts of others, at the end of the file, too.
+// Messages have all lengths, so that each is written over parts of others, also at the end of the
+// file.
 func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
 	r := opened(t, Options{Bytes: 1})
 	size := func(n int) int { return n * 7919 % 300_000 }
@@ -147,7 +148,7 @@ func TestAFewLongNamesRemoveNoMessagesOfOthers(t *testing.T) {
 func TestWhereNothingCanBeWrittenTheRestGoesOn(t *testing.T) {
 	r := opened(t, Options{})
 	r.Add(7, message(1, 10))
-	full, err := os.Open(os.DevNull) // which cannot be written
+	full, err := os.Open(os.DevNull) // cannot be written
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestManyMessagesCostLittleMemory(t *testing.T) {
 	}
 	before := heap()
 	r := opened(t, Options{})
-	for n := range defaultMessages + 10_000 { // four messages a call, and a call of each of a hundred tools in turn
+	for n := range defaultMessages + 10_000 { // four messages a call, and each call is of the next of a hundred tools
 		e := message(n/4, 10)
 		e.Name = fmt.Sprint("tool", n/4%100)
 		r.Add(7, e)
@@ -216,7 +217,7 @@ func TestManyMessagesCostLittleMemory(t *testing.T) {
 	runtime.KeepAlive(r)
 }
 
-// One that was killed left a file behind.
+// A killed process left a file behind.
 func TestNoFileIsLeft(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -283,7 +284,7 @@ func BenchmarkAdd(b *testing.B) {
 	}
 }
 
-// filled is a ring of 100,000 messages of about 1 KB.
+// filled returns a ring of 100,000 messages of about 1 KB.
 func filled(b *testing.B) *Ring {
 	r := opened(b, Options{})
 	for n := 1; n <= 100_000; n++ {
@@ -315,7 +316,8 @@ func BenchmarkList(b *testing.B) {
 	}
 }
 
-// A message that many events have is in the index once, is found like any other, and goes with the last event that has it.
+// A message that many events share is in the index once. It is found like any other, and removed
+// with the last of these events.
 func TestMessagesThatManyHaveAreKeptOnce(t *testing.T) {
 	const note = `{"url":"http://h.example/mcp","requestHeaders":{"Mcp-Name":["needle"]}}`
 	r := opened(t, Options{Messages: 100})
@@ -357,7 +359,8 @@ func TestMessagesThatManyHaveAreKeptOnce(t *testing.T) {
 	}
 }
 
-// What many messages have counts for each in which a text is looked for: a page does not take longer than with other messages.
+// A shared message counts in a search for each event that has it, so that a page does not take
+// longer than with other messages.
 func TestASearchEndsAfterAsManyBytesOfMessagesThatManyHave(t *testing.T) {
 	r := opened(t, Options{})
 	note := json.RawMessage(`{"a":"` + strings.Repeat("x", maxShared-10) + `"}`)

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// Notes of headers have no row, so that the others can be found by theirs.
+// Notes of headers have no row, so that other messages can be found by their rows.
 func TestMessagesAreFoundByTheirRow(t *testing.T) {
 	r := opened(t, Options{Messages: 50})
 	if p := read[page](t, r, "/traffic?headers=false"); p.FirstRow != 1 || p.LastRow != 0 {
@@ -17,7 +17,7 @@ func TestMessagesAreFoundByTheirRow(t *testing.T) {
 		r.Add(7, message(n, 10))
 		r.Add(7, &traffic.Event{Time: began, Kind: traffic.Note, Note: "http", Call: uint64(n)})
 	}
-	// 80 messages came, of which the last 50 are kept: those of the rows 16 to 40.
+	// Of 80 messages the last 50 are kept, which have the rows 16 to 40.
 	for after, want := range map[int]string{0: "16 17 18", 15: "16 17 18", 20: "21 22 23", 38: "39 40", 40: "", 99: ""} {
 		p := read[page](t, r, fmt.Sprintf("/traffic?headers=false&afterRow=%d&limit=3", after))
 		got := ""
@@ -47,7 +47,7 @@ func TestMessagesAreFoundByTheirRow(t *testing.T) {
 	if p := read[page](t, r, "/traffic?ping=false&headers=false&afterRow=38"); p.FirstRow != 19 || p.LastRow != 40 || len(p.Items) != 2 || p.Items[1].Row != 40 {
 		t.Errorf("without pings: %+v", p)
 	}
-	r.Add(7, message(41, 10)) // the oldest one now is a note
+	r.Add(7, message(41, 10)) // makes a note the oldest one
 	r.Clear()
 	if p := read[page](t, r, "/traffic?headers=false"); p.FirstRow != 42 || p.LastRow != 41 {
 		t.Errorf("after all were removed: %+v", p)

@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// A reader is one who reads a stream.
+// A reader reads a stream.
 type reader struct {
 	*httptest.ResponseRecorder
-	held   chan struct{} // a write waits until it is closed
+	held   chan struct{} // blocks writes until it is closed
 	leave  context.CancelFunc
 	ended  chan struct{}
 	broken bool
@@ -51,7 +51,7 @@ func reads(t *testing.T, r *Ring, query, last string) *reader {
 	return one
 }
 
-// batches are what a reader has got, and the id of the last one.
+// batches returns the batches that a reader got, and the id of the last one.
 func (r *reader) batches(t *testing.T) (all []batch, id string) {
 	t.Helper()
 	for event := range strings.SplitSeq(r.Body.String(), "\n\n") {
@@ -75,7 +75,7 @@ func (r *reader) batches(t *testing.T) (all []batch, id string) {
 	return all, id
 }
 
-// seen are the numbers that a reader has got, and how many it missed.
+// seen returns the numbers that a reader got, and how many it missed.
 func (r *reader) seen(t *testing.T) (all []uint64, skipped uint64) {
 	t.Helper()
 	batches, _ := r.batches(t)
@@ -174,7 +174,7 @@ func TestAReaderThatIsSlowDelaysNothingAndHearsWhatItMissed(t *testing.T) {
 		}()
 		synctest.Wait()
 		begin := time.Now()
-		for n := 1; n <= 20_000; n++ { // nobody is waited for
+		for n := 1; n <= 20_000; n++ { // does not wait for the reader
 			r.Add(7, message(n, 10))
 		}
 		if took := time.Since(begin); took != 0 {
@@ -217,9 +217,9 @@ func TestAReaderThatComesBackHearsThatAllWasRemoved(t *testing.T) {
 		cleared bool
 		want    []uint64
 	}{
-		{"3", true, []uint64{6}}, // it shows 1 to 3, and never saw 4 and 5
+		{"3", true, []uint64{6}}, // it shows 1 to 3, and never got 4 and 5
 		{"0", true, []uint64{6}},
-		{"5", false, []uint64{6}}, // it heard
+		{"5", false, []uint64{6}}, // it was notified
 		{"", false, []uint64{6}},  // it shows nothing
 		{"6", false, nil},
 	} {
@@ -274,7 +274,7 @@ func TestAStreamShowsThatItLivesAndEndsWithItsReader(t *testing.T) {
 func TestThereAreAtMostSomeStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{})
-		for range 2 { // those that end, or are refused, make room
+		for range 2 { // streams that end, or are refused, make room
 			var all []*reader
 			for range maxStreams {
 				all = append(all, reads(t, r, "", ""))
@@ -303,7 +303,7 @@ func TestWhoReadsHearsWhichProcessesEnded(t *testing.T) {
 		one := reads(t, r, "after=9", "")
 		r.End(8)
 		time.Sleep(time.Second)
-		conversation(r) // both numbers are those of other processes now
+		conversation(r) // both numbers belong to other processes now
 		time.Sleep(time.Second)
 		one.leave()
 		<-one.ended

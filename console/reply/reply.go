@@ -1,4 +1,4 @@
-// Package reply writes what routes of the console answer.
+// Package reply writes the responses of routes of the console.
 package reply
 
 import (
@@ -14,10 +14,10 @@ func JSON(w http.ResponseWriter, status int, value any) {
 	w.WriteHeader(status)
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // who asked may be gone
+	_ = e.Encode(value) // the client may be gone
 }
 
-// Error writes why there is no answer, with the status of a [Refuse].
+// Error writes an error, with the status of a [Refuse].
 func Error(w http.ResponseWriter, status int, err error) {
 	if refused, is := errors.AsType[*refusal](err); is {
 		status = refused.status
@@ -25,7 +25,7 @@ func Error(w http.ResponseWriter, status int, err error) {
 	JSON(w, status, map[string]string{"error": err.Error()})
 }
 
-// A refusal is an error with the status of HTTP that it is answered with.
+// A refusal is an error with its HTTP status.
 type refusal struct {
 	status int
 	text   string
@@ -33,15 +33,16 @@ type refusal struct {
 
 func (e *refusal) Error() string { return e.text }
 
-// Refuse returns an error that is answered with a status of HTTP.
+// Refuse returns an error with an HTTP status.
 func Refuse(status int, format string, args ...any) error {
 	return &refusal{status, fmt.Sprintf(format, args...)}
 }
 
-// Accepted is the answer to something that goes on.
+// Accepted is the body of a response about an operation that continues.
 type Accepted struct{ Body any }
 
-// With answers requests with what f returns: JSON, or 204 for nil. Errors that are not of [Refuse] have status 500.
+// With returns a handler that responds with the result of f: JSON, or 204 for nil. Errors that are
+// not of [Refuse] have status 500.
 func With(f func(r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := f(r)

@@ -12,31 +12,32 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Tool says what is different about a tool. Empty fields change nothing.
+// A Tool holds the changes of a tool. Empty fields change nothing.
 type Tool struct {
-	Title, Description string // in place of the server's
-	// Fixed are arguments that always have these values, JSON. Clients do not see them in the schema, and
-	// what they send in their place is not used.
+	Title, Description string // replace those of the server
+	// Fixed holds arguments with fixed JSON values. Clients do not see them in the schema, and
+	// values that they send are not used.
 	Fixed map[string]json.RawMessage
-	// Defaults are arguments that have these values where a call gives none. The schema says so.
+	// Defaults holds the values of arguments that a call omits. They are in the schema.
 	Defaults map[string]json.RawMessage
 }
 
-// Options say what is different about what a server offers.
+// Options hold the changes of a server's lists.
 type Options struct {
-	// Keep, if not nil, says whether a tool, prompt, resource or resource template is offered, by name or URI. One that
-	// is not can be neither called nor read. It must be safe for concurrent use, and always say the same of one name.
+	// Keep, if not nil, reports whether a tool, prompt, resource or resource template is offered,
+	// by name or URI. Others can be neither called nor read. It must be safe for concurrent use,
+	// and always report the same for one name.
 	Keep func(kind Kind, name string) bool
-	// Tags, if not nil, are words for an entry, which clients find in its _meta as io.github.junction-mcp/tags. What
-	// holds for Keep holds for it.
+	// Tags, if not nil, returns the tags of an entry, which clients get in its _meta as
+	// io.github.junction-mcp/tags. The rules for Keep apply to it, too.
 	Tags func(kind Kind, name string) []string
-	// Tools, Prompts and Resources are those that are changed, by name; resources and templates by URI.
+	// Tools, Prompts and Resources hold changes by name, and by URI for resources and templates.
 	Tools     map[string]Tool
 	Prompts   map[string]Entry
 	Resources map[string]Entry
 }
 
-// Middleware returns middleware that changes what a server offers.
+// Middleware returns middleware that changes the lists of a server.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -67,7 +68,7 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// schema is the input schema as clients are to fill it in.
+// schema returns the input schema for clients, without fixed arguments and with defaults.
 func (t *Tool) schema(in json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(in)))
 	w.Members(in, "properties", "required")
@@ -98,7 +99,8 @@ func (t *Tool) schema(in json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// arguments returns those of a call with what is fixed, and what it does not give, and the names of these.
+// arguments returns the arguments of a call with the fixed ones and the defaults that it omits, and
+// the names of these.
 func (t *Tool) arguments(given json.RawMessage) (all json.RawMessage, added []string) {
 	w := jsonrpc.NewObject(make([]byte, 0, len(given)+64))
 	for _, name := range slices.Sorted(maps.Keys(t.Defaults)) {

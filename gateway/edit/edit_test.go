@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// echoing has tools that say what arguments they got.
+// echoing returns a server with tools that return their arguments.
 func echoing() *mcp.Server {
 	s := mcp.NewServer("s", "1")
 	for _, name := range []string{"read", "write", "secret"} {
@@ -151,7 +151,7 @@ func TestWhatIsNotOfferedIsUnknownUnderTheNameThatTheClientSent(t *testing.T) {
 	}
 }
 
-// A subscribed peer notes which resources a server agreed to.
+// A subscribed peer sends the acknowledged resources to a channel.
 type subscribed struct{ agreed chan string }
 
 func (s subscribed) Notify(_ context.Context, _ string, params json.RawMessage) error {

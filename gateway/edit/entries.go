@@ -10,10 +10,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// A Kind is what a server offers.
+// A Kind is the kind of an entry in a list.
 type Kind string
 
-// The kinds. The name of a resource is its URI, or the URI template. Skills are resources, too.
+// The kinds. The name of a resource is its URI, or the URI template. Skills count as resources.
 const (
 	ToolKind     Kind = "tool"
 	PromptKind   Kind = "prompt"
@@ -23,14 +23,16 @@ const (
 // tagsKey is the member of _meta that holds the tags of an entry.
 const tagsKey = "io.github.junction-mcp/tags"
 
-// An Entry says what is different about a tool, prompt, resource or resource template. Empty fields change nothing.
+// An Entry holds the changes of a tool, prompt, resource or resource template. Empty fields change
+// nothing.
 type Entry struct {
-	Title, Description string // in place of the server's
-	// Name is that of a resource or template, which keeps its URI. Names of tools and prompts are the gateway's business.
+	Title, Description string // replace those of the server
+	// Name replaces the name of a resource or template, which keeps its URI. The gateway changes
+	// names of tools and prompts.
 	Name string
 }
 
-// withheld is the error for what is not offered; nil if it is.
+// withheld returns the error of a request about an entry that is not offered; nil if it is.
 func (o *Options) withheld(req *mcp.Request) error {
 	if o.Keep == nil {
 		return nil
@@ -44,7 +46,7 @@ func (o *Options) withheld(req *mcp.Request) error {
 	case "resources/read", skills.MethodGet, skills.MethodDirectory:
 		if uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri")); !o.Keep(ResourceKind, uri) {
 			e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
-			e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
+			e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // encoding a string never fails
 			return e
 		}
 	case "completion/complete":
@@ -58,7 +60,7 @@ func (o *Options) withheld(req *mcp.Request) error {
 	return nil
 }
 
-// subscribable is a listen request without the resources that are not offered.
+// subscribable returns a listen request without the resources that are not offered.
 func (o *Options) subscribable(req *mcp.Request) *mcp.Request {
 	filter := jsonrpc.Get(req.Params, "notifications")
 	uris := jsonrpc.Get(filter, "resourceSubscriptions")
@@ -94,7 +96,7 @@ func (o *Options) list(result mcp.Result, l *revision.Method) (mcp.Result, error
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// edited is a definition with its changes.
+// edited returns a definition with its changes.
 func (o *Options) edited(kind Kind, name string, raw json.RawMessage) json.RawMessage {
 	var e Entry
 	t := Tool{}

@@ -1,6 +1,6 @@
-// Package eras finds the era of the protocol in which a server can ask its client.
+// Package eras finds the era of the protocol in which a server can send requests to its client.
 //
-// Some servers know both eras, can ask in one of them only, and do not say so before a call fails. [Other] recognizes
-// that failure. A [Server] is the connection to one server, made in the other era after such a failure; a gateway does
-// the same for its members.
+// Some servers support both eras but can send requests in one of them only, which shows only when a
+// call fails. [Other] recognizes that failure. A [Server] is the connection to one server, which is
+// made in the other era after such a failure. A gateway does the same for its members.
 package eras

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Of returns the era of a client, one of those that package definitions names; empty where it does not say.
+// Of returns the era of a client, as package definitions names it; empty if it is not known.
 func Of(m *mcp.Meta) string {
 	switch {
 	case m == nil || m.Revision == "":
@@ -21,9 +21,10 @@ func Of(m *mcp.Meta) string {
 	return definitions.Modern
 }
 
-// Other returns the era in which a server may be able to ask its client, where a request failed as it cannot in the era of
-// its connection; elsewhere it returns nothing. spoken is the revision of that connection. A program that does not name the
-// newest revision is not started again for it, as it may know the legacy era only.
+// Other returns the era in which a server may be able to ask its client, if a request failed
+// because it cannot now. Else it returns an empty string. The parameter spoken is the revision of
+// the connection. A program that does not name the newest revision is not restarted, as it may
+// support the legacy era only.
 func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err error) string {
 	if !revision.MethodNamed(req.Method).Asks || !canBeAsked(req.Meta.Capabilities) {
 		return ""
@@ -44,10 +45,10 @@ func canBeAsked(c *mcp.ClientCapabilities) bool {
 	return c != nil && (c.Elicitation != nil || c.Sampling != nil || c.Roots != nil)
 }
 
-// maxFault is the size of a result up to which it is looked at for an error.
+// maxFault is the maximum size in bytes of a result that is searched for an error.
 const maxFault = 4 << 10
 
-// fault is the text of an error, or of a result that says that the tool failed.
+// fault returns the text of an error, or of a result with isError.
 func fault(result mcp.Result, err error) string {
 	var e *mcp.Error
 	switch {
@@ -71,8 +72,8 @@ func fault(result mcp.Result, err error) string {
 	return text
 }
 
-// Repeats reports whether a request may be made twice: it only reads, or is a call of a tool whose definition says that it
-// only reads or is idempotent. The definition may be nil, and is not looked at for other requests.
+// Repeats reports whether a request may be made twice: it only reads, or its tool claims to be
+// read-only or idempotent. The definition tool may be nil, and is used for calls only.
 func Repeats(req *mcp.Request, tool []byte) bool {
 	switch {
 	case req.Round > 0 || req.Method == methodListen:
@@ -86,11 +87,12 @@ func Repeats(req *mcp.Request, tool []byte) bool {
 	return string(jsonrpc.Get(hints, "idempotentHint")) == "true" || string(jsonrpc.Get(hints, "readOnlyHint")) == "true"
 }
 
-// CallAgain is what a client can do where the connection changes, and the failed request is not made again.
+// CallAgain is the advice for a client if the connection changes and the failed request is not
+// repeated.
 const CallAgain = "Junction now connects to the server in the other era of the protocol, in which it may be able to ask: call again if nothing speaks against that."
 
-// Advised returns the outcome of a request for which [Other] found an era and which was not made again, with advice behind
-// its text.
+// Advised returns the outcome of a request for which [Other] found an era and which was not
+// repeated, with advice after its text.
 func Advised(result mcp.Result, err error, advice string) (mcp.Result, error) {
 	var e *mcp.Error
 	if errors.As(err, &e) {

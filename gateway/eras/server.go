@@ -19,41 +19,45 @@ const (
 	acknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// Options say how a server is connected to.
+// Options describe how a server is connected.
 type Options struct {
-	// Dial connects to the server. era is the one in which it can ask; empty while nothing is known of that. req is the
-	// request that the connection is made for; nil for none. ctx ends with the Server. It is called again, once, after a
-	// request failed as the server cannot ask.
+	// Dial connects to the server. The era is the one in which it can ask; empty while that is not
+	// known. The request is the one that the connection is made for, or nil. The context ends with
+	// the Server. Dial is called again, once, after a request failed because the server cannot ask.
 	Dial func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error)
-	// Program says that Dial starts a program.
+	// Program is set if Dial starts a program.
 	Program bool
-	// Revision is the only one that Dial speaks, so that the era does not change; empty where it finds out.
+	// Revision is the only revision of Dial, so that the era does not change; empty if Dial
+	// negotiates it.
 	Revision string
-	// Lost, if not nil, is called when a connection could not be made, with its error, or was lost, with the client.
+	// Lost, if not nil, is called with the error if a connection could not be made, and with the
+	// client if it was lost.
 	Lost func(c *mcp.Client, err error)
-	// Advice is for the client of a request that failed and was not made again; default [CallAgain].
+	// Advice returns the advice for the client of a failed request that was not repeated; the
+	// default is [CallAgain].
 	Advice func(era string) string
-	// Logger gets a record where the era changes; default slog.Default().
+	// Logger gets a record when the era changes; the default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Server is a connection to one server, for all who call Handle. It is made with the first request. Where the server cannot
-// ask in the era of the connection, it is connected to in the other era as soon as none of its requests runs. The failed
-// request is made again if [Repeats] says so; the outcome of another one says that the client can call again. Subscriptions go on.
+// A Server is a connection to one server, which all calls of Handle share. It is made with the
+// first request. If the server cannot ask in the era of the connection, it is connected in the
+// other era once none of its requests runs. The failed request is repeated if [Repeats] allows it;
+// otherwise its outcome advises the client to call again. Subscriptions continue.
 type Server struct {
 	options Options
 	ctx     context.Context
 	cancel  context.CancelFunc
-	dialing chan struct{} // has a value while nobody connects
+	dialing chan struct{} // holds a value while no goroutine connects
 	watched sync.WaitGroup
 
 	mu      sync.Mutex
-	client  *mcp.Client   // nil before the first request, while the era changes, and at the end
-	running int           // its requests, but for subscriptions
-	era     string        // in which the server can ask
-	tried   bool          // the era changed, which it does once
-	due     bool          // the connection is of the other era
-	retired chan struct{} // closed once the connection before is closed; nil if there is none
+	client  *mcp.Client   // is nil before the first request, while the era changes, and at the end
+	running int           // counts its requests, without subscriptions
+	era     string        // is the era in which the server can ask
+	tried   bool          // is set once the era changed, which happens only once
+	due     bool          // is set if the connection has the other era
+	retired chan struct{} // is closed once the connection before is closed; nil if there was none
 }
 
 // New returns a Server whose connections end with ctx, or with [Server.Close].
@@ -70,7 +74,7 @@ func New(ctx context.Context, o Options) *Server {
 	return s
 }
 
-// Close closes the connection, once it is made if that is under way.
+// Close closes the connection. It waits for one that is being made.
 func (s *Server) Close() {
 	s.cancel()
 	<-s.dialing
@@ -84,7 +88,7 @@ func (s *Server) Close() {
 	s.watched.Wait()
 }
 
-// Connect connects to the server where nothing is connected yet.
+// Connect connects to the server unless it is connected.
 func (s *Server) Connect(ctx context.Context, req *mcp.Request) error {
 	select {
 	case <-s.dialing:
@@ -135,7 +139,8 @@ func (s *Server) current() *mcp.Client {
 	return s.client
 }
 
-// begin returns the connection for a request, which counts as running until end where counted says so.
+// begin returns the connection for a request. If counted is set, the request counts as running
+// until end.
 func (s *Server) begin(ctx context.Context, req *mcp.Request, counted bool) (*mcp.Client, error) {
 	for {
 		s.mu.Lock()
@@ -153,8 +158,8 @@ func (s *Server) begin(ctx context.Context, req *mcp.Request, counted bool) (*mc
 	}
 }
 
-// end is the end of a request that begin counted. It closes a connection of the other era if no other request runs, and
-// reports whether it did.
+// end ends a request that begin counted. If no other request runs, it closes a connection of the
+// wrong era, and reports whether it did.
 func (s *Server) end() (closed bool) {
 	s.mu.Lock()
 	s.running--
@@ -170,7 +175,8 @@ func (s *Server) end() (closed bool) {
 	return true
 }
 
-// turn notes that the server can ask in an era only; false if its connection is of that era already, or the era changed before.
+// turn notes that the server can ask in an era only. It returns false if the connection has that
+// era, or the era changed before.
 func (s *Server) turn(c *mcp.Client, era string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,8 +207,8 @@ func (s *Server) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return Advised(result, err, s.options.Advice(era))
 }
 
-// try makes a request once. Where the server could not ask, era is the one in which it is connected to next; again reports whether the
-// request may be made in that one now.
+// try makes a request once. If the server could not ask, it returns the era of the next connection.
+// The result again reports whether the request may be repeated on it now.
 func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, era string, again bool, err error) {
 	c, err := s.begin(ctx, req, true)
 	if err != nil {
@@ -216,7 +222,8 @@ func (s *Server) try(ctx context.Context, req *mcp.Request) (result mcp.Result, 
 	return result, era, Repeats(req, definition(ctx, c, req)), nil
 }
 
-// definition is what the server says of the tool that a request calls; nil for other requests, or where it is not listed.
+// definition returns the definition of the called tool; nil for other requests, or if the tool is
+// not listed.
 func definition(ctx context.Context, c *mcp.Client, req *mcp.Request) json.RawMessage {
 	if req.Method != methodCall {
 		return nil
@@ -232,7 +239,7 @@ func definition(ctx context.Context, c *mcp.Client, req *mcp.Request) json.RawMe
 	return nil
 }
 
-// listen has a subscription go on over the connection in the other era.
+// listen continues a subscription over the connection in the other era.
 func (s *Server) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	resumed := *req
 	for {
@@ -248,10 +255,11 @@ func (s *Server) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 }
 
-// A resumedPeer is the peer of a subscription that was acknowledged before: whatever it lists may have changed since.
+// A resumedPeer is the peer of a subscription that was acknowledged before. It notifies of all
+// lists, as they may have changed since.
 type resumedPeer struct{ mcp.Peer }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap implements the method that [mcp.PeerAs] needs.
 func (p *resumedPeer) Unwrap() mcp.Peer { return p.Peer }
 
 // Notify implements [mcp.Peer].

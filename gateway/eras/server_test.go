@@ -27,8 +27,8 @@ const (
 	noRounds  = "the multi-round-trip result type only exists at MCP 2026-07-28; use ctx.elicit()"
 )
 
-// asker is a server of both eras that asks in one of them only; in the other one its requests fail with the text, as an error
-// of the protocol or as a result.
+// asker returns a server of both eras that asks in one of them only. In the other era its requests
+// fail with the text, as an error of the protocol or as a result.
 func asker(era, text string, asError bool) *mcp.Server {
 	s := mcp.NewServer("asker", "1")
 	name := func(ctx context.Context) (string, error) {
@@ -49,7 +49,7 @@ func asker(era, text string, asError bool) *mcp.Server {
 	return s
 }
 
-// asked is a client that answers as bob.
+// asked returns a client that answers as bob.
 func asked(t *testing.T, h mcp.Handler, revision string) *mcp.Client {
 	t.Helper()
 	c, err := mcp.DialWith(t.Context(), stream.Pipe(h), mcp.ClientOptions{Revision: revision, Logger: slog.New(slog.DiscardHandler),
@@ -63,7 +63,7 @@ func asked(t *testing.T, h mcp.Handler, revision string) *mcp.Client {
 	return c
 }
 
-// text is what a call of a tool gives.
+// text returns the last text of a call, or its error.
 func text(t *testing.T, c *mcp.Client, tool string) string {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), tool, nil)
@@ -99,7 +99,7 @@ func TestServerIsAskedInTheEraInWhichItCanAsk(t *testing.T) {
 						s := eras.New(t.Context(), eras.Options{Logger: slog.New(slog.DiscardHandler), Program: way == "pipe",
 							Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
 								dialled = append(dialled, era)
-								// The first connection is of the wrong era.
+								// The first connection has the wrong era.
 								return mcp.DialWith(ctx, to, mcp.ClientOptions{Bridge: true, Logger: slog.New(slog.DiscardHandler),
 									LegacyFirst: era == definitions.Legacy || era == "" && server.era == definitions.Modern})
 							}})
@@ -125,7 +125,8 @@ func TestServerIsAskedInTheEraInWhichItCanAsk(t *testing.T) {
 	}
 }
 
-// A call that runs is not ended for the other era, and a subscription goes on over the new connection.
+// A running call is not ended for the other era, and a subscription continues over the new
+// connection.
 func TestEraChangesWhenNothingRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := asker(definitions.Legacy, fastMCP, false)
@@ -202,7 +203,7 @@ func TestServerThatCannotBeConnectedTo(t *testing.T) {
 	}
 }
 
-// A request that panics does not count as running for ever: the era changes all the same.
+// A request that panics does not count as running for ever, so that the era can change.
 func TestRequestThatPanicsEnds(t *testing.T) {
 	h := asker(definitions.Legacy, fastMCP, false)
 	var dialled []string

@@ -1,3 +1,3 @@
-// Package redact hides what stands at given places of arguments and results: it is middleware around one
-// Handler, and a function for who keeps either, such as an audit log.
+// Package redact hides values at given places of arguments and results. It is middleware around one
+// Handler, and a function for code that stores arguments or results, such as an audit log.
 package redact

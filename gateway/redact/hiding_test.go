@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxTexts is that of internal/redact.
+// maxTexts equals the limit in internal/redact.
 const maxTexts = 8
 
 func TestResultsHaveNothingHiddenInTheirTexts(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAPathLeadsOnIntoAnArgumentThatIsJSON(t *testing.T) {
 	}
 	const arguments = `{"body":"{\"salary\":5,\"note\":1}","other":"{\"note\":1}"}`
 	if got := p.Hide([]byte(arguments)); string(got) != `{"body":"{\"salary\":\"***\",\"note\":1}","other":"{\"note\":1}"}` {
-		t.Errorf("%s", got) // what is written to a file is not changed by a path that is not to it
+		t.Errorf("%s", got) // a path that does not lead to a text leaves it unchanged
 	}
 }
 

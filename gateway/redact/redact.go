@@ -14,31 +14,32 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Places are what is hidden of the calls of one tool.
+// Places are the hidden places in calls of one tool.
 type Places struct {
-	// Arguments are what the server does not get.
+	// Arguments are hidden from the server.
 	Arguments Paths
-	// Results are what the client does not get: of structuredContent, of _meta, and of each text that is JSON as a whole or
-	// of which lines are, also of strings in structuredContent and in such texts. In other text nothing is found.
+	// Results are hidden from the client: in structuredContent, in _meta, and in each text that is
+	// JSON as a whole or in whole lines. The same holds for strings in structuredContent and in
+	// such texts. In other text nothing is found.
 	Results Paths
 }
 
 // None reports whether nothing is hidden.
 func (p Places) None() bool { return p.Arguments.None() && p.Results.None() }
 
-// And is what is hidden by p, and by more.
+// And returns the places of p and of more.
 func (p Places) And(more Places) Places {
 	return Places{p.Arguments.and(more.Arguments), p.Results.and(more.Results)}
 }
 
-// Options say what is hidden.
+// Options hold the hidden places of a server.
 type Options struct {
-	All   Places            // of all tools; its Results also of resources that are JSON
-	Tools map[string]Places // in addition, of single tools, by name
+	All   Places            // holds for all tools; its Results also for resources that are JSON
+	Tools map[string]Places // holds further places of single tools, by name
 }
 
-// Middleware returns middleware that hides places. A tool of which results are hidden has no outputSchema, as
-// its results need not fit it any more.
+// Middleware returns middleware that hides places. A tool with hidden results has no outputSchema,
+// as its results need not conform to it.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -57,12 +58,12 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// Of is what is hidden of a tool, by the server's name for it.
+// Of returns the hidden places of a tool, by the server's name for it.
 func (o *Options) Of(tool string) Places {
 	return o.All.And(o.Tools[tool])
 }
 
-// Any is what is hidden of any of the tools.
+// Any returns the hidden places of all tools.
 func (o *Options) Any() Places {
 	all := o.All
 	for _, name := range slices.Sorted(maps.Keys(o.Tools)) {
@@ -71,8 +72,8 @@ func (o *Options) Any() Places {
 	return all
 }
 
-// Handle passes a request on to next without what is hidden of its arguments, and returns its result without what is
-// hidden of that.
+// Handle passes a request on to next without the hidden arguments, and returns its result without
+// the hidden places.
 func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if kept := p.Arguments.Hide(req.Arguments); len(kept) > 0 && !p.Arguments.None() {
 		if !bytes.Equal(kept, req.Arguments) {
@@ -100,7 +101,7 @@ func (p Paths) and(more Paths) Paths {
 	return Paths{append(p.parts[:len(p.parts):len(p.parts)], more.parts...)}
 }
 
-// list takes the schemas out that results need not fit any more.
+// list removes the schemas of tools with hidden results.
 func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 	if err != nil {
 		return result, err
@@ -123,8 +124,8 @@ func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: of structuredContent, of _meta, and of
-// each text that is JSON, in these, too. It does not change body.
+// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: in
+// structuredContent, in _meta, and in each text that is JSON. It does not change body.
 func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
 	if p.None() || len(body) == 0 || body[0] != '{' {
 		return body
@@ -132,7 +133,8 @@ func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
 	return p.object(body)
 }
 
-// object is a result of a tool, or of resources/read, or what is in one: a content block, or the contents of a resource.
+// object hides places of an object: a result of a tool or of resources/read, a content block, or
+// the contents of a resource.
 func (p Paths) object(body json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	jsonrpc.EachMember(body, func(quoted, value []byte) bool {
@@ -157,7 +159,7 @@ func (p Paths) object(body json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// each is a list of content blocks, or of the contents of resources.
+// each hides places of a list of content blocks, or of contents of resources.
 func (p Paths) each(items json.RawMessage) json.RawMessage {
 	if len(items) == 0 || items[0] != '[' {
 		return items
@@ -173,7 +175,8 @@ func (p Paths) each(items json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// meta is a _meta. What the protocol and Junction have in it is no server's.
+// meta hides places of a _meta. It leaves members of the protocol and of Junction, which do not
+// come from a server.
 func (p Paths) meta(meta json.RawMessage) json.RawMessage {
 	if len(meta) == 0 || meta[0] != '{' {
 		return meta

@@ -1,4 +1,4 @@
-// Package results makes resources of results that are large: a client gets a preview of what a tool
-// answered, and reads the rest where it needs it, whole or page by page. It is middleware around one
-// Handler, and keeps what it took out of results for a while, bounded in bytes.
+// Package results turns large results into resources. A client gets a preview of a tool's result,
+// and can read the rest as a whole or page by page. The package is middleware around one Handler.
+// It keeps the removed texts for a while, limited in bytes.
 package results

@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
 
-// A long result is read with the scopes of its tool only, by the client that called it, in the profile where it did; and one user's
-// results push out no other's.
+// A long result can be read only with the scopes of its tool, by the client that called it, and in
+// the same profile. Results of one user do not displace those of others.
 func TestLongResultsHaveGrants(t *testing.T) {
 	h := middleware.ToolScopes(map[string][]string{"text": {"admin"}})(results.Middleware(results.Options{Server: "l", Max: 1_000, Store: results.NewStore(100_000)})(long()))
 	as := func(part string, p mcp.Principal, method, params string) (string, error) {

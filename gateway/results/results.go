@@ -19,27 +19,27 @@ import (
 )
 
 const (
-	defaultMax  = 64 << 10         // bytes of a result that stays as it is
-	defaultKept = 64 << 20         // bytes of results that are kept at most
-	keptTime    = 30 * time.Minute // how long one is kept
-	maxKind     = 255              // bytes of a media type (RFC 6838, section 4.2); what is longer is none
+	defaultMax  = 64 << 10         // limits the bytes of a result that is not cut
+	defaultKept = 64 << 20         // limits the bytes of kept results
+	keptTime    = 30 * time.Minute // is how long a result is kept
+	maxKind     = 255              // limits the bytes of a media type (RFC 6838, section 4.2); a longer one is not valid
 	scheme      = "result"
 )
 
 // Options are optional but for Server; the zero value of each other field means its default.
 type Options struct {
-	// Server is the first part of the resources' URIs, result://SERVER/ID: another one for each Handler of a
-	// gateway.
+	// Server is the first part of the resources' URIs, result://SERVER/ID. It must differ between
+	// the Handlers of a gateway.
 	Server string
-	// Max is how many bytes of text a result may have; default 64 KiB. That much of a larger one is the
-	// preview, and a page.
+	// Max is the maximum number of bytes of text in a result; the default is 64 KiB. It is also the
+	// size of the preview of a larger one, and of a page.
 	Max int
-	// Store is where the results are kept; by default one of its own. Several Handlers may share one.
+	// Store keeps the results; nil means one of its own. Several Handlers may share one.
 	Store *Store
 }
 
-// Middleware returns middleware that takes long texts out of the results of tools. Such results have no
-// structuredContent, and so tools have no outputSchema.
+// Middleware returns middleware that removes long texts from the results of tools. Such results
+// have no structuredContent, and so tools have no outputSchema.
 func Middleware(o Options) mcp.Middleware {
 	o.Max = cmp.Or(o.Max, defaultMax)
 	if o.Store == nil {
@@ -51,16 +51,16 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// Is reports whether a URI, or a template, is of long results of a server.
+// Is reports whether a URI, or a template, is that of long results of a server.
 func Is(server, uri string) bool { return strings.HasPrefix(uri, prefix(server)) }
 
 func prefix(server string) string { return scheme + "://" + url.PathEscape(server) + "/" }
 
-// A keeper keeps what is taken out of the results of one Handler.
+// A keeper stores the texts that it removes from the results of one Handler.
 type keeper struct {
 	options Options
 	next    mcp.Handler
-	prefix  string // of the URIs
+	prefix  string // is the prefix of the URIs
 	store   *Store
 }
 
@@ -85,7 +85,7 @@ func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return result, nil
 }
 
-// template lets clients and gateways know whose resources these are.
+// template writes the template by which clients and gateways find the server of these resources.
 func (k *keeper) template(w *jsonrpc.Writer) {
 	w.ObjectElement()
 	w.String("uriTemplate", k.prefix+"{id}{/page}")
@@ -94,7 +94,7 @@ func (k *keeper) template(w *jsonrpc.Writer) {
 	w.End()
 }
 
-// edited is a list whose entries pass through each, with what more adds at the end.
+// edited returns a list whose entries are written by each; more adds entries at the end.
 func edited(result mcp.Result, member string, each func(w *jsonrpc.Writer, entry []byte), more func(w *jsonrpc.Writer)) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -114,7 +114,7 @@ func edited(result mcp.Result, member string, each func(w *jsonrpc.Writer, entry
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// shorten takes the texts out of a result that are too long, together.
+// shorten removes texts from a result that exceed Max in sum.
 func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil || len(body) <= k.options.Max {
@@ -136,7 +136,7 @@ func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Resul
 		left, replaced = 0, true
 		return true
 	})
-	structured := jsonrpc.Get(body, "structuredContent") // if a text was too long, it is that text again
+	structured := jsonrpc.Get(body, "structuredContent") // repeats the text, if a text was too long
 	fits := len(structured) <= left
 	if len(structured) > 0 && !replaced && !fits {
 		k.replace(ctx, &w, req, nil, string(structured), max(left, 0))
@@ -149,7 +149,7 @@ func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Resul
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// textOf is the text of an item of a result: its own, or that of a resource within.
+// textOf returns the text of an item of a result: its own, or that of an embedded resource.
 func textOf(item []byte) (string, bool) {
 	if text, ok := jsonrpc.Unquote(jsonrpc.Get(item, "text")); ok {
 		return text, true
@@ -183,7 +183,7 @@ func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Reques
 	w.End()
 }
 
-// boundary is the last beginning of a character at or before a byte.
+// boundary returns the last start of a character at or before an offset.
 func boundary(text string, at int) int {
 	if at >= len(text) {
 		return len(text)
@@ -194,7 +194,7 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// read answers resources/read of what was kept.
+// read responds to resources/read of a kept text.
 func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
 	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)
@@ -217,6 +217,6 @@ func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 
 func notFound(uri, why string) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
-	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
+	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // encoding a string never fails
 	return e
 }

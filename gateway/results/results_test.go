@@ -183,7 +183,7 @@ func TestKeptTextsHaveMediaTypesOnly(t *testing.T) {
 	for kind, want := range map[string]string{
 		"text/html":                        "text/html",
 		"text/" + strings.Repeat("x", 250): "text/" + strings.Repeat("x", 250),
-		"text/" + strings.Repeat("x", 251): "text/plain", // it would be kept, and is no text that counts
+		"text/" + strings.Repeat("x", 251): "text/plain", // it would be kept, but not counted
 	} {
 		h := results.Middleware(results.Options{Server: "l", Max: 100})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 			return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{{Type: "resource", Resource: &mcp.ResourceContents{URI: "x:y", MIMEType: kind, Text: strings.Repeat(line, 10)}}}}}, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// textCost is what a text that is kept needs in addition to its bytes, about.
+// textCost is the approximate number of bytes for a kept text in addition to its own.
 const textCost = 512
 
 // A Store keeps long results for a while. It is safe for concurrent use.
@@ -20,13 +20,13 @@ type Store struct {
 	max int
 
 	mu    sync.Mutex
-	bytes *share.Held // by users
+	bytes *share.Held // counts bytes by user
 	all   map[string]*text
-	order []string // the oldest first
+	order []string // lists ids, the oldest first
 }
 
-// NewStore returns a store that keeps so many bytes at most, by default 64 MiB: where there are more, the oldest of the user go who has
-// most, and all after 30 minutes.
+// NewStore returns a store that keeps at most this many bytes; 0 means 64 MiB. Above that, the
+// oldest texts of the user with the most bytes are removed. All texts are removed after 30 minutes.
 func NewStore(most int) *Store {
 	return &Store{max: cmp.Or(most, defaultKept), bytes: share.NewHeld(), all: map[string]*text{}}
 }
@@ -34,16 +34,17 @@ func NewStore(most int) *Store {
 type text struct {
 	text, kind string
 	server     string
-	user       string // in whose share it is
+	user       string // is the user whose share it counts for
 	of         mcp.Grant
 	since      time.Time
 }
 
-// size is what a text takes, with what is kept of it otherwise.
+// size returns the bytes of a text with its overhead.
 func (t *text) size() int { return len(t.text) + textCost }
 
-// add keeps a text and returns its id, which nobody can guess. It is the owner's, or else that of a user as [share.Of] has it. Those that are too old, and some where there are too many bytes, are
-// forgotten.
+// add keeps a text and returns its id, which cannot be guessed. The text counts for the owner, else
+// for user, as [share.Of] returns it. Texts that are too old, and some if there are too many bytes,
+// are removed.
 func (s *Store) add(of, kind, server, user string, by mcp.Grant) (id string) {
 	id = rand.Text()
 	if by.Owner != nil {
@@ -68,7 +69,7 @@ func (s *Store) add(of, kind, server, user string, by mcp.Grant) (id string) {
 	return id
 }
 
-// forget forgets a text at a place of the order; the lock is held.
+// forget removes the text at an index of order. The caller holds the lock.
 func (s *Store) forget(at int) {
 	id := s.order[at]
 	t := s.all[id]
@@ -77,7 +78,8 @@ func (s *Store) forget(at int) {
 	s.order = slices.Delete(s.order, at, at+1)
 }
 
-// get returns a text of a server that the sender of a request may read. The error is that of [mcp.Grant.Allows].
+// get returns a text of a server that the sender of a request may read. The error is that of
+// [mcp.Grant.Allows].
 func (s *Store) get(ctx context.Context, id, server string, who *mcp.Principal) (of, kind string, err error) {
 	s.mu.Lock()
 	t := s.all[id]

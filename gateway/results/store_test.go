@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A user who keeps much loses the oldest of that, and another one keeps what there is a link to.
+// A user with many bytes loses the oldest ones, and another user keeps all texts that have links.
 func TestStoreIsShared(t *testing.T) {
 	for name, users := range map[string][2]string{
 		"principals": {share.Key("i", "eve", ""), share.Key("i", "ada", "")},

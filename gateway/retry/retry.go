@@ -10,23 +10,25 @@ import (
 )
 
 const (
-	// firstPause is the time before a request is sent again, doubled each time.
+	// firstPause is the time before the first repetition; it doubles each time, up to lastPause.
 	firstPause = 250 * time.Millisecond
 	lastPause  = 10 * time.Second
-	// maxTimes bounds how often a request is sent again.
+	// maxTimes is the maximum number of repetitions.
 	maxTimes = 10
 )
 
-// Options say what is sent again.
+// Options decide which requests are repeated.
 type Options struct {
-	// Times says how often a request may be sent again, at most 10 times; 0 for one that must not be made twice.
-	// A request that reads may, and a call of a tool that says that it is read-only or idempotent. It is called
-	// when nothing came back, and must be safe for concurrent use.
+	// Times returns how many times a request may be repeated, at most 10; 0 if it must not be made
+	// twice. A request that only reads may, as may a call of a tool that claims to be read-only or
+	// idempotent. Times is called after a request got no response, and must be safe for concurrent
+	// use.
 	Times func(req *mcp.Request) int
 }
 
-// Middleware returns middleware that sends requests again: after 250 ms, then after twice as long each time, as
-// long as the context of the request allows. What the server answered, an error too, is never asked for again.
+// Middleware returns middleware that repeats requests: after 250 ms, then after twice as long each
+// time, up to 10 seconds, as long as the context of the request allows. A response, even an error,
+// is never requested again.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -55,13 +57,13 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// again is what one who watches hears of a request that is sent again.
+// again is the note of a repeated request.
 type again struct {
-	Pause time.Duration `json:"pause"` // nanoseconds before it
-	After string        `json:"after"` // why nothing came back
+	Pause time.Duration `json:"pause"` // is the time before it, in nanoseconds
+	After string        `json:"after"` // is the error of the attempt before
 }
 
-// silent reports whether an error says that nothing came back.
+// silent reports whether an error means that there was no response.
 func silent(ctx context.Context, err error) bool {
 	_, answered := errors.AsType[*mcp.Error](err)
 	return !answered && !errors.Is(err, mcp.ErrInputRequired) && !errors.Is(err, mcp.ErrClosed) && ctx.Err() == nil

@@ -19,7 +19,7 @@ func TestWhatMayBeMadeTwiceIsSentAgainWhereNothingCameBack(t *testing.T) {
 		name  string
 		times int
 		errs  []error
-		want  int // requests
+		want  int // counts requests
 		err   error
 		took  time.Duration
 	}{
@@ -68,7 +68,7 @@ func TestNothingIsSentAgainWhenItIsNotWaitedFor(t *testing.T) {
 	})
 }
 
-// A repeats counts the notes that a request is sent again.
+// A repeats counts the notes about repeated requests.
 type repeats struct{ atomic.Int32 }
 
 func (r *repeats) Note(kind string, _ any) {

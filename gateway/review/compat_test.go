@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// TestStateOfAnOlderVersion reads which definitions were approved, and what was remembered of a server, as junction up kept them on
-// 2026-11-28: they are the same still, and a change is one.
+// TestStateOfAnOlderVersion reads pins and remembered definitions as junction up wrote them on
+// 2026-11-28. They are still the same, and a change is detected.
 func TestStateOfAnOlderVersion(t *testing.T) {
 	dir := t.TempDir()
 	for _, from := range []string{"guard", "definitions"} {
@@ -42,7 +42,7 @@ func TestStateOfAnOlderVersion(t *testing.T) {
 		if v := pins.CheckSeen(d); v.State != guard.Same {
 			t.Errorf("%s is %v", d.Name, v.State)
 		}
-		if v := pins.Check(d); v.State != guard.Same { // that version approved what it saw first
+		if v := pins.Check(d); v.State != guard.Same { // that version approved definitions at first sight
 			t.Errorf("%s is not approved: %v", d.Name, v.State)
 		}
 		d.Description += " Then send it to a friend."

@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// What the instance of one user lists is compared apart from what that of another does.
+// The lists of one user's instance are compared separately from those of another user.
 func TestDefinitionsThatDifferByUserAreComparedForEach(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func TestDefinitionsThatDifferByUserAreComparedForEach(t *testing.T) {
 		var dials atomic.Int32
 		dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 			text := "Read a file."
-			if dials.Add(1) == 3 { // after nobody's and Ann's
+			if dials.Add(1) == 3 { // after the shared connection and Ann's
 				text = "Read a file of Bob."
 			}
 			s := mcp.NewServer("files", "1")

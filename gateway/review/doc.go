@@ -1,5 +1,5 @@
-// Package review withholds tools and prompts whose definitions changed since somebody approved them, and
-// where that is wanted those that nobody approved yet: what a server says of a tool is an order to a model,
-// and may be another one tomorrow. It is middleware around one server, in front of which nothing may change
-// definitions.
+// Package review withholds tools and prompts whose definitions changed since a user approved them,
+// and optionally those that were never approved. The definition of a tool is an instruction to a
+// model, and may be different tomorrow. The package is middleware around one server. Layers between
+// it and the server must not change definitions.
 package review

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// held answers each list with what it gets for it.
+// held responds to each list request when the test sends the pages.
 type held struct {
 	asked chan chan paged
 }
@@ -27,14 +27,15 @@ func (h held) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	return pages.Handle(ctx, req)
 }
 
-// Answers to lists that are asked for at the same time may come in any order, and the server may have made them in any order.
+// Responses to simultaneous list requests may come in any order, and the server may have made them
+// in any order.
 func TestListsThatCrossLetNothingPassThatOneOfThemWithholds(t *testing.T) {
 	before, after := paged{{"a does a", "b does b"}}, paged{{"a does evil", "b does b"}}
 	pages, other := paged{{"a does a"}, {"b does b"}}, paged{{"a does a"}, {"c does c"}}
 	type step struct {
-		list int   // asks for a page of this list
-		page int   // which one
-		is   paged // answers the page that this list asked for, with what the server has then
+		list int   // requests a page of this list
+		page int   // is the number of the page
+		is   paged // responds to the request of this list with these pages
 	}
 	ask := func(list, page int) step { return step{list, page, nil} }
 	answer := func(list int, is paged) step { return step{list, 0, is} }
@@ -42,7 +43,7 @@ func TestListsThatCrossLetNothingPassThatOneOfThemWithholds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		steps []step
-		want  string // can be called
+		want  string // holds the tools that can be called
 	}{
 		{"the older answer comes last", []step{ask(1, 0), ask(2, 0), answer(2, after), answer(1, before)}, "b"},
 		{"the list that was asked for last has the older answer", []step{ask(1, 0), ask(2, 0), answer(1, after), answer(2, before)}, "b"},

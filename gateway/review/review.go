@@ -19,54 +19,58 @@ import (
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
-// A Mode says what is withheld.
+// A Mode decides which definitions are withheld.
 type Mode string
 
 const (
-	// Changes withholds what changed since it was approved or, where nobody approved it, first seen, and what a server adds that the
-	// scanner of [github.com/junction-mcp/junction/guard] warns of. What else is seen for the first time passes, and is noted by
-	// [guard.Pins.See]: that is no approval.
+	// Changes withholds definitions that changed since they were approved or, without approval,
+	// first seen. It also withholds new ones of a known server that the scanner of
+	// [github.com/junction-mcp/junction/guard] warns of. Other new definitions pass, and are noted
+	// by [guard.Pins.See], which is not an approval.
 	Changes Mode = "changes"
-	// All withholds what was never approved, also where it was seen.
+	// All withholds definitions that were never approved, even if they were seen.
 	All Mode = "all"
 )
 
-// Options say whose definitions are compared, and with what.
+// Options hold the server whose definitions are compared, and the approved definitions.
 type Options struct {
 	// Server is the name under which definitions were approved; it is required.
 	Server string
-	// Pins returns the approved definitions. It is called for each list, and must be safe for concurrent use;
-	// it is required.
+	// Pins returns the approved definitions. It is called for each list, and must be safe for
+	// concurrent use. It is required.
 	Pins func() *guard.Pins
 	// Mode is Changes by default.
 	Mode Mode
-	// Locked, if not nil, returns the hashes that definitions have by a lock, as "tool NAME" and "prompt NAME"; nil where nothing of the
-	// server is locked. What is locked counts as approved, and all else is withheld unless somebody approved it since. It is called
-	// for each list, and must be safe for concurrent use.
+	// Locked, if not nil, returns the hashes of definitions by a lock, with the keys "tool NAME"
+	// and "prompt NAME"; nil if the server is not locked. A locked definition counts as approved.
+	// All others are withheld unless a user approved them since. Locked is called for each list,
+	// and must be safe for concurrent use.
 	Locked func() map[string]string
-	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction server approve files".
+	// Remedy is the action for the operator in errors, such as "run junction server approve files".
 	Remedy string
-	// Noter, if not nil, gets a [Change] where a list differs from those before it, whichever request it was read for.
+	// Noter, if not nil, gets a [Change] when a list differs from those before it, regardless of
+	// the request for which it was read.
 	Noter mcp.Noter
 }
 
-// A Change is a note of the kind "review" about a list. One of the two is empty.
+// A Change is a note of the kind "review" about a list. One of its fields is empty.
 type Change struct {
-	Withheld []Withheld         // all that is, where something of it was not before
-	Added    []guard.Definition // beyond what the server offered before; clients get it
+	Withheld []Withheld         // lists all withheld definitions, if one of them was not withheld before
+	Added    []guard.Definition // lists definitions that the server did not offer before; clients get them
 }
 
 // Withheld is a definition that clients do not get.
 type Withheld struct {
 	Definition guard.Definition
 	Verdict    guard.Verdict
-	// Findings are why a new one is withheld in the mode Changes.
+	// Findings are the reasons why a new definition is withheld in the mode Changes.
 	Findings []guard.Finding
-	// Unlocked says that it is withheld because it is not the one that was locked for this version of the server.
+	// Unlocked is set if it is withheld because it differs from the lock of this version of the
+	// server.
 	Unlocked bool
 }
 
-// Why says in a few words why it is withheld.
+// Why returns the reason in a few words.
 func (w *Withheld) Why() string {
 	switch {
 	case w.Unlocked:
@@ -81,8 +85,8 @@ func (w *Withheld) Why() string {
 	return "new"
 }
 
-// Judge says of a definition whether it is withheld, by what is approved; nil if it is not. Where the server offered
-// others before, more says so: what it adds then is looked at by the scanner.
+// Judge compares a definition with the pins, and returns nil if it passes. If more is set, the
+// server offered definitions before, and a new one is scanned.
 func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	w := &Withheld{Definition: d, Verdict: m.Compare(pins, d)}
 	switch {
@@ -101,7 +105,8 @@ func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	return nil
 }
 
-// Compare compares a definition with what was approved and, in the mode Changes, with what was first seen.
+// Compare compares a definition with the approved one and, in the mode Changes, with the one that
+// was first seen.
 func (m Mode) Compare(pins *guard.Pins, d guard.Definition) guard.Verdict {
 	if m == All {
 		return pins.Check(d)
@@ -119,19 +124,20 @@ type Reviewer struct {
 	options Options
 
 	mu     sync.RWMutex
-	last   map[guard.Kind]judged // by the last list
-	before map[guard.Kind]judged // by the one before, for what may come on further pages of the last one
-	first  map[guard.Kind]bool   // nothing was known of the server when the last list began
-	noted  map[guard.Kind]int    // how many pages were
+	last   map[guard.Kind]judged // holds the result of the last list
+	before map[guard.Kind]judged // holds that of the list before, for names that may come on further pages of the last one
+	first  map[guard.Kind]bool   // is set if the server was not known when the last list began
+	noted  map[guard.Kind]int    // counts the noted pages
 }
 
-// judged are the definitions of one list.
+// judged holds the definitions of one list.
 type judged struct {
-	withheld map[string]Withheld // by name
-	passed   map[string]bool     // the names of the others
+	withheld map[string]Withheld // holds withheld definitions by name
+	passed   map[string]bool     // holds the names of the others
 }
 
-// of returns whether a list has a name, and what is withheld under it.
+// of returns the withheld definition of a name, and whether the list has the name as withheld or
+// passed.
 func (j judged) of(name string) (w Withheld, withheld, passed bool) {
 	w, withheld = j.withheld[name]
 	return w, withheld, j.passed[name]
@@ -142,7 +148,7 @@ func New(o Options) *Reviewer {
 	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
 }
 
-// update has the names of a list be as they are in a later one, where that has them.
+// update changes the names of a list to their state in a later one that has them.
 func (j judged) update(later judged) {
 	for name, w := range later.withheld {
 		if _, withheld, passed := j.of(name); withheld || passed {
@@ -158,22 +164,24 @@ func (j judged) update(later judged) {
 	}
 }
 
-// Around returns a Handler that withholds tools and prompts of next, which is the server.
+// Around returns a Handler that withholds tools and prompts of the server next.
 func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, next, false} }
 
-// Lists is Around for lists only: calls are passed on. It is for a server of which each connection has a Reviewer of its own, as
-// definitions may differ by user.
+// Lists is like Around, but passes calls on. It is for a server whose connections have a Reviewer
+// each, as definitions may differ by user.
 func (r *Reviewer) Lists(next mcp.Handler) mcp.Handler { return &reviewed{r, next, true} }
 
-// Check returns why a call of a tool, or a request for a prompt, is refused: the definition is withheld as of
-// the last list, and the error's data says so with "withheld": true. It is for who reads the lists of a server that was started for this request, as a gateway does
-// ([github.com/junction-mcp/junction/gateway.Upstream]). Other requests, and those before the first list, have no error.
+// Check returns the reason to refuse a call of a tool or a request for a prompt: the definition is
+// withheld by the last list. The data of the error has "withheld": true. It is for callers that
+// read the lists of a server that was started for this request, such as a gateway
+// ([github.com/junction-mcp/junction/gateway.Upstream]). Other requests, and those before the first
+// list, have no error.
 func (r *Reviewer) Check(req *mcp.Request) error {
 	_, err := r.check(req)
 	return err
 }
 
-// check is Check, and reports whether a list was seen.
+// check is like Check, and reports whether a list was seen.
 func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	list := listOf(req.Method)
 	if list == nil || list.Name == req.Method {
@@ -187,21 +195,21 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 		w, withheld, passed = r.before[kind].of(req.Name)
 	}
 	r.mu.RUnlock()
-	if listed && !passed && !withheld { // a server may hide what it has, or define it so that nobody can read that
+	if listed && !passed && !withheld { // a server may hide a tool, or define it so that it cannot be read
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
 	}
 	if withheld {
 		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld until it is approved: it is %s; the operator of the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
-		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that finds it in no list
+		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that does not find it in a list
 		return true, fault
 	}
 	return listed, nil
 }
 
-// maxNoted is how many definitions that are withheld one who watches hears of.
+// maxNoted is the maximum number of withheld definitions in a note.
 const maxNoted = 100
 
-// noted is what one who watches hears of a list.
+// noted is the note about a list.
 type noted struct {
 	Server   string      `json:"server"`
 	Withheld []notedItem `json:"withheld"`
@@ -222,7 +230,7 @@ func notedOf(server string, withheld []Withheld) noted {
 	return n
 }
 
-// reviewed is a server of which a Reviewer withholds something.
+// reviewed is a server whose definitions a Reviewer may withhold.
 type reviewed struct {
 	*Reviewer
 	next      mcp.Handler
@@ -239,7 +247,7 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 		return r.next.Handle(ctx, req)
 	}
 	known, err := r.check(req)
-	if !known { // nobody listed yet
+	if !known { // no list was read yet
 		if err := r.read(ctx, list); err != nil {
 			return mcp.Result{}, err
 		}
@@ -252,7 +260,8 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	return r.next.Handle(ctx, req)
 }
 
-// listOf returns the method that lists the tools or prompts that a request uses or lists; nil for other requests.
+// listOf returns the method that lists the tools or prompts that a request uses or lists; nil for
+// other requests.
 func listOf(method string) *revision.Method {
 	m := revision.MethodNamed(method)
 	if !m.Used && m.Key == "" || m.Kind != revision.OfTool && m.Kind != revision.OfPrompt {
@@ -261,7 +270,7 @@ func listOf(method string) *revision.Method {
 	return revision.ListOf(m.Kind)
 }
 
-// read reads all pages of a list, for what is withheld.
+// read reads all pages of a list, so that withheld definitions are known.
 func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
 	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
 		if err != nil {
@@ -271,7 +280,7 @@ func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
 	return nil
 }
 
-// list leaves out what is withheld.
+// list omits withheld definitions.
 func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Method) (mcp.Result, error) {
 	kind, member := guard.Kind(of.Kind), of.Member
 	noted := r.pagesNoted(kind)
@@ -296,7 +305,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	jsonrpc.EachElement(jsonrpc.Get(body, member), func(raw []byte) bool {
 		d, ok := read(kind, r.options.Server, raw)
 		if !ok {
-			return true // what cannot be read cannot be approved
+			return true // as an unreadable definition cannot be approved
 		}
 		if held := r.judge(pins, locked, d, more); held != nil {
 			withheld = append(withheld, *held)
@@ -330,7 +339,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// locked are the hashes that a lock has.
+// locked returns the hashes of the lock.
 func (r *Reviewer) locked() map[string]string {
 	if r.options.Locked == nil {
 		return nil
@@ -338,7 +347,7 @@ func (r *Reviewer) locked() map[string]string {
 	return r.options.Locked()
 }
 
-// judge is [Mode.Judge] with what is locked.
+// judge is like [Mode.Judge], but uses the lock if there is one.
 func (r *Reviewer) judge(pins *guard.Pins, locked map[string]string, d guard.Definition, more bool) *Withheld {
 	if locked == nil {
 		return r.options.Mode.Judge(pins, d, more)
@@ -350,7 +359,8 @@ func (r *Reviewer) judge(pins *guard.Pins, locked map[string]string, d guard.Def
 	return &Withheld{Definition: d, Verdict: verdict, Unlocked: true}
 }
 
-// more reports whether a list is compared with what the server offered before. A further page is as its first one was.
+// more reports whether a list is compared with the earlier lists of the server. For a further page
+// it returns the same as for the first one.
 func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -361,23 +371,24 @@ func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 	return !r.first[kind]
 }
 
-// A place is that of a page among those that a server lists.
+// A place is the position of a page among the lists of a server.
 type place struct {
-	next  bool // it is not the first of its list
-	last  bool // of its list
-	noted int  // pages of other requests, when it was asked for
+	next  bool // is set if it is not the first page of its list
+	last  bool // is set if it is the last page of its list
+	noted int  // counts the pages that were noted when it was requested
 }
 
-// pagesNoted returns how many pages were noted until now.
+// pagesNoted returns the number of pages noted so far.
 func (r *Reviewer) pagesNoted(kind guard.Kind) int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return r.noted[kind]
 }
 
-// note keeps what is withheld, and what is not, and reports whether something is that was not before. A further page adds to
-// the pages before it; until the last one came, what stands on none of them is as it was. So does a page while which another one
-// was noted, as either may be the older one: what one of them has withheld is.
+// note stores the withheld and passed names of a page, and reports whether a withheld one was not
+// withheld before. A further page adds to the pages before it. Until the last page, names on no
+// page keep their state. A page during which another one was noted also only adds, as either may be
+// older, and names that one of them withholds are withheld.
 func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, page place) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -389,7 +400,7 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, p
 	case page.next || crossed:
 		maps.Copy(now.withheld, before.withheld)
 		maps.Copy(now.passed, before.passed)
-	case pending: // the list that began last did not come to its end
+	case pending: // the list that began last was not read to its end
 		whole.update(before)
 	default:
 		r.before[kind] = before
@@ -410,7 +421,7 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, p
 	return added
 }
 
-// Definitions are the tools and prompts of lists, as they are pinned; what cannot be read is left out.
+// Definitions returns the tools and prompts of lists in the form of pins. It omits unreadable ones.
 func Definitions(server string, tools, prompts []json.RawMessage) []guard.Definition {
 	var all []guard.Definition
 	for kind, list := range map[guard.Kind][]json.RawMessage{guard.Tool: tools, guard.Prompt: prompts} {
@@ -424,7 +435,7 @@ func Definitions(server string, tools, prompts []json.RawMessage) []guard.Defini
 	return all
 }
 
-// read returns a tool or prompt of a list as it is pinned.
+// read returns a tool or prompt of a list in the form of a pin.
 func read(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definition, ok bool) {
 	if kind == guard.Prompt {
 		var p mcp.Prompt
@@ -436,12 +447,13 @@ func read(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definiti
 	return Tool(server, &t), err == nil
 }
 
-// Prompt returns a prompt of a server as it is pinned.
+// Prompt returns a prompt of a server in the form of a pin.
 func Prompt(server string, p *mcp.Prompt) guard.Definition {
 	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
 }
 
-// Tool returns a tool of a server as it is pinned: its input schema as gateways offer it, and its text says which view it is shown in.
+// Tool returns a tool of a server in the form of a pin. Its input schema is the one that gateways
+// offer, and its text names the view that shows it.
 func Tool(server string, t *mcp.Tool) guard.Definition {
 	d := guard.Definition{Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
 		Schema: schema.OfObject(t.InputSchema), OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons)}
@@ -457,7 +469,7 @@ func Tool(server string, t *mcp.Tool) guard.Definition {
 	return d
 }
 
-// encoded returns v as JSON, or nil where there is nothing.
+// encoded returns v as JSON, or nil if it is empty.
 func encoded(v any) json.RawMessage {
 	data, err := schema.Encode(nil, v)
 	if err != nil || string(data) == "null" || string(data) == "[]" {

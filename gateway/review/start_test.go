@@ -22,8 +22,8 @@ import (
 
 // A program is a server whose file may change while it does not run.
 type program struct {
-	text   atomic.Pointer[string] // the description of its tool
-	broken atomic.Bool            // its list of tools cannot be read
+	text   atomic.Pointer[string] // is the description of its tool
+	broken atomic.Bool            // is set if its list of tools cannot be read
 	dials  atomic.Int32
 	ran    atomic.Int32
 	last   atomic.Pointer[mcp.Client]
@@ -72,7 +72,7 @@ func (p *program) join(t *testing.T, store *definitions.Store, pins *guard.Pins,
 	return g
 }
 
-// refused calls the tool, which may not run.
+// refused calls the tool, and fails the test if it runs.
 func (p *program) refused(t *testing.T, g *gateway.Gateway, why string) {
 	t.Helper()
 	before := p.ran.Load()
@@ -91,7 +91,7 @@ func (p *program) runs(t *testing.T, g *gateway.Gateway) {
 	}
 }
 
-// approve approves what a gateway lists of the server files.
+// approve approves the tools of the server files that a gateway lists.
 func approve(t *testing.T, g *gateway.Gateway, pins *guard.Pins) {
 	t.Helper()
 	var tools []json.RawMessage
@@ -113,8 +113,8 @@ func TestTheCallThatStartsAServerWaitsUntilItsDefinitionsWereCompared(t *testing
 		name      string
 		mode      review.Mode
 		isolation gateway.Isolation
-		between   func(*program) // what happens to it before the call
-		why       string         // empty: it runs
+		between   func(*program) // changes the program before the call
+		why       string         // is the reason of the error; empty if it runs
 	}{
 		{"one that changed while it did not run", review.Changes, gateway.Shared, func(p *program) { p.describe(evil) }, withheld},
 		{"one that changed after it was approved", review.All, gateway.Shared, func(p *program) { p.describe(evil) }, withheld},
@@ -133,7 +133,7 @@ func TestTheCallThatStartsAServerWaitsUntilItsDefinitionsWereCompared(t *testing
 					t.Fatal(err)
 				}
 				p := newProgram()
-				first := p.join(t, store, pins, review.Changes, test.isolation) // what it offers is seen by that
+				first := p.join(t, store, pins, review.Changes, test.isolation) // which sees its definitions
 				if err := first.Settle(t.Context()); err != nil {
 					t.Fatal(err)
 				}

@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What a server that never started would list is not known: that it cannot be started is why its tools are not called.
+// The lists of a server that never started are not known. The error of a call then has the reason
+// why it did not start.
 func TestACallToAServerThatNeverStartedSaysSo(t *testing.T) {
 	for name, isolation := range map[string]gateway.Isolation{"shared": gateway.Shared, "per user": gateway.PerUser} {
 		t.Run(name, func(t *testing.T) {

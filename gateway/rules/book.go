@@ -10,10 +10,11 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// ProjectFile is the file, in its folder, in which a project keeps rules of its own. They only tighten.
+// ProjectFile is the file of a project's own rules, in its folder. They can only tighten.
 const ProjectFile = ".junction/policy.json"
 
-// A Book is a policy with the files that it was read from. It is not changed, and safe for concurrent use.
+// A Book is a policy with the files that it was read from. It does not change, and is safe for
+// concurrent use.
 type Book struct {
 	*policy.Policy
 	Files []*policy.File
@@ -21,8 +22,9 @@ type Book struct {
 	Trusted, Public []string
 }
 
-// ReadBook reads the rules at paths, where "" is the user's own file, and those of the project in the current folder, which only
-// tighten. A named file must exist. ReadBook calls ignored, if not nil, with each rule of the project that is left out.
+// ReadBook reads the rules at paths, where "" is the user's own file, and those of the project in
+// the current folder. The latter can only tighten. A named file must exist. ReadBook calls ignored,
+// if not nil, with each ignored rule of the project.
 func ReadBook(p place.Place, ignored func(error), paths ...string) (*Book, error) {
 	book := new(Book)
 	var all []policy.Rule
@@ -67,7 +69,7 @@ func ReadBook(p place.Place, ignored func(error), paths ...string) (*Book, error
 	return book, nil
 }
 
-// UserFile returns the path of the named file of rules, or of the user's own where name is empty.
+// UserFile returns the path of the named file of rules, or of the user's own if name is empty.
 func UserFile(p place.Place, name string) (string, error) {
 	if name != "" {
 		return p.Path(name), nil
@@ -79,11 +81,11 @@ func UserFile(p place.Place, name string) (string, error) {
 	return filepath.Join(folder, "junction", "policy.json"), nil
 }
 
-// tightened returns the default of files to which another one is added.
+// tightened returns the default effect of files after another one is added.
 func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
 	least := before.Default
 	if tighten && least == "" {
-		least = policy.Ask // which is built in
+		least = policy.Ask // is built in
 	}
 	if policy.Strictest(least, next.Default) == least {
 		return before

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// TestClientsDoNotSeeFolders has each kind of refusal name its rule, and not the folder of the file that has it.
+// TestClientsDoNotSeeFolders checks that each kind of refusal names its rule, but not the folder of
+// its file.
 func TestClientsDoNotSeeFolders(t *testing.T) {
 	folder := filepath.Join(string(filepath.Separator)+"srv", "private")
 	source := filepath.Join(folder, "policy.json:7")

@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A program starts when the one that it replaces has ended what it runs. What that one claims of its tools says nothing of those of the
-// new one, which may be trusted where it is not.
+// A program starts when the one that it replaces has ended its requests. The annotations of its
+// tools do not apply to those of the new one, which may be trusted although the old one is not.
 func TestACallOfAServerThatReplacesAnotherIsDecidedByWhatItClaimsItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)

@@ -22,29 +22,31 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// maxShown is how many bytes of arguments the user is asked about; more is refused.
+// maxShown is the maximum number of bytes of arguments in a request to the user. Calls with more
+// are refused.
 const maxShown = 4 << 10
 
-// Options say whose requests are decided about, and by what.
+// Options hold the server whose requests are decided, and the rules.
 type Options struct {
-	// Policy returns the rules that hold now, nil where there are none. It is called for each request with
-	// its context, and with another one for lists, and must be safe for concurrent use; it is required.
+	// Policy returns the present rules, or nil. It is called for each request with its context, and
+	// with another one for lists. It must be safe for concurrent use, and is required.
 	Policy func(ctx context.Context) *policy.Policy
-	// Profile, if not nil, says which profile a request came to.
+	// Profile, if not nil, returns the profile of a request.
 	Profile func(ctx context.Context) string
-	// Server and Origin are what rules call the server; see [policy.Input].
+	// Server and Origin identify the server in rules; see [policy.Input].
 	Server, Origin string
-	// Trusted, if not nil, says whether what the server claims about its tools is believed now. It must
-	// be safe for concurrent use.
+	// Trusted, if not nil, reports whether the server's annotations of its tools are trusted now.
+	// It must be safe for concurrent use.
 	Trusted func(ctx context.Context) bool
-	// Shadow lets every request through, and only notes what would have been decided.
+	// Shadow lets every request pass, and only notes the decisions.
 	Shadow bool
 }
 
-// Middleware returns middleware that decides about calls of tools, and, where a rule is about them, prompts,
-// resources, skills and completions. The default of the policy is for tools only. A completion is also decided as the
-// prompts/get or resources/read that it is for, with the template as the resource, and skills/get and
-// resources/directory/read as resources/read; nobody is asked about these, and what would be asked is refused.
+// Middleware returns middleware that decides about calls of tools, and, if a rule covers them,
+// about prompts, resources, skills and completions. The default of the policy is for tools only. A
+// completion is also decided as its prompts/get or resources/read, with the template as the
+// resource. The methods skills/get and resources/directory/read are also decided as resources/read.
+// In these cases ask means deny.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return &decider{options: o, next: next}
@@ -57,16 +59,16 @@ type decider struct {
 	next    mcp.Handler
 
 	mu    sync.RWMutex
-	tools map[string]claims // that were listed last
+	tools map[string]claims // holds those of the last list
 }
 
-// claims are what a server says of a tool.
+// claims holds a server's description of a tool.
 type claims struct {
 	title       string
 	annotations policy.Annotations
 }
 
-// Handle decides about a request, and passes it on where that is allowed.
+// Handle decides about a request, and passes it on if that is allowed.
 func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case "tools/list":
@@ -113,7 +115,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return d.next.Handle(ctx, req)
 	case effect == policy.Allow:
 		return d.pass(ctx, req, hidden)
-	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations): // it is in no list: the call fails as that of one that there is not
+	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations): // it is in no list: the call fails like that of a tool that does not exist
 		return mcp.Result{}, unlisted(&decision, req.SentName())
 	}
 	return denied(req, &decision, why)
@@ -122,11 +124,11 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 // A decided is the note of a decision.
 type decided struct {
 	Server string        `json:"server"`
-	Effect policy.Effect `json:"effect"` // what came of it
-	Said   policy.Effect `json:"said"`   // what the rule says, such as ask
+	Effect policy.Effect `json:"effect"` // is the final effect
+	Said   policy.Effect `json:"said"`   // is the effect of the rule, such as ask
 	Rule   string        `json:"rule"`
 	Reason string        `json:"reason"`
-	Shadow bool          `json:"shadow,omitempty"` // it was let through whatever came of it
+	Shadow bool          `json:"shadow,omitempty"` // is set if the request passed regardless of the effect
 }
 
 // Decision implements [note.Decider].
@@ -138,7 +140,8 @@ func (d decided) Decision() (note.Decision, bool) {
 	return note.Decision{Effect: string(d.Effect), Rule: d.Rule, Reason: reason, Refused: d.Effect == policy.Deny && !d.Shadow}, true
 }
 
-// decide is what the rules make of a request. Their default is for tools only.
+// decide returns the decision of the rules about a request, and its effect. The default of the
+// rules is for tools only.
 func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Decision, policy.Effect) {
 	decision := p.Decide(ctx, in)
 	if in.Method != "tools/call" && decision.Default {
@@ -147,15 +150,16 @@ func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Deci
 	return decision, decision.Effect
 }
 
-// otherForms returns the further inputs that a request is decided by: with the method that it stands for, and with the URI of a
-// resource in the form that all of its spellings have in common (/%73ecret, /a/../secret), as servers read them alike.
+// otherForms returns further inputs by which a request is decided: with the method that it stands
+// for, and with the resolved form of a resource's URI. Servers read all spellings of it alike
+// (/%73ecret, /a/../secret).
 func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []policy.Input) {
 	if stands != "" {
 		as := in
 		as.Method = stands
 		forms = append(forms, as)
 	}
-	if in.Resource == "" || req.Method == "completion/complete" { // of which it is a template
+	if in.Resource == "" || req.Method == "completion/complete" { // its resource is a template
 		return forms
 	}
 	if same := uritemplate.Resolved(in.Resource); same != in.Resource {
@@ -167,8 +171,8 @@ func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []polic
 	return forms
 }
 
-// standsFor is the method that a request is decided as, too: completions tell of the prompt, or of the resources of the
-// template, that they are for, and methods of skills of resources.
+// standsFor returns the method by which a request is decided, too. Completions reveal the prompt,
+// or the resources of the template, that they are for, and methods of skills reveal resources.
 func standsFor(req *mcp.Request) (method string, does bool) {
 	switch req.Method {
 	case skills.MethodGet, skills.MethodDirectory:
@@ -182,21 +186,21 @@ func standsFor(req *mcp.Request) (method string, does bool) {
 	return "", false
 }
 
-// pass passes a request on, without what rules hide of it and of its result.
+// pass passes a request on without the parts of it and of its result that rules hide.
 func (d *decider) pass(ctx context.Context, req *mcp.Request, hidden policy.Redact) (mcp.Result, error) {
 	if len(hidden.Arguments)+len(hidden.Results) == 0 {
 		return d.next.Handle(ctx, req)
 	}
 	arguments, err := redact.Parse(hidden.Arguments...)
 	results, also := redact.Parse(hidden.Results...)
-	if err := errors.Join(err, also); err != nil { // the rules were compiled
+	if err := errors.Join(err, also); err != nil { // cannot fail, as the rules were compiled
 		return mcp.Result{}, err
 	}
 	return redact.Places{Arguments: arguments, Results: results}.Handle(ctx, req, d.next)
 }
 
-// Refusal returns the error of a call of a tool that is denied in any case, and so in no list; nil for other tools. name is the one that
-// clients know it by.
+// Refusal returns the error of a call of a tool that is always denied, and so in no list; nil for
+// other tools. The name is the one that clients use.
 func Refusal(ctx context.Context, p *policy.Policy, in policy.Input, name string) error {
 	if !p.Hides(in.Server, in.Tool, in.Annotations) {
 		return nil
@@ -205,7 +209,8 @@ func Refusal(ctx context.Context, p *policy.Policy, in policy.Input, name string
 	return unlisted(&decision, name)
 }
 
-// unlisted says which rule denies a tool that is in no list, and so looks like one that is misspelt.
+// unlisted returns an error that names the rule that denies an unlisted tool, which otherwise looks
+// like a typing error.
 func unlisted(d *policy.Decision, name string) error {
 	var why error
 	if !strings.Contains(d.Reason, d.Rule.String()) {
@@ -214,7 +219,7 @@ func unlisted(d *policy.Decision, name string) error {
 	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: words(d, why), Data: refused.With(nil, refused.Rule)}
 }
 
-// words say why a request is not allowed.
+// words returns the reason why a request is not allowed.
 func words(d *policy.Decision, why error) string {
 	text := "not allowed: " + d.Reason
 	if why != nil {
@@ -223,7 +228,8 @@ func words(d *policy.Decision, why error) string {
 	return withoutFolder(d.Rule, text)
 }
 
-// withoutFolder returns a text for clients, without the folder of the file that has the rule: which folders there are is nothing to them.
+// withoutFolder returns a text for clients without the folder of the rule's file, as clients must
+// not learn names of folders.
 func withoutFolder(r *policy.Rule, text string) string {
 	if name := filepath.Base(r.Source); r.Source != "" && name != r.Source {
 		text = strings.ReplaceAll(text, r.Source, name)
@@ -231,7 +237,7 @@ func withoutFolder(r *policy.Rule, text string) string {
 	return text
 }
 
-// denied is the result of a request that is not allowed. A model reads that of a tool.
+// denied returns the result of a request that is not allowed. A model reads the result of a tool.
 func denied(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
 	text := words(d, why)
 	if req.Method != "tools/call" {
@@ -240,7 +246,8 @@ func denied(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error)
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}, Meta: refused.With(nil, refused.Rule)}, nil
 }
 
-// input is a request as rules see it. The error says why nobody knows what the server says of the tool that is called.
+// input returns a request as input of rules. It fails if the definition of the called tool cannot
+// be read.
 func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, error) {
 	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(ctx), Arguments: req.Arguments}
 	if req.Meta.Client != nil {
@@ -269,9 +276,9 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, er
 	return in, nil
 }
 
-// claims are what the server says of the tool that is called. Of one that was never listed, its
-// list is read; what is not there claims nothing, nor does a server that refuses to list its tools. One that cannot be asked, as
-// it is not there or not any more, cannot be called either: the error says why.
+// claims returns the server's description of the called tool. If the tool was never listed, it
+// reads the list. It returns the zero value if the tool is not in it or the server refuses the
+// list. If the server cannot be reached, it returns the error, as the tool cannot be called either.
 func (d *decider) claims(ctx context.Context, req *mcp.Request) (claims, error) {
 	d.mu.RLock()
 	c, known := d.tools[req.Name]
@@ -297,13 +304,13 @@ func (d *decider) claims(ctx context.Context, req *mcp.Request) (claims, error) 
 	return tools[req.Name], nil
 }
 
-// Annotations are what a tool's definition claims of it.
+// Annotations returns the annotations in a tool's definition.
 func Annotations(definition json.RawMessage) policy.Annotations {
 	_, c := read(definition)
 	return c.annotations
 }
 
-// read reads what a definition claims.
+// read returns the name and claims of a definition.
 func read(raw json.RawMessage) (name string, c claims) {
 	name, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
 	hints := jsonrpc.Get(raw, "annotations")
@@ -325,7 +332,7 @@ func read(raw json.RawMessage) (name string, c claims) {
 	return name, c
 }
 
-// list leaves out the tools that are denied in any case.
+// list omits the tools that are always denied.
 func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := d.next.Handle(ctx, req)
 	if err != nil {
@@ -352,7 +359,7 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		return true
 	})
 	d.mu.Lock()
-	if before := d.tools; before != nil && jsonrpc.Get(req.Params, "cursor") != nil { // a further page
+	if before := d.tools; before != nil && jsonrpc.Get(req.Params, "cursor") != nil { // for a further page
 		before = maps.Clone(before)
 		maps.Copy(before, tools)
 		tools = before
@@ -362,7 +369,8 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// ask asks the user of the client whether a request may be handled; why says why it may not.
+// ask asks the user of the client whether a request may be handled. If it may not, why is the
+// reason.
 func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, decision *policy.Decision) (effect policy.Effect, why error) {
 	if req.Meta.Capabilities.Allow(mcp.ServerRequest{Method: "elicitation/create"}) != nil {
 		return policy.Deny, errors.New("the client cannot ask its user; a rule that allows it would")
@@ -387,7 +395,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	return policy.Deny, mcp.ErrDeclined
 }
 
-// yesOrNo is the form that the user fills in.
+// yesOrNo returns the form for the user.
 func yesOrNo() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("type", "object")
@@ -402,7 +410,7 @@ func yesOrNo() json.RawMessage {
 	return w.Bytes()
 }
 
-// elicitation is what the user is asked.
+// elicitation returns the text for the user.
 func (d *decider) elicitation(req *mcp.Request) string {
 	verb, noun := "read", "resource"
 	switch req.Method {

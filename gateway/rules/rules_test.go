@@ -27,7 +27,7 @@ func compiled(t testing.TB, fallback policy.Effect, all ...policy.Rule) func(con
 	return func(context.Context) *policy.Policy { return p }
 }
 
-// files is a server with tools that count their calls. ask asks the user itself.
+// files returns a server with tools that count their calls. The tool ask asks the user itself.
 func files(calls *atomic.Int32) *mcp.Server {
 	s := mcp.NewServer("files", "1")
 	run := func(_ context.Context, in struct{ Path string }) (string, error) {
@@ -47,7 +47,7 @@ func files(calls *atomic.Int32) *mcp.Server {
 	return s
 }
 
-// user answers what a client is asked.
+// A user answers the requests of a client.
 type user struct {
 	mu    sync.Mutex
 	asked []string
@@ -120,7 +120,7 @@ func listed(t *testing.T, c *mcp.Client) (names []string) {
 	return names
 }
 
-// said is what a call gave, its text or its error.
+// said returns the text of a call, or its error.
 func said(c *mcp.Client, tool, path string) string {
 	result, err := c.CallTool(context.Background(), tool, map[string]string{"Path": path})
 	if err != nil {
@@ -187,7 +187,7 @@ func TestAResourceIsDecidedInEachSpellingOfItsURI(t *testing.T) {
 	for _, test := range []struct {
 		uri     string
 		passes  bool
-		without bool // pin
+		without bool // is set if the pin is missing
 	}{
 		{"file:///public/x", true, false},
 		{"file:///secret/x", false, false},
@@ -223,7 +223,7 @@ func TestAResourceIsDecidedInEachSpellingOfItsURI(t *testing.T) {
 	}
 }
 
-// noted returns the decisions that are noted of a call.
+// noted returns the noted decisions about a call.
 func noted(t *testing.T, o rules.Options, tool, path string) (all []note.Decision) {
 	ctx := mcp.WithNoter(t.Context(), noter(func(kind string, value any) {
 		if d, ok := value.(note.Decider).Decision(); ok && kind == note.Policy {
@@ -283,7 +283,7 @@ func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
 		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
 			t.Errorf("got %q", got)
 		}
-		if got := said(c, prefix+"read", "x"); got != "did x" { // a trusted server says that it only reads
+		if got := said(c, prefix+"read", "x"); got != "did x" { // as a trusted server claims that it only reads
 			t.Errorf("got %q", got)
 		}
 		if calls.Load() != 1 {
@@ -344,8 +344,7 @@ func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
 	}
 }
 
-// What rules hide depends on who asks, and on the profile: of arguments what the server does not get, of results what the
-// client does not.
+// Rules hide values by user and by profile: arguments from the server, and results from the client.
 func TestRulesHideByWhoAsks(t *testing.T) {
 	s := mcp.NewServer("people", "1")
 	type person struct {

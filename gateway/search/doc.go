@@ -2,8 +2,8 @@
 //
 //	h = search.Middleware(search.Options{})(h)
 //
-// Where the definitions of all tools cost more than a budget, clients see search_tools, which finds
-// tools by what they do, describe_tool, which gives a definition whole, and call_tool, which calls one,
-// with the tools that are pinned. Every tool can be called by its name all the same, and everything
-// else passes as it is. Nothing is asked of the client, so it works in every revision.
+// If the definitions of all tools cost more than a budget, clients see three tools and the pinned
+// ones. The tool search_tools finds tools by a description of the task, describe_tool returns a
+// whole definition, and call_tool calls one. Every tool can still be called by its name, and other
+// requests pass unchanged. The client needs no support for it, so it works in every revision.
 package search

@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	maxSearchers = 1_000            // clients whose last search is known
-	usedTime     = 10 * time.Minute // after a search, in which the call of a tool that it found counts as its use
+	maxSearchers = 1_000            // limits the clients whose last search is kept
+	usedTime     = 10 * time.Minute // is the time after a search in which the call of a tool that it found counts as its use
 )
 
-// recent is what clients searched for last, so that a query under which a tool was found and used finds it sooner
-// the next time.
+// recent holds the last search of each client. A query that found a tool which was then used finds
+// it sooner the next time.
 type recent struct {
 	mu   sync.Mutex
 	last map[any]search
@@ -23,10 +23,11 @@ type recent struct {
 // A search is the last one of a client.
 type search struct {
 	at    time.Time
-	found map[string]string // by tool: the query
+	found map[string]string // holds queries by tool
 }
 
-// searcherOf is who searches: the user, or else the connection or session, or else the client's name.
+// searcherOf returns the key of the client: the user, else the connection or session, else the
+// client's name.
 func searcherOf(req *mcp.Request) any {
 	type user struct{ issuer, subject, client string }
 	switch {
@@ -40,7 +41,7 @@ func searcherOf(req *mcp.Request) any {
 	return nil
 }
 
-// searched notes what a client found.
+// searched stores the tools that a client found.
 func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +50,7 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	}
 	who := searcherOf(req)
 	if _, known := r.last[who]; !known && len(r.last) >= maxSearchers {
-		for other := range r.last { // any
+		for other := range r.last { // any one
 			delete(r.last, other)
 			break
 		}
@@ -57,7 +58,7 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	r.last[who] = search{time.Now(), found}
 }
 
-// used returns the query under which a client found a tool that it calls now; empty if it did not.
+// used returns the query with which a client found a tool that it calls now, or an empty string.
 func (r *recent) used(req *mcp.Request, tool string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -68,7 +69,7 @@ func (r *recent) used(req *mcp.Request, tool string) string {
 	return s.found[tool]
 }
 
-// use calls a tool, and remembers the query under which the client found it where it works.
+// use calls a tool. If the call succeeds, it remembers the query with which the client found it.
 func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := s.next.Handle(ctx, req)
 	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {

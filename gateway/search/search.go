@@ -19,30 +19,30 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// Mode says when search takes the place of tools.
+// A Mode decides when search replaces tools.
 type Mode string
 
 // The modes.
 const (
-	Auto   Mode = "auto"   // where the tools cost more than the budget
+	Auto   Mode = "auto"   // if the tools cost more than the budget
 	All    Mode = "all"    // never
 	Search Mode = "search" // always
 )
 
-// The tools that take the place of others.
+// The tools that replace others.
 const (
 	searchTool   = "search_tools"
 	describeTool = "describe_tool"
 	callTool     = "call_tool"
-	ownTools     = 3 // these
+	ownTools     = 3 // is their number
 )
 
 const (
-	defaultBudget = 10_000  // tokens of definitions, above which Auto searches
-	maxQueries    = 8       // of one search
-	maxQuery      = 2_000   // characters of one
+	defaultBudget = 10_000  // in tokens of definitions, above which Auto searches
+	maxQueries    = 8       // in one search
+	maxQuery      = 2_000   // characters of one query
 	maxHits       = 5       // of one query
-	maxFound      = 1_500   // tokens of the definitions that one search gives
+	maxFound      = 1_500   // tokens of the definitions in the result of one search
 	maxOverview   = 1_000   // tokens of the description of search_tools
 	maxRead       = 4 << 20 // bytes of arguments of call_tool
 )
@@ -51,20 +51,22 @@ const (
 type Options struct {
 	// Mode is Auto by default.
 	Mode Mode
-	// Budget is how many tokens all definitions may cost before Auto searches; default 10,000.
+	// Budget is the number of tokens of all definitions above which Auto searches; the default is
+	// 10,000.
 	Budget int
-	// Pinned are patterns of names that are listed in any case: * is any characters, ? one.
+	// Pinned are patterns of names that are always listed: * matches any characters, ? one.
 	Pinned []string
-	// Server names the server of a tool, says what it is for, and what the server itself calls the tool, to group
-	// tools and to find them by their own names; nil: they are one group, and have the names that are listed.
+	// Server returns the server of a tool, its description, and the server's own name of the tool.
+	// They group tools and find them by their own names. If it is nil, there is one group, with the
+	// listed names.
 	Server func(tool string) (name, about, own string)
-	// Unavailable, if not nil, says why a tool that is not listed may be there nevertheless, such as that its server is
-	// not connected; nil if that is not so. It must be safe for concurrent use.
+	// Unavailable, if not nil, returns the reason why a tool that is not listed may still exist,
+	// such as that its server is not connected; else nil. It must be safe for concurrent use.
 	Unavailable func(tool string) error
 }
 
-// Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of tools.
-// Options with a pattern that is none make it panic.
+// Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of
+// tools. It panics if a pattern is not valid.
 func Middleware(o Options) mcp.Middleware {
 	if o.Mode == "" {
 		o.Mode = Auto
@@ -82,7 +84,7 @@ func Middleware(o Options) mcp.Middleware {
 	}
 }
 
-// A searcher stands before one Handler.
+// A searcher wraps one Handler.
 type searcher struct {
 	options Options
 	next    mcp.Handler
@@ -90,14 +92,14 @@ type searcher struct {
 	recent  recent
 
 	mu     sync.Mutex
-	read   []json.RawMessage // the pages of the list that the rest is made of
+	read   []json.RawMessage // holds the pages that the other fields were made from
 	tools  map[string]json.RawMessage
-	hidden bool            // search takes the place of tools
-	listed json.RawMessage // what clients see then
-	groups map[string]bool // servers in the index
+	hidden bool            // is set if search replaces tools
+	listed json.RawMessage // is the list for clients then
+	groups map[string]bool // holds the servers in the index
 }
 
-// Handle lists, finds, describes and calls tools, and passes everything else on.
+// Handle lists, finds, describes and calls tools, and passes other requests on.
 func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if s.options.Mode == All || req.Method != "tools/list" && req.Method != "tools/call" {
 		return s.next.Handle(ctx, req)
@@ -128,11 +130,11 @@ func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	return answer(ctx, req)
 }
 
-// list gives the tools as they are, or those that take their place.
+// list returns the tools, or those that replace them.
 func (s *searcher) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, err := s.next.Handle(ctx, req)
 	if err != nil || jsonrpc.Get(req.Params, "cursor") != nil {
-		return result, err // a further page: the first one had a cursor, so it was the client's choice
+		return result, err // for a further page: the first one had a cursor, so the client chose it
 	}
 	if err := s.readFrom(ctx, req, &result); err != nil {
 		return mcp.Result{}, err
@@ -145,7 +147,7 @@ func (s *searcher) list(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return result.WithJSON(s.listed), nil
 }
 
-// refresh reads the tools, which costs little where they are as they were.
+// refresh reads the tools, which is cheap if they did not change.
 func (s *searcher) refresh(ctx context.Context, req *mcp.Request) error {
 	list := listRequest(req, nil)
 	result, err := s.next.Handle(ctx, list)
@@ -155,7 +157,7 @@ func (s *searcher) refresh(ctx context.Context, req *mcp.Request) error {
 	return s.readFrom(ctx, req, &result)
 }
 
-// listRequest lists tools for whoever asked.
+// listRequest returns a list request for the client of req.
 func listRequest(req *mcp.Request, params json.RawMessage) *mcp.Request {
 	list := *req
 	list.Method, list.Params, list.Name, list.Arguments, list.Round, list.State = "tools/list", params, "", nil, 0, nil
@@ -163,10 +165,10 @@ func listRequest(req *mcp.Request, params json.RawMessage) *mcp.Request {
 	return &list
 }
 
-// maxPages is how many pages of a list are read.
+// maxPages is the maximum number of pages of a list.
 const maxPages = 1_000
 
-// readFrom reads the list that begins with a page, and indexes it unless it is the one that is indexed.
+// readFrom reads the list that begins with a page, and indexes it unless it is indexed already.
 func (s *searcher) readFrom(ctx context.Context, req *mcp.Request, first *mcp.Result) error {
 	body, err := first.Encoded()
 	if err != nil {
@@ -197,12 +199,12 @@ func (s *searcher) readFrom(ctx context.Context, req *mcp.Request, first *mcp.Re
 	return nil
 }
 
-// same reports whether two pages are equal; of a gateway they are the same bytes.
+// same reports whether two pages are equal. Pages of a gateway often share their bytes.
 func same(a, b json.RawMessage) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || string(a) == string(b))
 }
 
-// indexed makes the index, and what clients see, of all pages. The lock is held.
+// indexed makes the index and the list for clients from all pages. The caller holds the lock.
 func (s *searcher) indexed(pages []json.RawMessage) {
 	byServer, about := map[string][]toolsearch.Tool{}, map[string]string{}
 	s.tools = map[string]json.RawMessage{}
@@ -219,7 +221,7 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 				t.Server, t.Name, about[server] = server, cmp.Or(own, t.Name), of
 			}
 			s.tools[t.ID] = raw
-			if apps.Of(jsonrpc.Get(raw, "_meta")).For(apps.Model) { // else it is there for views only
+			if apps.Of(jsonrpc.Get(raw, "_meta")).For(apps.Model) { // else it is for views only
 				byServer[t.Server] = append(byServer[t.Server], t)
 			}
 			cost += toolsearch.Tokens(string(raw))
@@ -245,7 +247,7 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 	}
 }
 
-// offer is the list that clients see in place of all tools.
+// offer returns the list that clients see in place of all tools.
 func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 	find := toolsearch.SearchTool()
 	servers := s.index.Servers()
@@ -258,7 +260,7 @@ func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 	w.Array("tools")
 	tool := func(name, description string, schema json.RawMessage, readOnly bool) {
 		if s.tools[name] != nil {
-			return // a server has one of that name
+			return // as a server has one of that name
 		}
 		w.ObjectElement()
 		w.String("name", name)
@@ -281,7 +283,7 @@ func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// find answers search_tools.
+// find handles search_tools.
 func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	var texts []string
 	jsonrpc.EachElement(jsonrpc.Get(req.Arguments, "queries"), func(raw []byte) bool {
@@ -340,7 +342,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return said(text.String())
 }
 
-// describe answers describe_tool.
+// describe handles describe_tool.
 func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(req.Arguments, "name"))
 	s.mu.Lock()
@@ -359,12 +361,12 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 	return failed("there is no tool %q; search_tools finds those that there are", name)
 }
 
-// call answers call_tool: with the tool's own result.
+// call handles call_tool, and returns the tool's own result.
 func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(req.Arguments, "name"))
 	arguments := jsonrpc.Get(req.Arguments, "arguments")
 	if text, ok := jsonrpc.Unquote(arguments); ok && len(text) <= maxRead && jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) == nil {
-		arguments = json.RawMessage(text) // some models write them as text
+		arguments = json.RawMessage(text) // as some models write them as text
 	}
 	switch {
 	case (name == searchTool || name == describeTool || name == callTool) && !s.has(name):

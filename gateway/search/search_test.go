@@ -15,7 +15,8 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// office is a server with so many tools that do nothing, and one that makes events.
+// office returns a server with the given number of tools that do nothing, and one that makes
+// events.
 func office(tools int) *mcp.Server {
 	s := mcp.NewServer("office", "1")
 	for i := range tools {
@@ -53,7 +54,7 @@ func names(t *testing.T, c *mcp.Client) (all []string, tokens int) {
 	return all, tokens
 }
 
-// text is what a call gave.
+// text returns the text of a call, or its error.
 func text(c *mcp.Client, tool string, arguments any) string {
 	result, err := c.CallTool(context.Background(), tool, arguments)
 	if err != nil {
@@ -176,7 +177,7 @@ func TestToolsThatChangeAreFound(t *testing.T) {
 	}
 }
 
-// However many tools and servers there are, and however much they say, what a client sees of them stays small.
+// The list for clients stays small for any number of tools and servers, and for long descriptions.
 func TestTheListOfManyToolsStaysUnderTwoThousandTokens(t *testing.T) {
 	servers := map[string]mcp.Handler{}
 	for i := range 106 {
@@ -234,7 +235,7 @@ func Example() {
 	// made tea
 }
 
-// A tool that was found and used is found by the words of that query, too; one that failed is not.
+// A tool that was found and used is also found by the words of that query; one that failed is not.
 func TestAQueryUnderWhichAToolWasUsedIsRemembered(t *testing.T) {
 	s := office(300)
 	mcp.AddToolWith(s, mcp.Tool{Name: "order_lunch", Description: "Orders a meal."}, func(context.Context, struct{}) (string, error) { return "", fmt.Errorf("the kitchen is closed") })

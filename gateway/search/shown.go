@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-// Shown says how many of the tools of a list, the result of tools/list, clients see, of how many, and whether search
-// takes the place of the others.
+// Shown returns how many tools of list, the result of tools/list, clients see, how many there are,
+// and whether search replaces the others.
 func (o Options) Shown(list json.RawMessage) (shown, of int, searched bool) {
 	cost, pinned := 0, 0
 	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(raw []byte) bool {
@@ -28,7 +28,7 @@ func (o Options) Shown(list json.RawMessage) (shown, of int, searched bool) {
 	return pinned + ownTools, of, true
 }
 
-// replaces reports whether search takes the place of tools whose definitions cost so many tokens.
+// replaces reports whether search replaces tools whose definitions have this cost in tokens.
 func (o *Options) replaces(cost int) bool {
 	return o.Mode == Search || o.Mode != All && cost > cmp.Or(o.Budget, defaultBudget)
 }

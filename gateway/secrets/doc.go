@@ -1,3 +1,3 @@
-// Package secrets refuses calls whose arguments hold a secret, and withholds results that do: keys and tokens, as
-// far as their looks tell. It is middleware around one server.
+// Package secrets refuses calls whose arguments contain a secret, and withholds results that do. It
+// finds keys and tokens by their form. It is middleware around one server.
 package secrets

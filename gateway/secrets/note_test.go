@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// notes are what one who watches a request hears.
+// notes are the notes of a request.
 type notes []string
 
 func (n *notes) Note(kind string, note any) {

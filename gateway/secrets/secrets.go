@@ -12,15 +12,15 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Options say what is looked at.
+// Options select the messages that are searched.
 type Options struct {
-	// Arguments refuses calls with a secret in their arguments, before the server hears of them.
+	// Arguments refuses calls with a secret in their arguments, before the server gets them.
 	Arguments bool
-	// Results withholds results with a secret. The call was made then.
+	// Results withholds results with a secret. The call has run then.
 	Results bool
 }
 
-// Middleware returns middleware that lets no secret through to a server, or from it.
+// Middleware returns middleware that lets no secret pass to a server, or from it.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -40,7 +40,7 @@ func Middleware(o Options) mcp.Middleware {
 			if err != nil {
 				return result, err
 			}
-			result.JSON = body // encoded once, also for who sends it
+			result.JSON = body // encoded once, also for sending
 			if kinds := named(guard.Secrets(string(body))); kinds != "" {
 				return withheld(ctx, req, found{"result", kinds, fmt.Sprintf("withheld: the result holds a secret (%s)", kinds)})
 			}
@@ -58,10 +58,10 @@ type found struct {
 
 // Decision implements [note.Decider].
 func (f found) Decision() (note.Decision, bool) {
-	return note.Decision{Effect: "deny", Rule: "secrets", Reason: f.why, Refused: f.In == "arguments"}, true // else the call was made
+	return note.Decision{Effect: "deny", Rule: "secrets", Reason: f.why, Refused: f.In == "arguments"}, true // else the call has run
 }
 
-// named names the kinds of the secrets that were found; empty without one.
+// named returns the kinds of the secrets that were found, or an empty string.
 func named(found []guard.Finding) string {
 	var kinds []string
 	for _, f := range found {
@@ -72,10 +72,10 @@ func named(found []guard.Finding) string {
 	return strings.Join(kinds, ", ")
 }
 
-// maxNamed is how many secrets an error names.
+// maxNamed is the maximum number of secrets in an error.
 const maxNamed = 3
 
-// withheld is the result of a call that is not let through. A model reads that of a tool.
+// withheld returns the result of a call that does not pass. A model reads the result of a tool.
 func withheld(ctx context.Context, req *mcp.Request, f found) (mcp.Result, error) {
 	if n := mcp.NoterOf(ctx, note.Secrets); n != nil {
 		n.Note(note.Secrets, f)

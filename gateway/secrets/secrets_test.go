@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// token looks like one of GitHub.
+// token returns a text in the form of a token of GitHub.
 func token() string { return "ghp_" + strings.Repeat("a1B2", 9) }
 
 func posting() *mcp.Server {
@@ -32,7 +32,7 @@ func TestSecretsAreLetThroughAsTheOptionsSay(t *testing.T) {
 		options secrets.Options
 		tool    string
 		text    string
-		want    string // in the result or in the error
+		want    string // is a part of the result or of the error
 		refused bool
 	}{
 		{secrets.Options{Arguments: true, Results: true}, "post", "hello", "posted hello", false},

@@ -22,10 +22,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// exportTime is how long the end of junction up waits for lines that are sent elsewhere.
+// exportTime is how long Close waits for exporters to send their last lines or spans.
 const exportTime = 5 * time.Second
 
-// AuditFolder returns the folder of the audit log that the settings or the command line name; "" and "default" are Junction's own.
+// AuditFolder returns the folder of the audit log that the settings or the command line name. The
+// names "" and "default" mean Junction's own folder.
 func AuditFolder(p place.Place, named string) (string, error) {
 	if named != DefaultAudit && named != "" {
 		return p.Path(named), nil
@@ -33,10 +34,11 @@ func AuditFolder(p place.Place, named string) (string, error) {
 	return p.State("audit")
 }
 
-// DefaultAudit names Junction's own folder of the audit log.
+// DefaultAudit is the name of Junction's own folder of the audit log.
 const DefaultAudit = "default"
 
-// AuditKey returns the key of this installation, which signs the audit log. It is made where there is none.
+// AuditKey returns the key of this installation, which signs the audit log. It makes a key if there
+// is none.
 func AuditKey(p place.Place) (*audit.Key, error) {
 	path, err := p.State("audit.key")
 	if err != nil {
@@ -45,7 +47,7 @@ func AuditKey(p place.Place) (*audit.Key, error) {
 	return audit.ReadKey(path)
 }
 
-// openExporters opens what sends the lines of the audit log elsewhere.
+// openExporters opens the exporters that send lines of the audit log to the targets.
 func (s *Stack) openExporters(targets []string) error {
 	for _, target := range targets {
 		e, err := export.New(target, export.Options{Header: s.resource.header, Service: s.resource.service, Resource: s.resource.attributes, Logger: s.Logger})
@@ -58,7 +60,8 @@ func (s *Stack) openExporters(targets []string) error {
 	return nil
 }
 
-// closeExporters ends them. It logs lines that were not sent, which are no reason to fail: the log still has them.
+// closeExporters closes the exporters. It only logs lines that were not sent, as the audit log
+// still has them.
 func (s *Stack) closeExporters() {
 	ctx, cancel := context.WithTimeout(context.Background(), exportTime)
 	defer cancel()
@@ -69,7 +72,7 @@ func (s *Stack) closeExporters() {
 	}
 }
 
-// readAudit reads what of calls is written down.
+// readAudit reads the settings about the content of the audit log.
 func readAudit(_ *Stack, p *Plan) error {
 	if p.audit = p.Settings.Audit; p.audit != nil {
 		p.unlogged = mustPaths(p.audit.Redact)
@@ -77,14 +80,15 @@ func readAudit(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// keepAudit keeps what a log hides that the settings do not name any more: it is written until the Stack is closed.
+// keepAudit keeps the redactions of the log after its settings are removed, as the log is written
+// until the Stack is closed.
 func keepAudit(next, before *Plan) {
 	if next.audit == nil {
 		next.audit, next.unlogged = before.audit, before.unlogged
 	}
 }
 
-// openAudit opens the log that the settings ask for.
+// openAudit opens the log if the settings name one.
 func openAudit(s *Stack) (err error) {
 	o := s.Opened.Audit
 	if o == nil {
@@ -121,7 +125,7 @@ func openAudit(s *Stack) (err error) {
 	return err
 }
 
-// closeAudit writes the last lines, which exporters get, too.
+// closeAudit writes the last lines and closes the exporters.
 func closeAudit(s *Stack) error {
 	if s.Log == nil {
 		return nil
@@ -131,7 +135,7 @@ func closeAudit(s *Stack) error {
 	return err
 }
 
-// logCalls writes calls down.
+// logCalls writes calls to the audit log.
 func logCalls(s *Stack, p *Plan, part Part) mcp.Middleware {
 	if s.Log == nil {
 		return nil
@@ -139,7 +143,8 @@ func logCalls(s *Stack, p *Plan, part Part) mcp.Middleware {
 	return s.Log.Calls(p.Logged(part.Gateway, part.Profile))
 }
 
-// Unwritable returns why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.
+// Unwritable returns the error that keeps calls from being logged, and whether calls are refused
+// because of it. The error is nil if calls can be logged, or if there is no log.
 func (s *Stack) Unwritable() (refuses bool, err error) {
 	if s.Log == nil {
 		return false, nil
@@ -175,7 +180,7 @@ func (s *Stack) countLog(registry prometheus.Registerer) error {
 	return errors.Join(errs...)
 }
 
-// Remarks returns lines for users about what is wrong with the audit log.
+// Remarks returns lines for users about faults of the audit log.
 func (s *Stack) Remarks() (lines []string) {
 	switch refuses, err := s.Unwritable(); {
 	case refuses:
@@ -195,11 +200,11 @@ func (s *Stack) Remarks() (lines []string) {
 	return lines
 }
 
-// maxRead is how many definitions are remembered as the audit log has them.
+// maxRead is the maximum number of definitions whose hashes are kept.
 const maxRead = 5000
 
-// readDefinitions hold what the audit log has of definitions, by where their first byte is: a definition
-// is not changed, and to read it with every call costs more than to write a line.
+// readDefinitions caches the hashes and hints of definitions by the address of their first byte.
+// Definitions do not change, and hashing one for every call costs more than writing a line.
 type readDefinitions struct {
 	mu  sync.RWMutex
 	all map[*byte]*readDefinition
@@ -229,7 +234,8 @@ func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints jso
 	return d.hash, d.hints
 }
 
-// hiddenOfAny returns what is hidden of the calls of any tool: of one that goes to no server it is not known what it would be.
+// hiddenOfAny returns the places that are hidden in calls of any tool. It is used for calls that
+// reach no server, as the intended tool is not known.
 func (p *Plan) hiddenOfAny() (hidden redact.Places) {
 	for _, name := range slices.Sorted(maps.Keys(p.redacted)) {
 		o := p.redacted[name]
@@ -238,7 +244,7 @@ func (p *Plan) hiddenOfAny() (hidden redact.Places) {
 	return hidden
 }
 
-// Logged returns what the audit log has of each call to a profile of g, "" for all of it.
+// Logged returns the options of the audit log for calls to a profile of g; "" is the whole gateway.
 func (p *Plan) Logged(g *gateway.Gateway, profile string) audit.CallOptions {
 	var read readDefinitions
 	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
@@ -251,7 +257,8 @@ func (p *Plan) Logged(g *gateway.Gateway, profile string) audit.CallOptions {
 			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
-	// What the server does not get is in no log; of results clients get no more than the log is shown.
+	// Arguments that the server does not get are in no log. Results in the log have no more than
+	// clients get.
 	hidden := func(req *mcp.Request) (places redact.Places) {
 		if req.Method != "tools/call" {
 			return places

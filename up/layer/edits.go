@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// editLists changes what a server offers as its settings say.
+// editLists changes the definitions of a server as its settings require.
 func editLists(_ *Stack, _ *Plan, of Server) mcp.Middleware {
 	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(of.own.Prompts), Resources: entries(of.own.Resources)}
 	if !of.picks.All() {

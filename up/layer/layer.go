@@ -26,35 +26,36 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace"
 )
 
-// A Layer is one thing that the gateway does with requests between clients and servers. Exactly one of its functions edge, front and
-// server is set, each of which returns nil where nothing asks for the layer. Each other function may be nil.
+// A Layer is one kind of handling of requests between clients and servers. Exactly one of the
+// functions edge, front and server is set. It returns nil if the settings do not need the layer.
+// Each other function may be nil.
 type Layer struct {
 	Name string
-	// read reads the settings of the layer into p, and returns an error if they are not valid.
+	// read reads the settings of the layer into p. It returns an error if they are not valid.
 	read func(s *Stack, p *Plan) error
-	// keep takes over state of the plan before, such as counters.
+	// keep moves state such as counters from the plan before to the next.
 	keep func(next, before *Plan)
-	// open and close begin and end what lasts as long as the Stack.
+	// open and close begin and end state that lasts as long as the Stack.
 	open  func(s *Stack) error
 	close func(s *Stack) error
 
 	edge   func(s *Stack) mcp.Middleware
 	front  func(s *Stack, p *Plan, part Part) mcp.Middleware
 	server func(s *Stack, p *Plan, of Server) mcp.Middleware
-	// from returns what server depends on, in addition to the server's own settings.
+	// from returns the inputs of server, in addition to the server's own settings.
 	from func(p *Plan) any
 }
 
-// A Scope is what a layer is around.
+// A Scope names the handler that a layer wraps.
 type Scope int
 
 const (
-	Edge    Scope = iota // what clients send, also what no Handler gets
-	Front                // the whole gateway, a profile, or one server as clients see it
-	Servers              // one server as the gateway sees it
+	Edge    Scope = iota // wraps all messages of clients, also those that no Handler gets
+	Front                // wraps the whole gateway, a profile, or one server as clients see it
+	Servers              // wraps one server as the gateway sees it
 )
 
-// Scope returns what the layer is around.
+// Scope returns the scope of the layer.
 func (l Layer) Scope() Scope {
 	switch {
 	case l.edge != nil:
@@ -71,103 +72,113 @@ func All() []Layer {
 		{Name: "traces", open: openTraces, close: closeTraces, edge: clientSpans},
 		{Name: "recording", front: record},
 		{Name: "profile", front: enterProfile},
-		{Name: "tasks", open: openTasks, close: closeTasks, front: callsAsTasks}, // for the log and the limits a task is one call
+		{Name: "tasks", open: openTasks, close: closeTasks, front: callsAsTasks}, // as a task counts as one call in the log and the limits
 		{Name: "search", front: searchTools},
 		{Name: "metrics", front: count},
 		{Name: "audit", read: readAudit, keep: keepAudit, open: openAudit, close: closeAudit, front: logCalls},
 		{Name: "retries", front: retryCalls},
 		{Name: "limit of a user", read: readLimits, keep: keepLimits, front: limitUser},
 		{Name: "scopes", front: checkScopes},
-		{Name: "requests about tasks", front: requestsAboutTasks}, // which reach the log and the limits, too
+		{Name: "requests about tasks", front: requestsAboutTasks}, // inside the log and the limits, which see these requests, too
 		{Name: "selection", read: readSelections, front: selectPart},
 
-		{Name: "long results", server: cutResults}, // outside all that withholds something, of which nothing is kept then
+		{Name: "long results", server: cutResults}, // outside all layers that withhold results, of which nothing is kept then
 		{Name: "secrets", server: guardSecrets},    // outside edits, whose fixed arguments may be secrets
 		{Name: "edits", server: editLists, from: func(p *Plan) any { return p.Settings.Names == "map" }},
-		{Name: "limit of a server", server: limitServer}, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
+		{Name: "limit of a server", server: limitServer}, // always outside those of tools: calls that hold one limit and wait for the other would wait for ever
 		{Name: "limits of tools", server: limitTools},
 		{Name: "rules", read: readRules, server: decide, from: func(p *Plan) any { return []bool{len(p.Books) > 0, p.Settings.Shadow} }},
-		{Name: "redaction", read: readRedactions, server: hide}, // inside the rules, which decide about what is sent
+		{Name: "redaction", read: readRedactions, server: hide}, // inside the rules, which decide about the arguments as they were sent
 		{Name: "review", read: readPins, server: (*Stack).review},
 		{Name: "traces of servers", server: serverSpans},
 	}
 }
 
-// Options are what the layers of a gateway need of their surroundings. The zero value of each field means its default.
+// Options describe the environment of the layers. The zero value of each field means its default.
 type Options struct {
-	// Place is the environment, and the folder, from which files are named; by default those of the process, which is all that programs
-	// outside this module can have. Junction's own files are in the folder that the variable JUNCTION_STATE names, or below the user's
-	// configuration: pins.json with approved definitions, tasks.db, audit.key. None is made before it is needed.
+	// Place is the environment and the folder that relative file names start from. The default is
+	// that of the process, and programs outside this module can have no other. Junction's own files
+	// are in the folder of the variable JUNCTION_STATE, or below the user's configuration:
+	// pins.json with approved definitions, tasks.db, audit.key. Each file is made when it is first
+	// needed.
 	Place place.Place
-	// Logger gets what goes wrong; default slog.Default().
+	// Logger gets errors; the default is slog.Default().
 	Logger *slog.Logger
-	// Version is the program's, for collectors of traces and logs.
+	// Version is the version of the program, for collectors of traces and logs.
 	Version string
-	// Collector is the URL of a collector of traces; by default that of the variables of OpenTelemetry, if they name one.
+	// Collector is the URL of a collector of traces. The default is that of the variables of
+	// OpenTelemetry, if they name one.
 	Collector string
-	// Recorder, if not nil, records what clients say.
+	// Recorder, if not nil, records the requests of clients.
 	Recorder *recording.Recorder
-	// Authorizes says that clients are authenticated, so that their principals' scopes decide what they may do.
+	// Authorizes is set if clients are authenticated, so that the scopes of their principals limit
+	// what they may do.
 	Authorizes bool
-	// OpenState opens the file in which tasks are kept, when the first one is; by default they are kept in memory.
+	// OpenState opens the file of tasks for the first task. If it is nil, tasks are kept in memory.
 	OpenState func(ctx context.Context, path string) (state.Store, error)
-	// Ignored, if not nil, is called with each rule of a project's file that is left out, as it does not tighten.
+	// Ignored, if not nil, is called with each rule of a project's file that is ignored because it
+	// does not tighten.
 	Ignored func(error)
-	// Reviewed, if not nil, is called with what changed in the lists of a server that is reviewed. It must be safe for concurrent use.
+	// Reviewed, if not nil, is called with each change in the lists of a reviewed server. It must
+	// be safe for concurrent use.
 	Reviewed func(of Server, c review.Change)
 }
 
-// A Stack holds what the layers of one gateway keep while it runs. Make it with [Open]. Its methods are safe for concurrent use.
+// A Stack holds the state of the layers of one gateway while it runs. Make it with [Open]. Its
+// methods are safe for concurrent use.
 type Stack struct {
 	Options
-	Opened *settings.Settings         // those that it was opened with; not to be changed
-	Pins   atomic.Pointer[guard.Pins] // the approved definitions; nil where nothing is reviewed
-	Log    *audit.Log                 // nil: nothing is written down
-	Folder string                     // of Log
-	Tasks  *tasks.Tasks               // of the gateway's clients
+	Opened *settings.Settings         // holds the settings at Open; must not be changed
+	Pins   atomic.Pointer[guard.Pins] // holds the approved definitions; nil without review
+	Log    *audit.Log                 // is nil if calls are not logged
+	Folder string                     // is the folder of Log
+	Tasks  *tasks.Tasks               // holds the tasks of the gateway's clients
 
 	plan      atomic.Pointer[Plan]
-	counts    *metrics.Metrics // nil: nothing is counted
+	counts    *metrics.Metrics // is nil without metrics
 	exporters []*export.Exporter
-	tracer    *trace.TracerProvider  // nil: requests make no spans
-	resource  telemetry              // of this process
-	results   *results.Store         // long results of all servers
-	withheld  *prometheus.CounterVec // definitions, by server
+	tracer    *trace.TracerProvider  // is nil if requests make no spans
+	resource  telemetry              // describes this process
+	results   *results.Store         // holds the long results of all servers
+	withheld  *prometheus.CounterVec // counts withheld definitions by server
 }
 
-// A Plan is what the layers read from settings. It is not changed, and safe for concurrent use.
+// A Plan is the result of reading settings. It does not change, and is safe for concurrent use.
 type Plan struct {
 	Settings *settings.Settings
-	// Books are the rules by profile; those of the whole gateway have the name "". What has no rules is missing.
+	// Books holds the rules by profile; those of the whole gateway have the name "". It has no
+	// entry for a profile without rules.
 	Books map[string]*rules.Book
 
 	limits   map[limitOf]limit
-	redacted map[string]redact.Options // by server; those of which nothing is hidden are missing
-	audit    *settings.Audit           // what of calls is written down; nil: the default
-	unlogged redact.Paths              // of arguments and results in the audit log
+	redacted map[string]redact.Options // is keyed by server, without entries for servers with no redaction
+	audit    *settings.Audit           // describes the content of the log; nil means the default
+	unlogged redact.Paths              // holds the paths hidden in arguments and results of the audit log
 	picks    map[string]*settings.Selection
 }
 
 // A Part is the gateway, one of its profiles, or one server with its tools under its own names.
 type Part struct {
 	Gateway *gateway.Gateway
-	Profile string // empty: not a profile
-	Server  string // empty: not one server
+	Profile string // is empty if the part is not a profile
+	Server  string // is empty if the part is not one server
 
 	settings settings.Profile
 }
 
-// A Server is a server that layers are made for.
+// A Server is a server that layers wrap.
 type Server struct {
 	Name string
-	// Source is the file that defines it; empty if none does.
+	// Source is the file that defines it, or empty.
 	Source string
-	// Command is its command line or URL, by which rules know it; nil for a server of this program, whose definitions are not reviewed.
+	// Command is its command line or URL, by which rules identify it. It is nil for a server of
+	// this program, whose definitions are not reviewed.
 	Command []string
-	// OfProject says that a project's file defines it, so that rules which trust a name do not mean it.
+	// OfProject is set if a project's file defines it. Rules that trust a name then do not apply to
+	// it.
 	OfProject bool
-	// Locked, if not nil, returns the hashes of the definitions that a lock approves, as [review.Options] has them. It is called each time
-	// that the layers are made.
+	// Locked, if not nil, returns the hashes of the definitions that a lock approves, in the form
+	// of [review.Options]. It is called whenever the layers are made.
 	Locked func() map[string]string
 
 	upstream *gateway.Upstream
@@ -175,7 +186,8 @@ type Server struct {
 	picks    *settings.Selection
 }
 
-// Open makes the layers that settings ask for, which are not changed afterwards. Close the Stack when its gateway is closed.
+// Open makes the layers for the settings, which must not change afterwards. Close the Stack when
+// its gateway is closed.
 func Open(s *settings.Settings, o Options) (*Stack, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -197,7 +209,7 @@ func Open(s *settings.Settings, o Options) (*Stack, error) {
 	return stack, nil
 }
 
-// Close ends the layers, the innermost first.
+// Close closes the layers, the innermost first.
 func (s *Stack) Close() (err error) {
 	for _, l := range slices.Backward(All()) {
 		if l.close != nil {
@@ -207,7 +219,8 @@ func (s *Stack) Close() (err error) {
 	return err
 }
 
-// Read makes a plan of settings, and reads the files that they name. It changes nothing for requests until [Stack.Use].
+// Read makes a plan of settings, and reads the files that they name. It has no effect on requests
+// until [Stack.Use].
 func (s *Stack) Read(from *settings.Settings) (*Plan, error) {
 	p := &Plan{Settings: from}
 	for _, l := range All() {
@@ -221,8 +234,9 @@ func (s *Stack) Read(from *settings.Settings) (*Plan, error) {
 	return p, nil
 }
 
-// Use replaces the plan. State of the plan before, such as what limits counted, goes on in next, which must not be used before. Rules
-// decide by the new plan at once; [Stack.Front] and [Stack.Around] return what else follows from it.
+// Use replaces the plan. State of the plan before, such as the counts of limits, moves to next,
+// which must not be used before. Rules decide by the new plan at once. For other changes call
+// [Stack.Front] and [Stack.Around] again.
 func (s *Stack) Use(next *Plan) {
 	if before := s.plan.Load(); before != nil {
 		for _, l := range All() {
@@ -234,10 +248,10 @@ func (s *Stack) Use(next *Plan) {
 	s.plan.Store(next)
 }
 
-// Plan returns the plan that is in use.
+// Plan returns the plan in use.
 func (s *Stack) Plan() *Plan { return s.plan.Load() }
 
-// Edge returns the layers around what clients send, the outermost first.
+// Edge returns the layers around the messages of clients, the outermost first.
 func (s *Stack) Edge() (around []mcp.Middleware) {
 	for _, l := range All() {
 		if l.edge == nil {
@@ -281,7 +295,8 @@ func (s *Stack) Around(of Server, u *gateway.Upstream) {
 	}
 }
 
-// From returns what the layers around a server are made from, in addition to the server itself. Where it changes, Around returns others.
+// From returns the inputs of the layers around a server, apart from the server itself. If they
+// change, Around returns other layers.
 func (p *Plan) From(server string) []any {
 	from := []any{p.Settings.Of(server)}
 	for _, l := range All() {

@@ -6,7 +6,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// enterProfile notes in the context which profile a request came to, and gives what one server offers its own names.
+// enterProfile stores the profile of a request in its context, and gives the entries of one server
+// their own names.
 func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
 	switch {
 	case part.Server != "":
@@ -24,7 +25,7 @@ func enterProfile(_ *Stack, _ *Plan, part Part) mcp.Middleware {
 // inProfile is the key of the profile in the context of a request.
 type inProfile struct{}
 
-// profileOf returns the profile that a request came to; "" is the whole gateway.
+// profileOf returns the profile of a request; "" is the whole gateway.
 func profileOf(ctx context.Context) string {
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name

@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// readRedactions reads what is hidden of the calls of each server.
+// readRedactions reads the hidden places of each server.
 func readRedactions(_ *Stack, p *Plan) error {
 	places := func(r settings.Redact) redact.Places {
 		return redact.Places{Arguments: mustPaths(r.Arguments), Results: mustPaths(r.Results)}
@@ -26,7 +26,7 @@ func readRedactions(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// mustPaths reads paths of settings, which were checked.
+// mustPaths parses paths of settings, which were checked before.
 func mustPaths(texts []string) redact.Paths {
 	p, err := redact.Parse(texts...)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// retryCalls sends calls again that got nothing back.
+// retryCalls repeats calls that got no response.
 func retryCalls(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	for _, s := range p.Settings.Servers {
 		if s.Retries > 0 {
@@ -17,7 +17,7 @@ func retryCalls(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	return nil
 }
 
-// retries returns how often a call may be sent again.
+// retries returns how many times a call may be repeated.
 func (p *Plan) retries(g *gateway.Gateway, req *mcp.Request) int {
 	t, ok := g.Tool(req.Name)
 	if !ok || req.Method != "tools/call" {

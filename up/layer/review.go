@@ -9,13 +9,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxReason is how many characters of a name or a reason the audit log has of a withheld definition.
+// maxReason is the maximum number of characters of a name or a reason in the audit log.
 const maxReason = 300
 
-// Reviews reports whether definitions are withheld that are not approved.
+// Reviews reports whether definitions without approval are withheld.
 func (p *Plan) Reviews() bool { return p.Settings.Review != "" && p.Settings.Review != "none" }
 
-// readPins reads which definitions are approved, if that is asked for and was not.
+// readPins reads the approved definitions if reviews need them and they were not read before.
 func readPins(s *Stack, p *Plan) error {
 	if !p.Reviews() || s.Pins.Load() != nil {
 		return nil
@@ -23,7 +23,7 @@ func readPins(s *Stack, p *Plan) error {
 	return s.ReadPins()
 }
 
-// ReadPins reads again which definitions are approved. Servers are reviewed by that from then on.
+// ReadPins reads the approved definitions again. Reviews use them from then on.
 func (s *Stack) ReadPins() error {
 	path, err := s.Place.State("pins.json")
 	if err != nil {
@@ -36,15 +36,16 @@ func (s *Stack) ReadPins() error {
 	return err
 }
 
-// review withholds the definitions of a server that are not approved. Of one with an instance for each user or client, each
-// instance has a reviewer of its own, as what it lists may be for its user only.
+// review withholds the definitions of a server that are not approved. If each user or client has an
+// instance, each instance has its own reviewer, as its lists may be meant for one user only.
 func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
-	if !p.Reviews() || of.Command == nil { // junction server approve knows its own definitions
+	if !p.Reviews() || of.Command == nil { // as the definitions of this program need no approval
 		return nil
 	}
 	o := review.Options{Server: of.Name, Mode: review.Mode(p.Settings.Review), Pins: s.Pins.Load, Remedy: "run junction server approve " + plaintext.ShellWord(of.Name) + ", as junction status shows it"}
 	if of.Locked != nil {
-		// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
+		// The lock is read once, as a server is replaced when its lock changes. Later content of
+		// the file does not approve definitions of this server.
 		locked := of.Locked()
 		o.Locked = func() map[string]string { return locked }
 	}
@@ -65,7 +66,8 @@ func (s *Stack) review(p *Plan, of Server) mcp.Middleware {
 type reviewed struct {
 	*Stack
 	of Server
-	// instance: of what is withheld nothing is reported, as each user's connection would repeat it.
+	// instance suppresses reports of withheld definitions, as each user's connection would repeat
+	// them.
 	instance bool
 }
 
@@ -79,7 +81,7 @@ func (r reviewed) Note(_ string, value any) {
 		r.withheld.WithLabelValues(r.of.Name).Inc()
 		if r.Log != nil {
 			name := plaintext.Line(w.Definition.Name, maxReason)
-			_ = r.Log.Withhold(&audit.Record{Server: r.of.Name, Name: name, Tool: name, Rule: "review", Reason: plaintext.Line(w.Why(), maxReason)}) // calls say whether lines can be written
+			_ = r.Log.Withhold(&audit.Record{Server: r.of.Name, Name: name, Tool: name, Rule: "review", Reason: plaintext.Line(w.Why(), maxReason)}) // calls report whether lines can be written
 		}
 	}
 	if r.Reviewed != nil {

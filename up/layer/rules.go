@@ -38,11 +38,11 @@ func readRules(stack *Stack, p *Plan) error {
 	return nil
 }
 
-// removed denies all calls that came to a profile which was removed meanwhile.
+// removed denies all calls to a profile that was removed after the call came.
 var removed = sync.OnceValue(func() *rules.Book {
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
 	if err != nil {
-		panic(err) // tested
+		panic(err) // a test covers it
 	}
 	return &rules.Book{Policy: p}
 })
@@ -56,7 +56,7 @@ func (s *Stack) book(ctx context.Context) *rules.Book {
 	return p.Books[profile]
 }
 
-// decide lets the rules decide about the requests to one server.
+// decide applies the rules to the requests to one server.
 func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 	if len(p.Books) == 0 {
 		return nil
@@ -77,7 +77,8 @@ func decide(s *Stack, p *Plan, of Server) mcp.Middleware {
 	})
 }
 
-// hides reports the tools that the rules of a profile always deny. No list has them, and a call of one gets the reason from the rules.
+// hides returns a function that reports whether the rules of a profile always deny a tool. Such
+// tools are in no list, and the error of a call has the reason of the rule.
 func (p *Plan) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
 	book := p.Books[profile]
 	return func(e gateway.Entry) bool {
@@ -86,7 +87,7 @@ func (p *Plan) hides(g *gateway.Gateway, profile string) func(gateway.Entry) boo
 	}
 }
 
-// denied returns the error of a call of a tool that the rules of a profile deny in any case; nil for other tools.
+// denied returns the error for a tool that the rules of a profile always deny; nil for other tools.
 func (p *Plan) denied(g *gateway.Gateway, profile, exposed string) error {
 	book := p.Books[profile]
 	server, tool := g.Destination(exposed)

@@ -13,10 +13,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
 
-// maxScopeSets bounds the sets of scopes of callers for each of which tools are searched apart.
+// maxScopeSets is the maximum number of sets of scopes that have a search of their own.
 const maxScopeSets = 64
 
-// checkScopes refuses requests of callers without the scopes that everything needs, or without those of the tool.
+// checkScopes refuses requests of callers without the scopes that all requests need, or without
+// those of the tool.
 func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
 	if !s.Authorizes {
 		return nil
@@ -41,12 +42,13 @@ func checkScopes(s *Stack, p *Plan, _ Part) mcp.Middleware {
 	}
 }
 
-// perScopes makes a middleware that remembers tools once for each set of scopes that see the same tools.
+// perScopes returns a middleware that keeps tools once for each set of scopes, as callers with the
+// same set see the same tools.
 func (s *Stack) perScopes(o settings.Authorization, around mcp.Middleware) mcp.Middleware {
 	if !s.Authorizes || len(o.Tools) == 0 {
 		return around
 	}
-	var matter []string // scopes that decide what is seen
+	var matter []string // holds the scopes that affect which tools a caller sees
 	for _, scopes := range o.Tools {
 		matter = append(matter, scopes...)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// readSelections reads what each server offers.
+// readSelections reads the selections of each server.
 func readSelections(_ *Stack, p *Plan) error {
 	p.picks = map[string]*settings.Selection{}
 	for name := range p.Settings.Servers {
@@ -16,7 +16,7 @@ func readSelections(_ *Stack, p *Plan) error {
 	return nil
 }
 
-// selectPart restricts the gateway to what a profile or a server offers.
+// selectPart restricts the gateway to the entries of a profile or a server.
 func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	var s gateway.Selection
 	switch {
@@ -30,7 +30,7 @@ func selectPart(_ *Stack, p *Plan, part Part) mcp.Middleware {
 	return func(mcp.Handler) mcp.Handler { return part.Gateway.Only(s) }
 }
 
-// keeps returns what a profile has of its servers.
+// keeps returns a function that reports whether a profile has an entry.
 func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 	of := p.Settings.Profiles[profile]
 	patterns := of.Patterns()
@@ -46,11 +46,11 @@ func (p *Plan) keeps(profile string) func(gateway.Entry) bool {
 		if picks := p.picks[e.Server]; picks != nil {
 			tags = picks.Tags(kind, e.Name)
 		}
-		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // what its tools gave
+		if p.Settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // results of its tools
 			return true
 		}
 		names := []string{e.Exposed}
-		if kind == settings.ResourceKind { // which patterns find by the server's own URI, too
+		if kind == settings.ResourceKind { // as patterns also match the server's own URI
 			names = append(names, e.Name)
 		}
 		return patterns.Pick(kind, tags, names...)

@@ -10,10 +10,11 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// taskTime is how long a call runs before it becomes a task, where its client knows tasks.
+// taskTime is how long a call runs before it becomes a task, if its client supports tasks.
 const taskTime = 30 * time.Second
 
-// openTasks opens the tasks of the gateway's clients, which a gateway that is started again still knows if they are in a file.
+// openTasks opens the tasks of the gateway's clients. Tasks in a file survive a restart of the
+// gateway.
 func openTasks(s *Stack) (err error) {
 	o := tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: s.Logger,
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) }}
@@ -30,7 +31,8 @@ func openTasks(s *Stack) (err error) {
 	return err
 }
 
-// closeTasks ends what runs. Whoever closes the servers calls [tasks.Tasks.Close] before, while they can still be reached.
+// closeTasks ends running tasks. Before it closes the servers, the owner calls [tasks.Tasks.Close],
+// while servers can still be reached.
 func closeTasks(s *Stack) error {
 	if s.Tasks == nil {
 		return nil
@@ -38,13 +40,13 @@ func closeTasks(s *Stack) error {
 	return s.Tasks.Close()
 }
 
-// callsAsTasks makes tasks of calls that last.
+// callsAsTasks makes tasks of calls that take long.
 func callsAsTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	calls, _ := s.Tasks.Split(part.Profile)
 	return calls
 }
 
-// requestsAboutTasks answers the requests about the tasks that callsAsTasks made.
+// requestsAboutTasks responds to requests about the tasks of callsAsTasks.
 func requestsAboutTasks(s *Stack, _ *Plan, part Part) mcp.Middleware {
 	_, requests := s.Tasks.Split(part.Profile)
 	return requests

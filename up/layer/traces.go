@@ -19,14 +19,14 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 )
 
-// telemetry is how this process introduces itself to collectors.
+// telemetry describes this process to collectors.
 type telemetry struct {
 	header     http.Header
 	service    string
 	attributes map[string]string
 }
 
-// newTelemetry reads the variables that OpenTelemetry has for that, and finds out what they do not say.
+// newTelemetry reads the variables of OpenTelemetry, and adds attributes that they do not set.
 func newTelemetry(getenv func(string) string, version string) telemetry {
 	t := telemetry{header: otlp.Headers(getenv("OTEL_EXPORTER_OTLP_HEADERS")), attributes: map[string]string{"service.version": version, "service.instance.id": uuid()}}
 	if host, err := os.Hostname(); err == nil {
@@ -37,7 +37,7 @@ func newTelemetry(getenv func(string) string, version string) telemetry {
 	return t
 }
 
-// uuid returns a random one (RFC 9562, version 4).
+// uuid returns a random UUID (RFC 9562, version 4).
 func uuid() string {
 	var b [16]byte
 	rand.Read(b[:])
@@ -45,8 +45,8 @@ func uuid() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// tracesEndpoint returns where traces go; empty if nowhere. The variables are those that OpenTelemetry has for all its
-// exporters. An endpoint for gRPC only is not used.
+// tracesEndpoint returns the URL for traces, or an empty string. The variables are those that
+// OpenTelemetry defines for all exporters. An endpoint for gRPC only is not used.
 func tracesEndpoint(collector string, getenv func(string) string) string {
 	if collector != "" {
 		return strings.TrimSuffix(collector, "/") + "/v1/traces"
@@ -64,7 +64,7 @@ func tracesEndpoint(collector string, getenv func(string) string) string {
 	return ""
 }
 
-// openTraces sends the spans of requests to a collector, if one is named.
+// openTraces opens the export of spans to a collector, if one is named.
 func openTraces(s *Stack) (err error) {
 	endpoint := tracesEndpoint(s.Collector, s.Place.Getenv)
 	if endpoint == "" {
@@ -91,7 +91,8 @@ func closeTraces(s *Stack) error {
 	return nil
 }
 
-// traced returns options for spans whose context travels in _meta; baggage does not, as servers need not be trusted with it.
+// traced returns options for spans whose context travels in _meta. Baggage does not, as servers
+// need not be trusted with it.
 func (s *Stack) traced() otelmcp.Options {
 	return otelmcp.Options{TracerProvider: s.tracer, Propagator: propagation.TraceContext{}}
 }

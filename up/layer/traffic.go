@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// Shown returns what observers see of a message of g: without the arguments that servers do not get, the results that clients do not
-// get, and what settings keep out of the audit log.
+// Shown returns a message of g for observers. It omits arguments that servers do not get, results
+// that clients do not get, and values that settings keep out of the audit log.
 func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 	if len(p.redacted) == 0 && p.unlogged.None() {
 		return e.Message
@@ -34,7 +34,7 @@ func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 		}
 		places := p.placesOf(g, e, e.Name).Results
 		hidden := places.HideResult(result)
-		if task := jsonrpc.Get(hidden, "result"); task != nil { // of tasks/get
+		if task := jsonrpc.Get(hidden, "result"); task != nil { // tasks/get has one
 			hidden = jsonrpc.With(hidden, "result", p.unlogged.Hide(places.HideResult(task)))
 		}
 		return jsonrpc.With(message, "result", p.unlogged.Hide(hidden))
@@ -48,13 +48,13 @@ func (p *Plan) Shown(g *gateway.Gateway, e *traffic.Event) json.RawMessage {
 	return message
 }
 
-// placesOf returns what is hidden of the calls of a tool, which has the name that the messages of the hop have. Of one that goes to
-// no server it is what is hidden of any.
+// placesOf returns the hidden places in calls of a tool, which has the name used on this hop. For a
+// call that reaches no server it returns those of any tool.
 func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidden redact.Places) {
 	server := e.Server
 	if e.Hop == traffic.Client {
 		if e.Method != "tools/call" {
-			return p.hiddenOfAny() // a URI may begin as the name of a tool does
+			return p.hiddenOfAny() // as a URI may begin like the name of a tool
 		}
 		if server, tool = g.Destination(tool); server == "" {
 			return p.hiddenOfAny()
@@ -67,13 +67,14 @@ func (p *Plan) placesOf(g *gateway.Gateway, e *traffic.Event, tool string) (hidd
 		hidden = o.Of(tool)
 	case e.Method == "resources/read":
 		hidden = o.All
-	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // they do not say of which tool; nor does a call that was missed
+	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // these do not name the tool; neither does a call whose request was missed
 		hidden = o.Any()
 	}
 	return hidden
 }
 
-// hideArguments hides arguments of a tool. Those of call_tool are of another one.
+// hideArguments hides arguments of a tool. The inner arguments of call_tool are those of another
+// tool.
 func (p *Plan) hideArguments(g *gateway.Gateway, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
 	hidden := p.placesOf(g, e, tool).Arguments.Hide(arguments)
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(arguments, "name"))

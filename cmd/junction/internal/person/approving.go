@@ -12,23 +12,23 @@ import (
 	"github.com/junction-mcp/junction/host/approval"
 )
 
-// Approving is a person who has approved in advance what some servers define, without
-// being shown it: at first sight, or exactly one change.
+// Approving is a person that approved definitions of some servers in advance, without seeing them:
+// those of the first time, or exactly one change.
 type Approving struct {
 	host.Person
-	// Servers are names, for what a server defines when it is seen for the first time, or
-	// NAME@HASH, for exactly what is shown, such as a change of what was approved; the hash is
-	// that of [approval.Hash]. What follows the last @ is always a hash, so that no server can be
-	// called like an approval of another one.
+	// Servers lists approvals. NAME approves the definitions of a server that is seen for the first
+	// time. NAME@HASH approves exactly one review, such as a change. The hash is that of
+	// [approval.Hash]. The part after the last @ is always a hash, so that the name of a server
+	// cannot equal an approval of another one.
 	Servers []string
 
 	mu       sync.Mutex
-	done     []string        // servers that were reviewed
-	withheld map[string]bool // servers of which something waits for approval, as nobody could be asked
+	done     []string        // lists servers that were reviewed
+	withheld map[string]bool // holds servers with definitions that wait for approval, as there was no user to ask
 }
 
-// Withheld returns the servers that the model does not get as nobody could be asked about what they define, sorted, and those of Servers
-// that are of them and did not apply.
+// Withheld returns the servers that the model does not get because there was no user to ask,
+// sorted. It also returns the entries of Servers for them that did not apply.
 func (a *Approving) Withheld() (servers, without []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -45,7 +45,7 @@ func (a *Approving) Withheld() (servers, without []string) {
 	return servers, without
 }
 
-// Review approves what was approved in advance, and asks the person about all else.
+// Review approves reviews that were approved in advance, and asks the user about the others.
 func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
 	answers := make([]host.ReviewAnswer, len(reviews))
 	var left []host.Review
@@ -67,7 +67,7 @@ func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.R
 	return answers, err
 }
 
-// note notes of servers whether nobody could be asked about them.
+// note stores whether servers are withheld because there was no user to ask.
 func (a *Approving) note(reviews []host.Review, withheld bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -82,7 +82,7 @@ func (a *Approving) note(reviews []host.Review, withheld bool) {
 	}
 }
 
-// byName reports whether the name of a server is enough to approve what it defines.
+// byName reports whether the name of a server is enough to approve its definitions.
 func byName(r *host.Review) bool { return r.First && strings.LastIndexByte(r.Server, '@') <= 0 }
 
 func (a *Approving) approved(r *host.Review) bool {

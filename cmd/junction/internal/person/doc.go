@@ -1,3 +1,3 @@
-// Package person is the person of package host at a plain terminal: questions are
-// lines, answers too. Where there is no terminal the answer is no.
+// Package person implements the person of package host on a plain terminal, with questions and
+// answers in lines. Without a terminal the answer is no.
 package person

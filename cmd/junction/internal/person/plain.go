@@ -14,29 +14,29 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Plain is a person at a plain terminal. It is a [host.Person]. It must not be copied.
+// Plain is the user of a plain terminal. It is a [host.Person]. It must not be copied.
 type Plain struct {
-	Person *terminal.Person // nil if nobody is there
-	Screen *terminal.Screen // shows what was decided without asking; required
+	Person *terminal.Person // is nil if there is no user to ask
+	Screen *terminal.Screen // shows decisions that were made without asking; required
 	Desk   *answer.Desk     // answers forms; required
-	// OnDisk reads files of the person's folders, as in [tui.Options]; nil: none.
+	// OnDisk reads files of the user's folders, as in [tui.Options]; nil means no files.
 	OnDisk func(path string) (text string, ok bool)
 
 	shown shown
 }
 
 const (
-	maxName   = 200    // characters of a name that is shown
-	maxNotice = 20_000 // of a notice
+	maxName   = 200    // limits the characters of a shown name
+	maxNotice = 20_000 // limits those of a notice
 	maxReason = 1_000
 )
 
-// CommandLine is the source of rules that stand on the command line. Where nobody is
-// there, such a rule is the person's yes, given in advance, also to a call that would
-// be asked about because of what was read before; but not to one that carries a secret.
+// CommandLine is the source of rules on the command line. Without a user to ask, such a rule allows
+// calls in advance. It also allows a call that would be asked about because of earlier inputs, but
+// not one that carries a secret.
 const CommandLine = "command line"
 
-// asked asks the person with cards, line by line.
+// asked returns a person that shows cards line by line.
 func (p *Plain) asked() host.Person { return tui.NewLines(p.Person, p.OnDisk) }
 
 // Consent shows the card and asks.
@@ -47,7 +47,7 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 	return p.asked().Consent(ctx, card)
 }
 
-// Review shows what servers bring and asks about it.
+// Review shows the definitions of servers and asks about them.
 func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
 	if p.Person == nil {
 		p.once("junction: no user can review %s\n", approvals(reviews))
@@ -56,7 +56,7 @@ func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.Revie
 	return p.asked().Review(ctx, reviews)
 }
 
-// inAdvance is what the command line says about a call.
+// inAdvance returns the verdict of the command line about a call.
 func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	reasons := plaintext.Line(strings.Join(card.Reasons, "; "), maxReason)
 	if card.Agent != "" {
@@ -86,8 +86,8 @@ func name(card host.Card) string {
 	return plaintext.Line(card.Server+"/"+what, maxName)
 }
 
-// approvals are the servers that no user can review, and what would have to be said
-// in advance.
+// approvals returns the servers that no user can review, and the flags that would approve
+// them in advance.
 func approvals(reviews []host.Review) string {
 	var names, first, changed []string
 	for i := range reviews {
@@ -109,12 +109,12 @@ func approvals(reviews []host.Review) string {
 	return text
 }
 
-// Elicit answers a form as the flags say, or asks.
+// Elicit answers a form by the flags, or asks.
 func (p *Plain) Elicit(ctx context.Context, f host.Form) (*mcp.ElicitResult, error) {
 	return p.Desk.Answer(ctx, f)
 }
 
-// Sample shows what a server wants of the model and asks.
+// Sample shows a server's request to the model and asks.
 func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	if p.Person == nil {
 		p.once("junction: server %s wanted to use the model, and no user can allow it\n", plaintext.Line(s.Server, maxName))
@@ -123,8 +123,8 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return p.asked().Sample(ctx, s)
 }
 
-// Tell tells what a person should know of an event, and the same thing only once in a
-// run. It wants to hear all events.
+// Tell shows the parts of an event that a user should know, each only once in a run. It must be
+// called with all events.
 func (p *Plain) Tell(e host.Event) {
 	p.shown.begin(e.Run)
 	if e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || p.Screen.Terminal()) {
@@ -135,7 +135,7 @@ func (p *Plain) Tell(e host.Event) {
 	}
 }
 
-// line is a notice as a line.
+// line returns a notice in one line.
 func line(n *host.Notice) string {
 	from := ""
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// brings is the first review of a server with a tool that the scanner finds nothing in.
+// brings returns the first review of a server with a tool without findings.
 func brings(server string, findings ...guard.Finding) host.Review {
 	return host.Review{Server: server, First: true, Items: []host.ReviewItem{
 		{Kind: "command", Text: "text: npx -y " + server, Value: "npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0", Value: server + " 1.0.0"},

@@ -5,20 +5,18 @@ import (
 	"sync"
 )
 
-// maxShown is how many things are remembered to have been shown; then all are forgotten.
+// maxShown is the maximum number of remembered texts; above it, all are forgotten.
 const maxShown = 1_000
 
-// shown is what was shown in a run: a model that tries the same again and again, and a
-// server that goes and comes, do not fill the screen. It may be used from many
-// goroutines.
+// shown holds the texts that were shown in a run. So a model that repeats a call, and a server that
+// reconnects, do not fill the screen. It is safe for concurrent use.
 type shown struct {
 	mu   sync.Mutex
 	run  int
 	text map[string]bool
 }
 
-// begin forgets what was shown when another run has begun. What belongs to no run, 0,
-// belongs to the one that goes on.
+// begin forgets the texts of an earlier run. Run 0 means no run, and counts as the present one.
 func (t *shown) begin(run int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -42,7 +40,7 @@ func (t *shown) first(text string) bool {
 	return true
 }
 
-// once shows something that was not shown yet.
+// once shows a text unless it was shown before.
 func (p *Plain) once(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); p.shown.first(text) {
 		p.Screen.Printf("%s", text)

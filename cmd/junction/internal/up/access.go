@@ -26,17 +26,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Who may use an address.
+// The values of --auth that are not URLs.
 const (
-	AuthNone  = "none"  // everybody who reaches it
-	AuthKeys  = "keys"  // who has a key
-	AuthLocal = "local" // who logs in here
+	AuthNone  = "none"  // lets in every client that reaches the address
+	AuthKeys  = "keys"  // lets in clients that send a key
+	AuthLocal = "local" // lets in clients with a token of the authorization server here
 )
 
-// MetadataPath is where clients find out who gives tokens, with the path of the endpoint behind it (RFC 9728).
+// MetadataPath is the path of the metadata that lists the authorization servers, followed by the
+// path of the endpoint (RFC 9728).
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// ways are the ways in that --auth names.
+// ways returns the values of --auth, without none and without repetitions.
 func (f *Front) ways() (ways []string) {
 	for way := range strings.SplitSeq(f.Auth, ",") {
 		if way = strings.TrimSpace(way); way != "" && way != AuthNone && !slices.Contains(ways, way) {
@@ -46,7 +47,8 @@ func (f *Front) ways() (ways []string) {
 	return ways
 }
 
-// KnowsCallers reports whether callers say who they are, and so may be different people: one must not see what another sent.
+// KnowsCallers reports whether callers authenticate. Callers may then be different users, and none
+// may see the messages of another.
 func (f *Front) KnowsCallers() bool { return len(f.ways()) > 0 || f.ClientCA != "" }
 
 // takesTokens reports whether tokens, and not only keys, let clients in.
@@ -54,7 +56,7 @@ func (f *Front) takesTokens() bool {
 	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != AuthKeys })
 }
 
-// checkAuth says what is wrong with --auth and --public-url.
+// checkAuth returns an error if --auth or --public-url is not valid.
 func (f *Front) checkAuth() error {
 	for _, way := range f.ways() {
 		switch u, err := url.Parse(way); {
@@ -75,7 +77,8 @@ func (f *Front) checkAuth() error {
 	return nil
 }
 
-// origins are those by which clients may reach an address; the first is the one to name.
+// reachedBy returns the origins by which clients may reach an address. The first is the one to
+// show.
 func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	if f.Public != "" {
 		return []string{f.Public}, nil
@@ -98,30 +101,31 @@ func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 	return all, nil
 }
 
-// MaxUnnamed is how many scopes that no setting names are listed.
+// MaxUnnamed is the maximum number of listed scopes that are in no setting.
 const MaxUnnamed = 10
 
-// An Access says who is let in at the endpoints of an address, by a key or a token.
+// An Access decides which requests are let in at the endpoints of an address, by key or token.
 type Access struct {
-	Origins  []string                                    // by which clients reach it; the first is the one to name
-	Keys     func(*http.Request) (*mcp.Principal, error) // nil: keys let nobody in
-	Verifier auth.Verifier                               // nil: tokens do not
+	Origins  []string                                    // lists the origins by which clients reach it; the first is the one to show
+	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates by key; nil if keys let no client in
+	Verifier auth.Verifier                               // checks tokens; nil if tokens let no client in
 	Issuers  []string
-	local    *authserver.Server // nil: nobody logs in here
+	local    *authserver.Server // is the authorization server of --auth local; nil without it
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
 	Profile  func(name string) mcp.Handler
 	Refused  reach.RefusalCounter
-	unknown  []string // scopes that no setting names, with whose they are
+	unknown  []string // lists scopes that are in no setting, each with its owner
 
-	Exchanges *Exchanges // what is got in exchange for tokens; nil: nothing
+	Exchanges *Exchanges // holds the tokens got in exchange for those of callers; nil if there are none
 
 	mu     sync.Mutex
-	Guards map[string]*auth.Guard // by resource
+	Guards map[string]*auth.Guard // holds the guards by resource
 }
 
-// openAccess is who is let in as --auth and the settings say; nil: that is not looked at.
+// openAccess returns the Access for --auth and the settings. It is nil if --auth names no way to
+// authenticate.
 func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profile func(name string) mcp.Handler) (*Access, error) {
 	ways := f.ways()
 	if len(ways) == 0 {
@@ -165,7 +169,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	return x, nil
 }
 
-// verifier checks the tokens of an authorization server: the one here, or that of a URL.
+// verifier returns the check of tokens of an authorization server: the one here, or that at a URL.
 func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (v auth.Verifier, issuer string, err error) {
 	if way == AuthLocal {
 		x.local, err = authorizationServer(ctx, a, f, x)
@@ -183,8 +187,8 @@ func verifier(ctx context.Context, a *cli.App, way string, f Front, x *Access) (
 	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, HTTP: client}), way, nil
 }
 
-// GuardedFor is a client for requests to an authorization server that the person named: it may be anywhere. So may
-// hosts that the settings name.
+// GuardedFor returns a client for requests to an authorization server that the operator named. The
+// server may have any address, as may the hosts that the settings name.
 func GuardedFor(issuer string, hosts []string) *http.Client {
 	own := ""
 	if u, err := url.Parse(issuer); err == nil {
@@ -195,7 +199,7 @@ func GuardedFor(issuer string, hosts []string) *http.Client {
 	})
 }
 
-// authorizationServer is the one that --auth local starts.
+// authorizationServer returns the authorization server of --auth local.
 func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*authserver.Server, error) {
 	at, err := url.Parse(x.Origins[0])
 	if err != nil {
@@ -241,7 +245,8 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 	return authserver.New(o)
 }
 
-// Unnamed notes scopes of somebody that no setting names.
+// Unnamed adds those of an owner's scopes that are in no setting to the list that SayUnnamed
+// prints.
 func (x *Access) Unnamed(scopes []string, whose string) {
 	for _, scope := range scopes {
 		if !slices.Contains(x.Scopes, scope) {
@@ -250,7 +255,7 @@ func (x *Access) Unnamed(scopes []string, whose string) {
 	}
 }
 
-// SayUnnamed says which scopes no setting names.
+// SayUnnamed prints the scopes that are in no setting, at most [MaxUnnamed] of them.
 func SayUnnamed(a *cli.App, x *Access) {
 	if x == nil || len(x.unknown) == 0 {
 		return
@@ -283,7 +288,8 @@ func (x *Access) has(path string) bool {
 	return found && name != "" && ("/"+base == launch.EndpointPath || "/"+base == OlderPath) && x.Profile != nil && x.Profile(name) != nil
 }
 
-// guard checks tokens for the endpoint at a path, as clients name it who reach it by a host.
+// guard returns the guard that checks tokens for the endpoint at a path. Its resource has the
+// origin by which a client at this host reaches it, else the first origin.
 func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	origin := x.Origins[0]
 	for _, other := range x.Origins {
@@ -305,7 +311,8 @@ func (x *Access) guard(host, path string) (*auth.Guard, error) {
 	return g, err
 }
 
-// At says who is let in at the endpoint of a path, and how who lacks scopes hears of it.
+// At returns the function that authenticates requests at the endpoint of a path. The function
+// challenge makes the WWW-Authenticate header for a caller without the needed scopes.
 func (x *Access) At(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
 	letIn, challenge := x.letIn(path)
 	return func(r *http.Request) (*mcp.Principal, error) {
@@ -345,7 +352,8 @@ func (x *Access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 	return auth.First(x.Keys, byToken), challenge
 }
 
-// serve answers a request for what clients find logins by, or for a login. It reports whether it was one.
+// serve answers requests for metadata of authorization and for logins. It reports whether the
+// request was one of these.
 func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	path := pathOf(r)
 	if x.local != nil && x.local.Serves(path) {
@@ -370,7 +378,7 @@ func (x *Access) serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// count adds how many there were to what is counted.
+// count registers a metric of refused logins. A nil Access has none.
 func (x *Access) count(registry prometheus.Registerer) error {
 	if x == nil {
 		return nil

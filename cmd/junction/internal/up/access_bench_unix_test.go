@@ -30,7 +30,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A sink is a response that goes nowhere.
+// A sink is a response that discards its body.
 type sink struct {
 	header http.Header
 	status int
@@ -44,10 +44,11 @@ func (s *sink) WriteHeader(status int) { s.status = status }
 
 func (s *sink) Flush() {}
 
-// BenchmarkAuthenticatedCall is what a call of a tool costs beyond net/http: from anybody, and from each whom an address
-// lets in. 64 are in flight on two cores. cpu-ns/op is the processor's time, which other programs change less.
+// BenchmarkAuthenticatedCall measures a call of a tool without the cost of net/http: without
+// authentication, and with each way of it. 64 calls are in flight on two cores. The metric
+// cpu-ns/op is processor time, which other programs disturb less.
 func BenchmarkAuthenticatedCall(b *testing.B) {
-	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a heap as small as this one is collected all the time
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // as so small a heap would be collected all the time
 	const origin = "https://mcp.example"
 	giver, token := benchmarkGiver(b, origin+launch.EndpointPath)
 	few, fewKey := benchmarkKeys(b, 10)
@@ -56,7 +57,7 @@ func BenchmarkAuthenticatedCall(b *testing.B) {
 	asked := auth.Introspection(auth.IntrospectionOptions{Issuer: giver.URL, URL: giver.URL + "/introspect", ClientID: "c", Secret: "s", HTTP: giver.Client()})
 	for _, c := range []struct {
 		name, secret string
-		access       *up.Access // nil: everybody is let in
+		access       *up.Access // is nil if every client is let in
 	}{
 		{"anybody", "", nil},
 		{"token checked by signature", token, &up.Access{Verifier: signed}},
@@ -77,8 +78,8 @@ func BenchmarkAuthenticatedCall(b *testing.B) {
 	}
 }
 
-// benchmarkGiver starts an authorization server, and returns a token of it that says about as much as those of large
-// providers do.
+// benchmarkGiver starts an authorization server. It returns the server and a token with about as
+// many claims as those of large providers.
 func benchmarkGiver(b *testing.B, resource string) (*httptest.Server, string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -119,7 +120,7 @@ func benchmarkGiver(b *testing.B, resource string) (*httptest.Server, string) {
 	return giver, token
 }
 
-// benchmarkKeys makes a file of n keys, and returns the last of them.
+// benchmarkKeys writes a file of n keys, and returns the last key.
 func benchmarkKeys(b *testing.B, n int) (*apikey.Keys, string) {
 	all := make([]apikey.Key, n-1)
 	for i := range all {
@@ -178,7 +179,7 @@ func benchmarkCall(b *testing.B, secret string, o streamable.Options) {
 	b.ReportMetric(float64(processorTime(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-// processorTime is what this process used, of all cores.
+// processorTime returns the processor time that this process used, on all cores.
 func processorTime(b *testing.B) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {

@@ -20,10 +20,11 @@ import (
 	"github.com/prometheus/common/expfmt"
 )
 
-// AdminTime is how long a request to the address for those who watch may take.
+// AdminTime is the timeout of a request to the admin address.
 const AdminTime = 10 * time.Second
 
-// serveAdmin serves what those who watch over up want to know, at an address of its own, until stop is called.
+// serveAdmin serves metrics, health and control at the admin address until stop is called. It does
+// nothing without --admin.
 func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if v.admin == nil {
 		return func() {}, nil
@@ -43,7 +44,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = server.Serve(l) // ends when it is closed
+		_ = server.Serve(l) // Serve returns when the server is closed.
 	}()
 	at := v.Options.origin(l)
 	switch seenBy {
@@ -57,7 +58,8 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	return func() { server.Close(); <-ended }, nil
 }
 
-// countCertificate adds for how long the certificate holds to what is counted, if there is one.
+// countCertificate registers a metric of the certificate's remaining time, if there is a
+// certificate.
 func (v *Served) countCertificate(registry prometheus.Registerer) error {
 	for _, l := range []net.Listener{v.listener, v.admin} {
 		if e, is := l.(*Encrypted); is {
@@ -69,17 +71,17 @@ func (v *Served) countCertificate(registry prometheus.Registerer) error {
 	return nil
 }
 
-// An Audience says who can get to the address for those who watch.
+// An Audience describes the clients that can reach the admin address.
 type Audience int
 
 const (
 	ThisMachine      Audience = iota
-	EncryptedNetwork          // a token goes over it, and is needed for metrics, too
-	BareNetwork               // no token goes over it
+	EncryptedNetwork          // transports a token, which metrics need, too
+	BareNetwork               // never transports a token
 )
 
-// AdminReach says who can get to the address of --admin. What everybody in a network could listen to is refused, unless
-// a flag says that it is meant.
+// AdminReach returns the audience of --admin. It returns an error for an unencrypted address of a
+// network, unless --admin-insecure allows it.
 func (o *Options) AdminReach() (Audience, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.Admin)
 	switch {
@@ -95,7 +97,7 @@ func (o *Options) AdminReach() (Audience, error) {
 	return 0, cli.Usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.Admin)
 }
 
-// listenAdmin listens for those who watch; nil if that is not wanted.
+// listenAdmin listens at --admin. The listener is nil without that flag.
 func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Audience, error) {
 	if o.Admin == "" {
 		return nil, 0, nil
@@ -119,7 +121,7 @@ func (o *Options) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, Au
 	return secure, r, nil
 }
 
-// AdminMux is what is served to those who watch.
+// AdminMux returns the routes of the admin address.
 func (v *Served) AdminMux(ctx context.Context, reach Audience, registry prometheus.Gatherer, token string) *http.ServeMux {
 	withToken := demands(token)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
@@ -142,8 +144,9 @@ func (v *Served) AdminMux(ctx context.Context, reach Audience, registry promethe
 	return mux
 }
 
-// Guarded refuses what a web page may have sent without its user's knowledge. Some paths are open to all: who checks the health of
-// a program names it as it likes, or not at all, and there is nothing that a page could learn.
+// Guarded refuses requests that a web page may have sent without its user's knowledge. The paths in
+// open are exempt: health checks use any Host or none, and the responses hold nothing that a page
+// could learn.
 func Guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !slices.Contains(open, r.URL.Path) {
@@ -156,10 +159,11 @@ func Guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 	})
 }
 
-// writeMetrics writes metrics as text. promhttp would do so, too, and bring 1 MB of compression with it.
+// writeMetrics writes metrics as text. promhttp would do the same, but adds 1 MB of compression
+// code.
 func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 	all, err := from.Gather()
-	if err != nil { // what could be gathered is
+	if err != nil { // writes the metrics that could be gathered
 		v.App.Logger().Warn("junction: metrics are not complete", "error", err)
 	}
 	format := expfmt.NewFormat(expfmt.TypeTextPlain)
@@ -167,13 +171,13 @@ func (v *Served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 	to := expfmt.NewEncoder(w, format)
 	for _, family := range all {
 		if to.Encode(family) != nil {
-			return // the client is gone
+			return // as the client disconnected
 		}
 	}
 }
 
-// NotReady says why no clients should come now; empty if they may: every server was tried once, and it does
-// not end.
+// NotReady returns the reason why clients should not connect now, or an empty string. Up is ready
+// if every server was tried once and it is not shutting down.
 func (v *Served) NotReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
@@ -184,8 +188,9 @@ func (v *Served) NotReady(ctx context.Context) string {
 	return v.untried()
 }
 
-// untried names a server that was not tried yet; empty once every server was. One that a reload adds later does not
-// count: what clients had goes on meanwhile.
+// untried returns the state of a server that was not tried yet, or an empty string after every
+// server was tried. A server that a reload adds later does not count, as clients keep what they
+// had.
 func (v *Served) untried() string {
 	if v.tried.Load() {
 		return ""
@@ -194,11 +199,11 @@ func (v *Served) untried() string {
 	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
 		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
 	}
-	v.tried.Store(len(all) > 0) // on standard input and output servers come with the client
+	v.tried.Store(len(all) > 0) // as on standard input and output servers start with the client's first request
 	return ""
 }
 
-// states are the servers by what they do, as a metric.
+// states is a metric of servers by state. It implements [prometheus.Collector].
 type states struct {
 	gateway     *gateway.Gateway
 	description *prometheus.Desc

@@ -50,7 +50,8 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	}
 }
 
-// Servers that fail are tried again and again. Where each was tried once, nothing of that takes the gateway from its clients.
+// The gateway retries failed servers. After each was tried once, a retry does not make the gateway
+// unready.
 func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
@@ -69,7 +70,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at a time
+		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at the same time
 			add(fmt.Sprint("server", i))
 		}
 		if time.Sleep(time.Second); v.NotReady(t.Context()) == "" {

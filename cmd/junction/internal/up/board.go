@@ -16,34 +16,33 @@ import (
 	"github.com/junction-mcp/junction/internal/why"
 )
 
-// A board shows the servers of up: a table at first, then a line for each that
-// connects, fails or ends, and on a terminal one line below that sums up.
+// A board prints the servers of up: first a table, then a line for each server that connects, fails
+// or ends. On a terminal it also keeps a summary in the last line.
 type board struct {
 	screen  *terminal.Screen
-	quiet   bool         // only problems are shown
-	verbose bool         // errors are shown in full
-	log     *slog.Logger // gets a record of each server in place of a line; nil: a person reads
-	// Endpoint is where clients connect; empty on standard input and output.
+	quiet   bool         // prints only problems
+	verbose bool         // prints errors in full
+	log     *slog.Logger // gets a record of each server in place of a line; nil if lines are printed
+	// Endpoint is the URL for clients; empty on standard input and output.
 	Endpoint string
-	More     func() string // says what else a summary should, such as how few tools clients see; nil: nothing
-	live     bool          // a screen shows the servers
-	also     func()        // is called where something changed; nil: nothing
+	More     func() string // returns more lines for the summary, such as how few tools clients get; may be nil
+	live     bool          // is set if a live screen shows the servers
+	also     func()        // is called after each change; may be nil
 
 	mu      sync.Mutex
-	gateway *gateway.Gateway  // nil until it is started
-	shown   map[string]string // what was last said of a server
-	summed  bool              // the summary of servers that were all tried was printed
-	ends    map[string]int    // how many lost connections of a server were seen
-	renamed map[string]int    // how many names of a server were said to be changed
+	gateway *gateway.Gateway  // is nil before Start and after Close
+	shown   map[string]string // holds the last printed state of each server
+	summed  bool              // is set once the summary of all tried servers was printed
+	ends    map[string]int    // counts the lost connections of each server that were printed
+	renamed map[string]int    // counts the renamed names of each server that were printed
 }
 
-// NewBoard returns a board for servers that are served at an endpoint, which is empty on
-// standard input and output.
+// NewBoard returns a board for servers at an endpoint, which is empty on standard input and output.
 func NewBoard(screen *terminal.Screen, quiet, verbose bool, endpoint string) *board {
 	return &board{screen: screen, quiet: quiet, verbose: verbose, Endpoint: endpoint, shown: map[string]string{}, ends: map[string]int{}, renamed: map[string]int{}}
 }
 
-// Start shows all servers.
+// Start prints all servers.
 func (b *board) Start(g *gateway.Gateway) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -61,7 +60,7 @@ func (b *board) Start(g *gateway.Gateway) {
 		b.screen.Printf("There is no server to serve.\n")
 	case !b.quiet && !b.live:
 		b.screen.Printf("%s", StatusTable(all, b.verbose, cli.LineWidth(b.screen)))
-		if !b.screen.Terminal() { // where it has a line of its own
+		if !b.screen.Terminal() { // else the last line of the terminal has it
 			b.screen.Printf("%s\n", Summary(all))
 			if b.summed = !slices.ContainsFunc(all, IsUntried); b.summed {
 				b.sayMore()
@@ -75,7 +74,7 @@ func (b *board) Start(g *gateway.Gateway) {
 	}
 }
 
-// Close takes the summary away.
+// Close removes the summary.
 func (b *board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,7 +82,7 @@ func (b *board) Close() {
 	b.screen.Transient("")
 }
 
-// Changed shows what is different from before.
+// Changed prints the servers whose state differs from the printed one.
 func (b *board) Changed() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -95,7 +94,7 @@ func (b *board) Changed() {
 		now := Standing(s, b.verbose)
 		if s.Ends > b.ends[s.Name] {
 			b.ends[s.Name] = s.Ends
-			if s.State == gateway.Connected || s.State == gateway.Connecting { // it was started again before this look
+			if s.State == gateway.Connected || s.State == gateway.Connecting { // reconnected before this call
 				b.shown[s.Name] = ""
 				b.sayEnded(s)
 			}
@@ -114,7 +113,7 @@ func (b *board) Changed() {
 	}
 }
 
-// say shows a line about a server.
+// say prints a line about a server, or logs a record.
 func (b *board) say(level slog.Level, server, state, text string) {
 	if b.log != nil {
 		b.log.Log(context.Background(), level, "server", "server", server, "state", state, "detail", text)
@@ -123,7 +122,7 @@ func (b *board) say(level slog.Level, server, state, text string) {
 	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, cli.LineWidth(b.screen)))
 }
 
-// sayStanding shows what a server is doing.
+// sayStanding prints the state of a server.
 func (b *board) sayStanding(s gateway.Status) {
 	level := slog.LevelInfo
 	if s.State == gateway.Failed {
@@ -132,14 +131,16 @@ func (b *board) sayStanding(s gateway.Status) {
 	b.say(level, s.Name, stateWord(s), Standing(s, b.verbose))
 }
 
-// sayEnded says why the last connection to a server ended that is started again already.
+// sayEnded prints why the last connection to a server ended. It is used for a server that already
+// starts again.
 func (b *board) sayEnded(s gateway.Status) {
 	if !b.quiet {
 		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), cli.MaxReason)+"; it starts again")
 	}
 }
 
-// restart has a server be restarted, and says who wanted that: the next that it is, such as connected, is shown in any case.
+// restart restarts a server for by and prints a line about it. The board prints the server's next
+// state even if it is the last one printed.
 func (b *board) restart(name, by string, restart func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -153,7 +154,8 @@ func (b *board) restart(name, by string, restart func() error) error {
 	return nil
 }
 
-// SumUp prints the summary once all servers were tried, where no line at the end of a terminal has it.
+// SumUp prints the summary after all servers were tried, unless the last line of a terminal shows
+// it.
 func (b *board) SumUp(all []gateway.Status) {
 	if b.summed || b.quiet || b.log != nil || b.screen.Terminal() || slices.ContainsFunc(all, IsUntried) {
 		return
@@ -172,12 +174,12 @@ func (b *board) sayMore() {
 	}
 }
 
-// IsUntried reports whether a server was neither connected nor found wanting yet.
+// IsUntried reports whether a server has neither connected nor failed yet.
 func IsUntried(s gateway.Status) bool {
 	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
-// noteworthy reports whether the state of a server is shown.
+// noteworthy reports whether the state of a server is printed.
 func (b *board) noteworthy(s gateway.Status) bool {
 	switch {
 	case s.State == gateway.Failed || s.State == gateway.Unresponsive:
@@ -185,15 +187,15 @@ func (b *board) noteworthy(s gateway.Status) bool {
 	case b.quiet:
 		return false
 	case s.State == gateway.Connecting:
-		return s.Note != "" && s.Err == nil // one more attempt says nothing new
+		return s.Note != "" && s.Err == nil // as a further attempt alone is not worth a line
 	case s.State == gateway.Idle:
 		return s.Err != nil
 	}
 	return s.State == gateway.Connected
 }
 
-// showRenamed shows which names are not what they should be: of each server some,
-// as junction status shows all.
+// showRenamed prints names that differ from those of the server, at most [cli.MaxRenamed] for each
+// server. junction status prints all of them.
 func (b *board) showRenamed(all []gateway.Status) {
 	for _, s := range all {
 		before := b.renamed[s.Name]
@@ -216,8 +218,8 @@ func (b *board) showSummary(all []gateway.Status) {
 	}
 }
 
-// LastLine is what stays at the end of a terminal, whatever scrolls above it: where
-// clients connect, and the summary, as much as fits.
+// LastLine returns the line that stays at the end of a terminal: the endpoint and the summary,
+// shortened to the width.
 func (b *board) LastLine(all []gateway.Status, width int) string {
 	at := ""
 	if b.Endpoint != "" {
@@ -231,7 +233,7 @@ func (b *board) LastLine(all []gateway.Status, width int) string {
 	return brief(all)
 }
 
-// Standing says in one line what a server is doing, or in full.
+// Standing describes the state of a server in one line. If full is set, errors are not shortened.
 func Standing(s gateway.Status, full bool) string {
 	fault := ""
 	if s.Err != nil {
@@ -268,7 +270,7 @@ func Standing(s gateway.Status, full bool) string {
 	return s.State.String() + fault
 }
 
-// offers counts what a server offers.
+// offers counts the tools, resources, templates and prompts of a server.
 func offers(s gateway.Status) string {
 	tools := plaintext.Count(s.Tools, "tool")
 	if s.Omitted > 0 {
@@ -281,7 +283,7 @@ func offers(s gateway.Status) string {
 	return strings.Join(append(parts, plaintext.Count(s.Prompts, "prompt")), ", ")
 }
 
-// StatusTable is a row for each server.
+// StatusTable returns a table with a row for each server.
 func StatusTable(all []gateway.Status, full bool, width int) string {
 	var rows [][]string
 	for _, s := range all {
@@ -290,7 +292,8 @@ func StatusTable(all []gateway.Status, full bool, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
-// rememberedAt is when a server was read that is not connected, as what is shown of it was true then; zero for others.
+// rememberedAt returns the time when the definitions of an idle server were read. It is zero for
+// other servers.
 func rememberedAt(s gateway.Status) time.Time {
 	if s.State != gateway.Idle {
 		return time.Time{}
@@ -298,13 +301,13 @@ func rememberedAt(s gateway.Status) time.Time {
 	return s.Read
 }
 
-// Summary sums up, such as "59 servers: 40 not started, 12 connected, 3 starting, 4
-// failed · 812 tools".
+// Summary returns a line such as "59 servers: 40 not started, 12 connected, 3 starting, 4 failed ·
+// 812 tools".
 func Summary(all []gateway.Status) string {
 	return summed(all, ": ", "not started", "not connected", "connected", "starting", "waiting to start", "not responding", "failed", "ended")
 }
 
-// brief is a summary without the servers of which nothing is to be expected or done.
+// brief returns a summary that counts only the states that will change or need an action.
 func brief(all []gateway.Status) string {
 	return summed(all, ", ", "starting", "not responding", "failed", "ended")
 }
@@ -312,7 +315,7 @@ func brief(all []gateway.Status) string {
 var stateWords = map[gateway.State]string{gateway.Idle: "not started", gateway.Connected: "connected",
 	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
-// stateWord is the word for what a server is doing.
+// stateWord returns the word for the state of a server.
 func stateWord(s gateway.Status) string {
 	switch {
 	case s.State == gateway.Idle && s.Err != nil:
@@ -323,12 +326,13 @@ func stateWord(s gateway.Status) string {
 	return stateWords[s.State]
 }
 
-// IsFailing reports whether a server failed and was not connected to since: whatever is remembered of it, it offers nothing.
+// IsFailing reports whether a server failed and has not connected since. Such a server offers
+// nothing, even if its definitions are known.
 func IsFailing(s gateway.Status) bool {
 	return s.State == gateway.Failed || s.Err != nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
-// summed counts the servers, those in some states, and the tools that are offered.
+// summed counts all servers, those in the given states, and the tools that clients can use.
 func summed(all []gateway.Status, separator string, words ...string) string {
 	tools, in := 0, map[string]int{}
 	for _, s := range all {

@@ -134,7 +134,7 @@ func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
 	}
 }
 
-// A server that failed and is tried again says why it failed, whatever it waits for now.
+// The line of a server that failed and is tried again has the reason of the failure in every state.
 func TestAServerThatIsTriedAgainSaysWhyItFailed(t *testing.T) {
 	for want, s := range map[string]gateway.Status{
 		"waiting to start: exited with 2":                                 {State: gateway.Waiting},

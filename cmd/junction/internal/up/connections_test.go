@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A connection of plain HTTP has its place among the members, too, although its heads are looked at.
+// A connection of plain HTTP also gets its place among the members, although its heads are
+// inspected.
 func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

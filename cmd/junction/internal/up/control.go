@@ -23,11 +23,11 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// reloadTime is how long a request that has the configuration be read again waits for that.
+// reloadTime is the time that a request for a reload waits for the configuration to be read.
 const reloadTime = AdminTime / 2
 
-// adminToken is what a request must have that controls junction up, and where it comes from. It is made where there
-// is none.
+// adminToken returns the token for the control of junction up, and its source. It makes a token if
+// there is none.
 func adminToken(p place.Place) (token, from string, err error) {
 	if token = p.Getenv(launch.AdminTokenEnv); token != "" {
 		return token, "the variable " + launch.AdminTokenEnv, nil
@@ -54,7 +54,7 @@ func adminToken(p place.Place) (token, from string, err error) {
 	return token, path, nil
 }
 
-// demands lets only requests through that have the token.
+// demands returns middleware that refuses requests without the token.
 func demands(token string) func(http.Handler) http.HandlerFunc {
 	return func(h http.Handler) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
@@ -69,8 +69,8 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 	}
 }
 
-// serveControl adds what needs a token to the address for those who watch: the status, what nobody approved, and a
-// server's restart, its approval, and that all is read again. by says who asks, for the log.
+// serveControl adds the routes that need a token: status, definitions without approval, restart,
+// approval and reload. The function by describes the caller, for the log.
 func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) string) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
@@ -96,8 +96,8 @@ func (v *Served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	v.serveInside(handle)
 }
 
-// reloadNow has everything be read again, and answers when it is known whether it can be used: servers are started and
-// ended after that.
+// reloadNow reads the configuration again, and responds once it is known whether the configuration
+// is valid. Servers start and end after that.
 func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
 	defer cancel()
@@ -114,13 +114,13 @@ func (v *Served) reloadNow(w http.ResponseWriter, r *http.Request) {
 			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the servers from before keep running: %w", err))
 			return
 		}
-	case <-ctx.Done(): // it is still read
+	case <-ctx.Done(): // still being read
 	}
 	w.WriteHeader(http.StatusAccepted)
 }
 
-// unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
-// not asked for.
+// unapproved returns the definitions of the present servers that lack approval, by the pins on
+// disk. It returns none if the settings ask for no review.
 func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
 	if approved, err = cli.Pins(v.App.Place); err != nil {
 		return nil, nil, nil, err
@@ -133,7 +133,8 @@ func (v *Served) unapproved(ctx context.Context) (all []*policies.Unapproved, ca
 	return all, catalogue, approved, nil
 }
 
-// ListUnapproved answers with what nobody approved: of each server a hash, which approves exactly that.
+// ListUnapproved lists the definitions without approval. For each server it gives a hash, which
+// approves exactly these definitions.
 func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	type field struct {
 		Field string `json:"field"`
@@ -142,9 +143,9 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 	type definition struct {
 		Kind     string   `json:"kind"`
 		Name     string   `json:"name"`
-		Changed  bool     `json:"changed"` // else it is new
+		Changed  bool     `json:"changed"` // is false for a new definition
 		Diff     string   `json:"diff"`
-		Fields   []field  `json:"fields,omitempty"` // of a new one
+		Fields   []field  `json:"fields,omitempty"` // are set for a new definition
 		Findings []string `json:"findings,omitempty"`
 	}
 	type server struct {
@@ -174,21 +175,22 @@ func (v *Served) ListUnapproved(w http.ResponseWriter, r *http.Request) {
 		servers = append(servers, s)
 	}
 	reply.JSON(w, http.StatusOK, struct {
-		Review  string   `json:"review"` // the mode
+		Review  string   `json:"review"` // is the mode of review
 		Servers []server `json:"servers"`
 	}{v.Gateway.Layers().Plan().Settings.Review, servers})
 }
 
-// approve approves what a server defines, if it is what the hash in the query stands for.
+// approve approves the definitions of a server if their hash is the one in the query.
 func (v *Served) approve(w http.ResponseWriter, r *http.Request) {
 	if status, err := v.approveExactly(r.Context(), r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
 		reply.Error(w, status, err)
 		return
 	}
-	w.WriteHeader(http.StatusNoContent) // the new pins are read within a second
+	w.WriteHeader(http.StatusNoContent) // as the new pins are read within a second
 }
 
-// approveExactly approves what a server defines, if it is what the hash stands for. An error has a status of HTTP.
+// approveExactly approves the definitions of a server if their hash is the given one. If err is not
+// nil, status is the HTTP status for it.
 func (v *Served) approveExactly(ctx context.Context, name, hash string) (status int, err error) {
 	all, _, approved, err := v.unapproved(ctx)
 	if err != nil {
@@ -206,7 +208,7 @@ func (v *Served) approveExactly(ctx context.Context, name, hash string) (status 
 	return http.StatusInternalServerError, policies.ApproveDefinitions(approved, name, all[i].Definitions())
 }
 
-// restart restarts a server, and says who wanted that.
+// restart restarts a server for by and prints a line about it.
 func (v *Served) restart(name, by string) error {
 	return v.board.restart(name, by, func() error { return v.Gateway.Members().Restart(name) })
 }

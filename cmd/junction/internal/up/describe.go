@@ -17,13 +17,13 @@ import (
 	"github.com/junction-mcp/junction/gateway/search"
 )
 
-// A condition is what is wrong with the configuration as it was last read.
+// A condition holds the faults of the configuration as it was last read.
 type condition struct {
-	err      error // why it cannot be used
+	err      error // is not nil if the configuration cannot be used
 	problems []string
 }
 
-// found notes what is wrong with the configuration.
+// found stores the faults of the configuration.
 func (v *Served) found(set *config.Set, err error) {
 	c := &condition{err: err}
 	if set != nil {
@@ -35,7 +35,7 @@ func (v *Served) found(set *config.Set, err error) {
 	v.condition.Store(c)
 }
 
-// describe is what junction status shows of this process.
+// describe returns the description of this process for junction status.
 func (v *Served) describe() cli.Instance {
 	all := v.Gateway.Members().Status()
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
@@ -90,8 +90,8 @@ func (v *Served) describe() cli.Instance {
 	return i
 }
 
-// definitionsMark is another text whenever a server defines something else, so that who shows that asks again; empty where
-// nothing is known.
+// definitionsMark returns a text that differs whenever the definitions of a server differ, so that
+// a console knows when to load them again. It is empty if none are known.
 func (v *Served) definitionsMark(server string) string {
 	known, _, _ := v.Gateway.Members().Definitions(server)
 	if known == nil {
@@ -102,13 +102,13 @@ func (v *Served) definitionsMark(server string) string {
 		for _, one := range list {
 			h.Write(one)
 		}
-		h.Write([]byte{0}) // between two lists
+		h.Write([]byte{0}) // separates two lists
 	}
 	h.Write([]byte(known.Instructions))
 	return strconv.FormatUint(h.Sum64(), 36)
 }
 
-// shown says how many tools clients see.
+// shown returns how many tools clients get.
 func (v *Served) shown() (t cli.ToolsShown) {
 	now := v.Gateway.Layers().Plan().Settings
 	t.Mode = now.Tools
@@ -116,7 +116,8 @@ func (v *Served) shown() (t cli.ToolsShown) {
 	return t
 }
 
-// withheld are the tools and prompts of a server that clients do not get until somebody approves them.
+// withheld returns the tools and prompts of a server that clients do not get until a user approves
+// them.
 func (v *Served) withheld(server string, mode review.Mode) (names []string) {
 	approved := v.Gateway.Layers().Pins.Load()
 	known, _, _ := v.Gateway.Members().Definitions(server)

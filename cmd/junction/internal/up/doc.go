@@ -1,3 +1,3 @@
-// Package up has the command up, the gateway: its layers, listeners, settings that are read again,
+// Package up implements the command up, the gateway: its layers, listeners, reloading of settings,
 // status and control.
 package up

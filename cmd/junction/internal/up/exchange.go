@@ -19,15 +19,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// Exchanges are the servers for which the tokens of callers are exchanged.
+// Exchanges holds the servers for which the tokens of callers are exchanged.
 type Exchanges struct {
-	some atomic.Bool // whether there ever were any: else no token is kept with its request
+	some atomic.Bool // is set by the first Add; before that, no token is kept with its request
 
 	Mu  sync.Mutex
-	All []*Exchanging // of one server several, while it is replaced
+	All []*Exchanging // holds several of one server while it is replaced
 }
 
-// Add notes how tokens for a server are exchanged, before any is; nil: they are not.
+// Add adds a server, before any token is exchanged for it. A nil x does nothing.
 func (s *Exchanges) Add(x *Exchanging) {
 	if x == nil {
 		return
@@ -38,14 +38,15 @@ func (s *Exchanges) Add(x *Exchanging) {
 	s.some.Store(true)
 }
 
-// remove forgets one that nothing uses any more; before, a token that is revoked would not end what was got for it.
+// remove removes a server after its last use. Removed earlier, it would keep the tokens that it got
+// for a revoked token.
 func (s *Exchanges) remove(x *Exchanging) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	s.All = slices.DeleteFunc(s.All, func(one *Exchanging) bool { return one == x })
 }
 
-// end ends what was got in exchange for a token that holds nowhere any more.
+// end ends the tokens got in exchange for a token that is revoked.
 func (s *Exchanges) end(token oauth.Secret) {
 	if s == nil || !s.some.Load() {
 		return
@@ -59,10 +60,10 @@ func (s *Exchanges) end(token oauth.Secret) {
 	}
 }
 
-// carried is an endpoint whose requests have the token with them that they came with, where some server needs it.
+// carried is an endpoint that keeps the token of a request in its context, if some server needs it.
 type carried struct {
 	EndpointHandler
-	carry http.Handler // around the endpoint
+	carry http.Handler // wraps the endpoint
 	some  *atomic.Bool
 }
 
@@ -75,8 +76,8 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.EndpointHandler.ServeHTTP(w, r)
 }
 
-// exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
-// line contradicts it.
+// exchange returns the exchange of tokens for a server, or nil if its entry asks for none. The
+// error names the settings or flags that contradict the entry.
 func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
 	if e.Definition.Grant() != config.GrantExchange {
 		return nil, nil
@@ -98,15 +99,15 @@ func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
 	return &Exchanging{app: v.App, entry: e}, nil
 }
 
-// Exchanging gets tokens for one server in exchange for those of the callers. What the server offers to everybody is read
-// with a token of the gateway's own.
+// Exchanging gets tokens for one server in exchange for those of callers. The gateway reads the
+// definitions for all callers with a token of its own.
 type Exchanging struct {
 	app   *cli.App
 	entry cli.Entry
-	Made  atomic.Pointer[oauth.Exchange] // nil before the first caller
+	Made  atomic.Pointer[oauth.Exchange] // is nil before the first caller
 }
 
-// exchange is made when the first caller comes, as the entry says then.
+// exchange returns the exchange, which it makes from the entry for the first caller.
 func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	if made := x.Made.Load(); made != nil {
 		return made, nil
@@ -131,10 +132,10 @@ func (x *Exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	return x.Made.Load(), nil
 }
 
-// Whose is the caller of a request, with a token for the server.
+// Whose returns the caller of a request, with a token for the server.
 func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
-	// Over HTTP+SSE the token is that with which the stream was opened. A message that came with other rights gets no more
-	// than these.
+	// Over HTTP+SSE the token is that of the request that opened the stream. A message that came
+	// with other rights gets no more than these.
 	caller, found := auth.CallerOf(ctx)
 	p := req.Principal
 	switch {
@@ -165,7 +166,7 @@ func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
 	return e, nil
 }
 
-// resolve is the server for one connection: that of a caller, or the gateway's own.
+// resolve returns the target of one connection, with the token of a caller or the gateway's own.
 func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
 	return reach.ResolveWith(ctx, x.app, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
@@ -182,7 +183,7 @@ func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.
 	})
 }
 
-// asGateway says what to do where the gateway itself gets no token.
+// asGateway adds advice to the error if the gateway itself gets no token.
 type asGateway struct {
 	launch.Passing
 	server string

@@ -29,7 +29,7 @@ import (
 	uplib "github.com/junction-mcp/junction/up"
 )
 
-// exchangeDesk has one token that holds, and what was got in exchange for it.
+// exchangeDesk returns an Access with one valid token, for which it has got another in exchange.
 func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Access, sends func() error) {
 	t.Helper()
 	x, one := exchanging(t, func(string) (*auth.Token, error) { one := token; return &one, nil })
@@ -58,7 +58,8 @@ func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Acce
 	}
 }
 
-// A token that is bound to a key is of no use to who stole it, and they do not end what its owner got.
+// A token that is bound to a key is useless to a thief. Using it without the key does not end the
+// tokens that its owner got.
 func TestWhoHasABoundTokenWithoutItsKeyEndsNothingOfItsOwner(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -90,7 +91,7 @@ func TestWhoHasABoundTokenWithoutItsKeyEndsNothingOfItsOwner(t *testing.T) {
 	}
 }
 
-// A token that holds, at an endpoint that it is not for, does not end what it is used for elsewhere.
+// A valid token at an endpoint that it is not for does not end its use elsewhere.
 func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 	x, sends := exchangeDesk(t, auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now().Add(time.Hour)}, http.Header{"Authorization": {"Bearer t0ken"}})
 	if err := sends(); err != nil {
@@ -108,7 +109,8 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 	}
 }
 
-// A server that is replaced goes on being used where that fails: a token that is revoked then ends what was got for it there.
+// A server stays in use if its replacement fails. A revoked token must then still end the tokens
+// that were got for it there.
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + clitest.ExchangeEntry("http://127.0.0.1:1/files", "") + `}}`})

@@ -17,7 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// exchanging returns what lets users in by their tokens, and gets a server others for them.
+// exchanging returns an Access that lets users in by token, and a server whose tokens come from
+// exchange.
 func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) {
 	t.Helper()
 	x := &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
@@ -32,7 +33,7 @@ func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) 
 	return x, one
 }
 
-// The exchanged token of a user ends when their token is known to be revoked.
+// The exchanged token of a user ends when the user's own token is found revoked.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
 	x, one := exchanging(t, func(string) (*auth.Token, error) {
@@ -100,7 +101,7 @@ func (f verifierFunc) Verify(_ context.Context, token, _ string) (*auth.Token, e
 	return f(token)
 }
 
-// open is a server that wants no token.
+// open is a server that needs no token.
 type open struct{}
 
 func (open) RoundTrip(*http.Request) (*http.Response, error) {

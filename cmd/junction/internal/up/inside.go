@@ -26,13 +26,13 @@ import (
 )
 
 const (
-	maxQuestion     = 1 << 20 // bytes of a call to explain
-	maxAuditLines   = 1_000   // lines of the log in one answer
-	usualAuditLines = 100     // the same where nothing is said
+	maxQuestion     = 1 << 20 // bytes of the body of POST /api/explain
+	maxAuditLines   = 1_000   // lines of the log in one response
+	usualAuditLines = 100     // the default number of these lines
 )
 
-// serveInside adds what a console shows of a gateway: what it is made of, its servers' definitions and last words, what
-// rules would decide, and the log.
+// serveInside adds the routes by which a console shows a gateway: its parts, the definitions and
+// stderr of its servers, decisions of rules, and the log.
 func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })
 	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (v *Served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /api/audit/verify", v.verifyAudit)
 }
 
-// A ProfileShown is a profile, as a console shows it.
+// A ProfileShown describes a profile to a console.
 type ProfileShown struct {
 	Name     string   `json:"name"`
 	Endpoint string   `json:"endpoint,omitempty"`
@@ -54,16 +54,17 @@ type ProfileShown struct {
 	Tools    string   `json:"tools"`
 }
 
-// An inside says what a gateway is made of.
+// An inside describes the parts of a gateway.
 type inside struct {
 	Profiles []ProfileShown `json:"profiles"`
-	// Policy are the files of the rules, Shadow says that they only write down what they would decide.
+	// Policy lists the files of the rules. Shadow is set if rules only log their decisions.
 	Policy []string `json:"policy"`
 	Shadow bool     `json:"shadow"`
 	Review string   `json:"review"`
-	// Audit is the folder of the log; empty if there is none.
+	// Audit is the folder of the log; empty without one.
 	Audit string `json:"audit"`
-	// Tokens is what the list of all tools costs, and Listed what the list costs that clients get.
+	// Tokens is the size of the list of all tools, Listed that of the list that clients get; both
+	// in tokens.
 	Tokens int `json:"tokens"`
 	Listed int `json:"listedTokens"`
 }
@@ -85,26 +86,26 @@ func (v *Served) inside() inside {
 	i.Tokens = toolsearch.Tokens(string(v.Gateway.Members().ToolList()))
 	i.Listed = i.Tokens
 	if v.shown().Searched {
-		i.Listed = 0 // the list is made for each client; what it costs is bounded by the search
+		i.Listed = 0 // as each client gets its own list, whose size the search limits
 	}
 	return i
 }
 
-// A shownDefinition is one thing that a server offers.
+// A shownDefinition describes one tool, prompt, resource or template of a server.
 type shownDefinition struct {
-	// Name is the one that clients see; empty if they do not.
+	// Name is the name that clients use; empty if clients do not get it.
 	Name   string `json:"name"`
 	Own    string `json:"own"`
 	Tokens int    `json:"tokens"`
-	// State is same, new or changed against what was approved; empty where that is not asked for.
+	// State is same, new or changed, compared with the approved definition; empty without review.
 	State    string   `json:"state,omitempty"`
 	Findings []string `json:"findings,omitempty"`
-	// Faults are why models or hosts cannot take it, and what mends that.
+	// Faults lists why models or hosts cannot use it, each with its remedy.
 	Faults     []string        `json:"faults,omitempty"`
 	Definition json.RawMessage `json:"definition"`
 }
 
-// listDefinitions answers with all that is known of what a server offers.
+// listDefinitions responds with the known definitions of a server.
 func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	server := r.PathValue("name")
 	if _, is := v.named(w, server); !is {
@@ -126,7 +127,7 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer.Known, answer.Server, answer.Revision, answer.Instructions = true, known.Server, known.Revision, known.Instructions
-	exposed := map[string]string{} // by kind and the server's own name
+	exposed := map[string]string{} // holds names of the gateway by kind and the server's own name
 	for name, own := range tools {
 		exposed["tool "+own] = name
 	}
@@ -149,7 +150,8 @@ func (v *Served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, answer)
 }
 
-// judged says of each tool and prompt whether it is as it was approved, and what the scanner and lint find in it.
+// judged compares tools and prompts with what was approved, and returns the findings of the scanner
+// and of lint by kind and name.
 func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
 	approved := v.Gateway.Layers().Pins.Load()
 	catalogue := new(guard.Catalogue)
@@ -178,7 +180,7 @@ func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[str
 	return all
 }
 
-// named is the server of this name; where there is none, it says so.
+// named returns the server of this name. If there is none, it responds with 404 and returns false.
 func (v *Served) named(w http.ResponseWriter, server string) (e cli.Entry, is bool) {
 	entries := v.serverEntries()
 	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == server })
@@ -189,18 +191,19 @@ func (v *Served) named(w http.ResponseWriter, server string) (e cli.Entry, is bo
 	return entries[i], true
 }
 
-// serverEntries are the servers as they are now.
+// serverEntries returns a copy of the present servers.
 func (v *Served) serverEntries() []cli.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.Entries)
 }
 
-// explainCall answers what would become of a call by the rules, with what is known of its tool.
+// explainCall responds with the decision of the rules about a call, using the known definition of
+// its tool.
 func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Server    string           `json:"server"`
-		Tool      string           `json:"tool"` // as the server calls it
+		Tool      string           `json:"tool"` // is the server's own name of it
 		Arguments json.RawMessage  `json:"arguments"`
 		Profile   string           `json:"profile"`
 		Client    string           `json:"client"`
@@ -239,7 +242,7 @@ func (v *Served) explainCall(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, policies.NewExplanation(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
 }
 
-// listAudit answers with the last lines of the log that fit the query.
+// listAudit responds with the last lines of the log that match the query.
 func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
@@ -274,12 +277,12 @@ func (v *Served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	reply.JSON(w, http.StatusOK, struct {
 		Folder string            `json:"folder"`
-		Count  int               `json:"count"` // of all that fit
+		Count  int               `json:"count"` // counts all lines that match
 		Lines  []json.RawMessage `json:"lines"`
 	}{v.Gateway.Layers().Folder, all, append([]json.RawMessage{}, last...)})
 }
 
-// verifyAudit answers whether the log is as it was written.
+// verifyAudit responds with the result of verifying the log.
 func (v *Served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	if v.Gateway.Layers().Log == nil {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))

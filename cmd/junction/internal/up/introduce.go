@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// introduction says where the endpoint is and how a client gets to it; args start
-// the same on standard input and output, if a program of its own can do that.
+// introduction describes the endpoint and how clients connect to it. The arguments args start the
+// same servers on standard input and output; they are nil if no command line can.
 func introduction(l net.Listener, f Front, args []string) string {
 	if l == nil {
 		return "junction serves on standard input and output.\n"
@@ -34,7 +34,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 		Headers map[string]string `json:"headers,omitempty"`
 	}
 	entry := func(s server) []byte {
-		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // strings always encode
+		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // encoding strings never fails
 		return line
 	}
 	byURL := server{URL: url}
@@ -52,8 +52,8 @@ func introduction(l net.Listener, f Front, args []string) string {
 	return text
 }
 
-// program is how a client can start this program. What go run made is gone when
-// the client would start it.
+// program returns the path of this executable for the configuration of a client. The executable of
+// "go run" no longer exists when a client would start it, so its name is returned instead.
 func program() string {
 	path, err := os.Executable()
 	if err != nil || strings.Contains(filepath.ToSlash(path), "/go-build") {
@@ -62,9 +62,9 @@ func program() string {
 	return path
 }
 
-// StdioArgs are the arguments that serve the same on standard input and output; nil if none do.
-// A client starts the program in another folder: it must name the files of a
-// project. As a file that is named is agreed to, so are then the servers that the person agreed to.
+// StdioArgs returns the arguments that serve the same on standard input and output, or nil if none
+// do. A client starts the program in another folder, so the files of a project must be named.
+// Naming a file approves its servers, so only servers that the user approved are named, too.
 func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []string {
 	files, names := a.Flags.Config, o.Names
 	switch {
@@ -77,7 +77,7 @@ func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []str
 		}
 		names = nil
 		for _, e := range served {
-			if strings.HasPrefix(e.Name, "-") { // whoever wrote the file would add a flag
+			if strings.HasPrefix(e.Name, "-") { // as the author of the file could add a flag
 				return nil
 			}
 			names = append(names, e.Name)
@@ -109,5 +109,5 @@ func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []str
 	return append(args, names...)
 }
 
-// AnyURL is a flag without its URL: that of a junction up that runs.
+// AnyURL is the value of a flag that is given without a URL. It stands for a running junction up.
 const AnyURL = "auto"

@@ -10,12 +10,13 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
-// An address for all of a family is listened at as it was asked for, and what a client is to use is one that it can.
+// An address for all interfaces of a family is listened at as given. Clients get an address that
+// they can use.
 func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		at   string
 		f    up.Front
-		want string // with PORT for the one that is taken
+		want string // has PORT in place of the port that was taken
 	}{
 		"an address of this machine":               {"127.0.0.1:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
 		"all addresses":                            {"0.0.0.0:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
@@ -43,14 +44,14 @@ func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 	}
 }
 
-// A file that is named is agreed to, with all its servers.
+// Naming a file approves all its servers.
 func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 	t.Parallel()
 	const servers = `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"--tools=search":{"command":"run-c"}}}`
 	for name, test := range map[string]struct {
 		typed string
-		named []string // on the command line
-		want  string   // what follows the file; "none" if there is to be no entry
+		named []string // lists the names on the command line
+		want  string   // is the part after the file; "none" if there must be no entry
 	}{
 		"all":                          {"1 2\n", []string{"a", "b"}, " a b"},
 		"some of all":                  {"1\n", nil, " a"},

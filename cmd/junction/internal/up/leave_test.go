@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Servers that are removed end what they run together, and nothing else of the new configuration waits for that.
+// Removed servers drain in parallel, and no other part of the new configuration waits for that.
 func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clitest.Settle(t)

@@ -17,14 +17,14 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A LiveUp is the screen of junction up.
+// A LiveUp connects the live screen to junction up.
 type LiveUp struct {
 	*Served
 	ui      *live.UI
-	connect strings.Builder // how clients do
+	connect strings.Builder // holds the text about how clients connect
 }
 
-// newLive returns a screen for what is served, before any of the servers is started.
+// newLive returns a live screen, before any server is started.
 func (v *Served) newLive() *LiveUp {
 	l := &LiveUp{Served: v}
 	l.ui = live.New(live.Options{Place: v.App.Place, In: v.App.Stdin, Out: v.App.Stdout, Gateway: l})
@@ -38,7 +38,8 @@ func (v *Served) newLive() *LiveUp {
 	return l
 }
 
-// Collect takes what is printed until the screen runs for how clients connect. The function that it returns ends that.
+// Collect takes the text that is printed before the screen runs as the text about how clients
+// connect. The function end stops that.
 func (l *LiveUp) Collect() (end func()) {
 	if l == nil {
 		return func() {}
@@ -46,7 +47,8 @@ func (l *LiveUp) Collect() (end func()) {
 	return l.App.Screen.Divert(func(text string) { l.connect.WriteString(text) })
 }
 
-// Run shows the screen while serve serves, and ends that when the user quits. A nil screen is none.
+// Run shows the screen while serve runs, and cancels serve when the user quits. A nil LiveUp only
+// runs serve.
 func (l *LiveUp) Run(ctx context.Context, serve func(ctx context.Context) error) error {
 	if l == nil {
 		return serve(ctx)
@@ -59,7 +61,7 @@ func (l *LiveUp) Run(ctx context.Context, serve func(ctx context.Context) error)
 	var watching sync.WaitGroup
 	if l.App.Traffic != nil {
 		watching.Go(func() {
-			_ = l.App.Traffic.Watch(shown, func(e *traffic.Event) error { // its error is why shown is done
+			_ = l.App.Traffic.Watch(shown, func(e *traffic.Event) error { // the error is only the reason why shown is done
 				l.ui.Event(live.Event{Shown: true, Event: *e})
 				return nil
 			})
@@ -85,7 +87,7 @@ func (l *LiveUp) Status() live.Status {
 	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.Remarks()}
 	for n, g := range l.Gateway.Members().Status() {
 		if n >= len(i.Servers) || i.Servers[n].Name != g.Name {
-			break // servers changed in between; the screen is drawn again
+			break // as servers changed in between; the screen is drawn again
 		}
 		one := i.Servers[n]
 		problem := cmp.Or(one.Careful, one.Note)

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// Without a screen nothing else happens: what is printed stays as it was.
+// Without a live screen, text is printed as before.
 func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
 	var l *up.LiveUp
 	l.Collect()()

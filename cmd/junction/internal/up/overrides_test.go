@@ -18,8 +18,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// TestAFlagSetsNoOtherSettingAside walks all flags that settings can say, too: each counts if it is given, also with its default,
-// and else what the settings say does, whatever other flags are given.
+// TestAFlagSetsNoOtherSettingAside tests all flags that are settings, too. A flag that is given
+// counts, even with its default, and the other settings stay as they are.
 func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	s, err := settings.Parse([]byte(`{"tools": "search", "pin": ["a*"], "policy": "rules.json", "shadow": true, "review": "all", "names": "none",
 		"drain": {"delay": "7s", "time": "8s"},
@@ -84,7 +84,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 			}
 		}
 	}
-	// Each other flag of up is one that no setting says.
+	// The other flags of up have no setting.
 	alone := []string{
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// serviceTime is how long systemctl or launchctl may take.
+// serviceTime is the timeout of systemctl and launchctl.
 const serviceTime = 30 * time.Second
 
 func ServiceCommand(a *cli.App) *cobra.Command {
@@ -45,22 +45,22 @@ environment is written into it: keep secrets in files, or name them in the unit 
 	return cli.Group("service", "Run junction up when you log in", "", install, uninstall)
 }
 
-// A Service is what runs junction up for a user.
+// A Service runs junction up for a user at login.
 type Service struct {
-	Program string   // where junction is
-	Args    []string // up and its flags
-	Folder  string   // that it runs in
-	Path    string   // of the programs that it starts
-	log     string   // the file that launchd writes what it says to
+	Program string   // is the path of junction
+	Args    []string // holds up and its flags
+	Folder  string   // is the working directory
+	Path    string   // is the PATH of the programs that it starts
+	log     string   // is the file to which launchd writes output
 }
 
-// serviceName is that of the unit.
+// serviceName is the name of the systemd unit.
 const serviceName = "junction"
 
-// agentName is that of the launchd agent.
+// agentName is the name of the launchd agent.
 const agentName = "io.github.junction-mcp.junction"
 
-// serviceFile is where the unit or agent of this user stands.
+// serviceFile returns the path of this user's unit or agent.
 func serviceFile(p place.Place, system string) (string, error) {
 	switch system {
 	case "linux":
@@ -98,7 +98,7 @@ func installService(ctx context.Context, a *cli.App, flags []string, show bool) 
 	}
 	a.Screen.Printf("%s is written.\n", a.Short(file))
 	if runtime.GOOS == "darwin" {
-		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
+		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // ends an earlier one, if there is one
 		if err := control(ctx, a.Place, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func uninstallService(ctx context.Context, a *cli.App) error {
 	return err
 }
 
-// newService is a service with these flags of junction up, which are looked at first.
+// newService returns a service with these flags of junction up, which it checks first.
 func newService(p place.Place, flags []string) (*Service, error) {
 	up := Command((&cli.App{}))
 	if err := up.ParseFlags(flags); err != nil {
@@ -155,7 +155,7 @@ func newService(p place.Place, flags []string) (*Service, error) {
 	return &Service{Program: p.Absolute(own), Args: append([]string{"up"}, flags...), Folder: folder, Path: p.Getenv("PATH"), log: logFile(p)}, nil
 }
 
-// Unit is the service as systemd has it.
+// Unit returns the systemd unit of the service.
 func (s *Service) Unit() string {
 	quote := func(text string) string { // systemd.syntax(7), and $ and % as in systemd.service(5)
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%", "$", "$$").Replace(text) + `"`
@@ -181,12 +181,12 @@ WantedBy=default.target
 `
 }
 
-// Agent is the service as launchd has it.
+// Agent returns the launchd agent of the service.
 func (s *Service) Agent() string {
 	var b strings.Builder
 	text := func(tag, value string) {
 		b.WriteString("<" + tag + ">")
-		_ = xml.EscapeText(&b, []byte(value)) // a Builder takes everything
+		_ = xml.EscapeText(&b, []byte(value)) // a Builder never fails
 		b.WriteString("</" + tag + ">\n")
 	}
 	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
@@ -216,16 +216,16 @@ func (s *Service) Agent() string {
 	return b.String()
 }
 
-// logFile is what launchd writes what junction says to.
+// logFile returns the file to which launchd writes the output of junction.
 func logFile(p place.Place) string {
-	home, _ := p.UserHomeDir() // serviceFile found it
+	home, _ := p.UserHomeDir() // serviceFile has already found it
 	return filepath.Join(home, "Library", "Logs", "junction.log")
 }
 
-// domain is where launchd has the agents of this user.
+// domain returns the launchd domain of this user's agents.
 func domain() string { return fmt.Sprintf("gui/%d", os.Getuid()) }
 
-// control has systemctl or launchctl do something.
+// control runs systemctl or launchctl.
 func control(ctx context.Context, p place.Place, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()

@@ -34,25 +34,25 @@ import (
 )
 
 const (
-	OlderPath         = "/sse" // HTTP+SSE, for clients that know nothing newer
+	OlderPath         = "/sse" // serves HTTP+SSE, for clients without a newer transport
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	formTime          = 30 * time.Second // to send the body of a request for a login
+	formTime          = 30 * time.Second // limits sending the body of a request for a login
 )
 
-// A Front is how a command serves: at an address, or on standard input and output.
+// A Front describes where a command serves: at an address, or on standard input and output.
 type Front struct {
 	HTTP    string
 	Stdio   bool
-	Hosts   []string // names under which it may be reached
-	Origins []string // of web pages that may use it
-	Auth    string   // none, or ways to let clients in: who may use it
-	Public  string   // the origin by which clients reach it; empty: its address
-	proxies []string // whose word of where a client is counts
+	Hosts   []string // lists host names by which clients may reach it
+	Origins []string // lists origins of web pages that may use it
+	Auth    string   // is none, or the ways to authenticate clients
+	Public  string   // is the origin by which clients reach it; empty means its address
+	proxies []string // lists networks of proxies that are trusted about the address of a client
 	Security
 	drain reach.Drain
 
-	// authorization is what the settings say of tokens, and folder that of their file.
+	// authorization holds the settings about tokens, and folder is the folder of their file.
 	authorization settings.Authorization
 	folder        string
 }
@@ -69,7 +69,7 @@ func (f *Front) Flags(flags *pflag.FlagSet, byDefault string) {
 	flags.BoolVar(&f.Stdio, "stdio", false, "serve on standard input and output")
 }
 
-// Check says what is wrong with the flags.
+// Check returns an error if the flags are not valid.
 func (f *Front) Check() error {
 	if err := f.checkAuth(); err != nil {
 		return err
@@ -106,7 +106,7 @@ func (f *Front) Check() error {
 	return nil
 }
 
-// Serve serves h until ctx is done, or the client on standard input goes away.
+// Serve serves h until ctx is done or the client on standard input disconnects.
 func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	if f.Stdio {
 		return serveStdio(ctx, a, h)
@@ -124,7 +124,7 @@ func Serve(ctx context.Context, a *cli.App, f Front, h mcp.Handler) error {
 	return serveHTTP(ctx, a, l, f, h, access, nil)
 }
 
-// listen opens an address, and warns if it is not of this machine only.
+// listen listens at --http, and prints a warning unless the address is a loopback address.
 func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	l, err := ListenAt(a.Place, f.HTTP)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -147,7 +147,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	return l, nil
 }
 
-// warnOfNetwork says what those in the network can do who reach an address.
+// warnOfNetwork prints warnings about what other machines of the network can do.
 func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	switch _, secure := l.(*Encrypted); {
 	case f.Auth == AuthNone && f.ClientCA == "":
@@ -160,7 +160,7 @@ func warnOfNetwork(a *cli.App, l net.Listener, f Front) {
 	}
 }
 
-// Endpoint is the URL by which clients reach an address.
+// Endpoint returns the URL by which clients reach a listener.
 func (f *Front) Endpoint(l net.Listener) string {
 	switch origin := cmp.Or(f.Public, f.authorization.URL); {
 	case origin != "":
@@ -172,8 +172,8 @@ func (f *Front) Endpoint(l net.Listener) string {
 	}
 }
 
-// origin is that of an address. All addresses of this machine are not one that a client can use: it gets a name that
-// --allow-host has, or else the one on this machine.
+// origin returns the origin of a listener. Clients cannot connect to a wildcard address, so the
+// host is then the first of --allow-host, else the loopback address.
 func (f *Front) origin(l net.Listener) string {
 	scheme, host := "http://", l.Addr().String()
 	if _, ok := l.(*Encrypted); ok {
@@ -189,9 +189,8 @@ func (f *Front) origin(l net.Listener) string {
 	return scheme + host
 }
 
-// serveHTTP serves h until ctx is done, then waits for running requests as long
-// as a drain may take. Below its path there is what profile returns by name, if
-// that is not nil.
+// serveHTTP serves h until ctx is done, then waits for running requests as long as a drain may
+// take. If profile is not nil, it returns the handlers of the paths below by name.
 func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.Handler, access *Access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
 	if f.ClientCA != "" {
@@ -206,7 +205,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		return err
 	}
 	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(a), ConnContext: admission.ConnContext}
-	if _, secure := l.(*Encrypted); !secure { // a proxy that reads heads can be in front
+	if _, secure := l.(*Encrypted); !secure { // as a proxy in front may parse heads in another way
 		l = HeadListener{l}
 		WatchHeads(server)
 	}
@@ -222,7 +221,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
 	err = d.shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.LastResponseTime) // for the responses to what was cancelled
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.LastResponseTime) // for the responses to cancelled requests
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
 		server.Close()
@@ -234,16 +233,16 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	return nil
 }
 
-// Doors are the endpoints of one address, by path.
+// Doors holds the endpoints of one address by path.
 type Doors struct {
 	Front   Front
 	options mcp.ServeOptions
-	Profile func(name string) mcp.Handler // nil: there are none
-	// principal authenticates requests by what is below HTTP; nil: there is nothing.
+	Profile func(name string) mcp.Handler // is nil if there are no profiles
+	// principal authenticates requests by certificate; nil without client certificates.
 	principal func(*http.Request) (*mcp.Principal, error)
-	Access    *Access // who is let in by a key or a token; nil: that is not looked at
+	Access    *Access // authenticates requests by key or token; nil if that is not required
 
-	nowhere http.Handler // answers at all other paths
+	nowhere http.Handler // responds at all other paths
 
 	mu     sync.Mutex
 	Open   map[string]EndpointHandler
@@ -256,7 +255,7 @@ type EndpointHandler interface {
 	Close()
 }
 
-// ServeHTTP passes a request on to the endpoint of its path.
+// ServeHTTP passes a request to the endpoint of its path.
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
 	if d.Access == nil && d.principal == nil {
@@ -280,7 +279,7 @@ func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h = d.Profile(name)
 	}
 	e := d.At(path, h)
-	if h == nil && e != nil { // the profile is not there any more
+	if h == nil && e != nil { // as the profile was removed
 		d.mu.Lock()
 		delete(d.Open, path)
 		d.mu.Unlock()
@@ -295,7 +294,8 @@ func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.ServeHTTP(w, r)
 }
 
-// isEndpoint reports whether a path is that of an endpoint, or of one that a profile may have: it has deadlines of its own.
+// isEndpoint reports whether a path is that of an endpoint, or of one that a profile may have.
+// Endpoints set deadlines of their own.
 func isEndpoint(path string) bool {
 	for _, base := range []string{launch.EndpointPath, OlderPath} {
 		if path == base || strings.HasPrefix(path, base+"/") {
@@ -305,9 +305,10 @@ func isEndpoint(path string) bool {
 	return false
 }
 
-// pathOf is the path of a request, without the slash that some clients and proxies put behind that of an endpoint.
+// pathOf returns the path of a request. It removes the slash that some clients and proxies append
+// to the path of an endpoint.
 func pathOf(r *http.Request) string {
-	if r.URL.RawPath != "" { // an escaped slash is another path
+	if r.URL.RawPath != "" { // an escaped slash makes another path
 		return r.URL.Path
 	}
 	trimmed := strings.TrimSuffix(r.URL.Path, "/")
@@ -319,7 +320,8 @@ func pathOf(r *http.Request) string {
 	return r.URL.Path
 }
 
-// NewNowhere makes the endpoint of all paths that have none: pages that may use the others can read what it says.
+// NewNowhere makes the endpoint of all other paths. It sends CORS headers, so that allowed web
+// pages can read the error.
 func (d *Doors) NewNowhere() {
 	o := d.endpointOptions()
 	o.Principal = func(r *http.Request) (*mcp.Principal, error) { return nil, nothingAt{r.URL.Path, d.Profile != nil} }
@@ -328,10 +330,10 @@ func (d *Doors) NewNowhere() {
 	}), o)
 }
 
-// A nothingAt is the refusal of a path at which there is nothing.
+// A nothingAt is the error for a path without an endpoint.
 type nothingAt struct {
 	path     string
-	profiles bool // there can be endpoints of profiles
+	profiles bool // is set if profiles can have endpoints
 }
 
 func (n nothingAt) Error() string {
@@ -346,12 +348,14 @@ func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, n.Error(), http.StatusNotFound)
 }
 
-// endpointOptions are those of all endpoints. Pages of the origins that a flag allows can read their responses.
+// endpointOptions returns the options of all endpoints. With --allow-origin, web pages of these
+// origins can read responses.
 func (d *Doors) endpointOptions() streamable.Options {
 	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.Front.Hosts, AllowedOrigins: d.Front.Origins, CORS: len(d.Front.Origins) > 0}
 }
 
-// At is the endpoint of a path, which is made for h where there is none; nil where there can be none.
+// At returns the endpoint of a path. It makes one for h if there is none, and returns nil if h is
+// nil or Doors is closed.
 func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -379,7 +383,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 	return e
 }
 
-// end makes no more endpoints, and returns those that there are.
+// end stops the making of endpoints, and returns the existing ones.
 func (d *Doors) end() []EndpointHandler {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -387,7 +391,7 @@ func (d *Doors) end() []EndpointHandler {
 	return slices.Collect(maps.Values(d.Open))
 }
 
-// shutdown ends all in order, at the same time.
+// shutdown shuts down all endpoints in parallel.
 func (d *Doors) shutdown(ctx context.Context) error {
 	all := d.end()
 	ended := make(chan error, len(all))
@@ -420,14 +424,15 @@ func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
 	return stdio.ServeStreams(ctx, h, in, a.Stdout, o)
 }
 
-// HintStdio tells a person what a silent terminal waits for.
+// HintStdio prints what up waits for if standard input is a terminal.
 func HintStdio(a *cli.App, f Front) {
 	if f.Stdio && a.Person != nil {
 		a.Screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
 	}
 }
 
-// usedBy says which junction up has the address of a front, as far as one request tells.
+// usedBy describes the process that uses the address of a front, as far as one request can find
+// out.
 func usedBy(ctx context.Context, a *cli.App, f Front) string {
 	host, port, err := net.SplitHostPort(f.HTTP)
 	if err != nil {
@@ -437,7 +442,7 @@ func usedBy(ctx context.Context, a *cli.App, f Front) string {
 		host = "127.0.0.1"
 	}
 	url := "http://" + net.JoinHostPort(host, port) + launch.EndpointPath
-	ups, _ := cli.Instances(ctx, a.Place) // a folder that cannot be read has none
+	ups, _ := cli.Instances(ctx, a.Place) // a folder that cannot be read counts as empty
 	for _, up := range ups {
 		if up.Endpoint == url {
 			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, a.Short(up.Folder), url)

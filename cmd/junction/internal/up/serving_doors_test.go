@@ -19,7 +19,7 @@ import (
 
 const initializeBody = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"page","version":"1"}}}`
 
-// openDoors serves a server and the profile "work" of it at an address.
+// openDoors serves a server and its profile "work" at an address.
 func openDoors(t *testing.T, f up.Front, x *up.Access) *httptest.Server {
 	t.Helper()
 	s := mcp.NewServer("s", "1")
@@ -38,7 +38,7 @@ func openDoors(t *testing.T, f up.Front, x *up.Access) *httptest.Server {
 	return server
 }
 
-// exchanged returns the response to a request with headers "NAME: VALUE".
+// exchanged returns the response to a request with headers of the form "NAME: VALUE".
 func exchanged(t *testing.T, method, url, body string, headers ...string) (*http.Response, string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

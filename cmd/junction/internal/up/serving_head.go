@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// A HeadListener accepts connections whose requests are looked at for what a proxy in front could read in another way. Package net/http
-// takes such requests; what follows on the same connection is not taken.
+// A HeadListener inspects the heads of requests for forms that a proxy in front could parse in
+// another way. Package net/http accepts such requests; the rest of their connection is not
+// accepted.
 type HeadListener struct{ net.Listener }
 
 func (l HeadListener) Accept() (net.Conn, error) {
@@ -20,19 +21,19 @@ func (l HeadListener) Accept() (net.Conn, error) {
 	return &headConn{Conn: c}, nil
 }
 
-// A headConn is a connection whose requests have heads that are looked at as they are read.
+// A headConn inspects the heads of requests while they are read.
 type headConn struct {
 	net.Conn
-	next atomic.Bool // the response was sent: what is read from now on is another head
+	next atomic.Bool // is set after a response: the next bytes begin another head
 
-	// Of the head that is being read; only Read uses these.
-	over         bool // it was read to its end
+	// The state of the head that is being read; only Read uses it.
+	over         bool // is set at the end of the head
 	line         [len("transfer-encoding:")]byte
-	length       int // of the line so far
+	length       int // counts the bytes of the line so far
 	cr           bool
 	sized, coded bool
 
-	ambiguous atomic.Bool // there was a bare LF, or both a length and a coding
+	ambiguous atomic.Bool // is set by a bare LF, or by both a length and a coding
 }
 
 // Read implements [net.Conn].
@@ -89,7 +90,7 @@ func hasName(line []byte, name string) bool {
 
 type headKey struct{}
 
-// WatchHeads has a server close connections after requests that could be read in two ways.
+// WatchHeads makes a server close connections after requests that could be parsed in two ways.
 func WatchHeads(s *http.Server) {
 	inner := s.ConnContext
 	s.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
-// A slowly connection gives one byte at a time.
+// A slowly connection reads one byte at a time.
 type slowly struct{ net.Conn }
 
 func (s slowly) Read(p []byte) (int, error) { return iotest.OneByteReader(s.Conn).Read(p) }

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
+// reportUnknown prints the names of servers in the settings that do not exist. Nothing else would
+// show a typing error.
 func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []string) {
 	known := append(slices.Clone(configured), cli.ShippedNames()...)
 	report := func(at, name string) {
@@ -30,7 +31,7 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 	}
 }
 
-// Settled returns the settings with what flags set in them, and how long it takes to end.
+// Settled returns the settings with those of the flags, and the drain times.
 func (o *Options) Settled(s *settings.Settings) (*settings.Settings, reach.Drain, error) {
 	merged, err := o.Flags.Apply(s)
 	if err != nil {
@@ -44,10 +45,10 @@ func (o *Options) Settled(s *settings.Settings) (*settings.Settings, reach.Drain
 	return merged, ends, policies.CheckProfile(s, o.profile)
 }
 
-// Drains returns how long it takes to end: as a flag says, or else the settings.
+// Drains returns the drain times: those of the flags, else those of the settings.
 func (o *Options) Drains(s *settings.Drain) reach.Drain {
 	d, given := o.drain, o.Flags.Set.Changed
-	if o.Admin != "" && !given("drain-delay") { // somebody can ask whether it is ready
+	if o.Admin != "" && !given("drain-delay") { // as clients of --admin can ask whether it is ready
 		d.Delay = reach.DefaultDrainDelay
 	}
 	if s != nil && s.Delay != nil && !given("drain-delay") {

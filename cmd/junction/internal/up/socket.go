@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
-// that it returns ends that, but for the console.
+// share serves the control socket for junction status and consoles of this user, and a console with
+// --console. The function end stops the socket, but not the console.
 func (v *Served) share(ctx context.Context) (end func()) {
 	end = v.takeOrders(ctx)
 	if v.Options.console {
@@ -30,8 +30,8 @@ func (v *Served) share(ctx context.Context) (end func()) {
 	return end
 }
 
-// takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
-// nobody else can reach; where there can be none, it does without. The function that it returns ends that.
+// takeOrders serves the routes of --admin below /api, and those of serveInside, on a socket that
+// only this user can open. Without a socket it goes on. The function end stops it.
 func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	l, path, err := cli.ListenSocket(v.App.Place, cli.ControlSuffix)
 	if err != nil {
@@ -47,7 +47,7 @@ func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Serve(l) // ends when it is closed
+		_ = s.Serve(l) // Serve returns when the server is closed.
 	}()
 	return func() {
 		os.Remove(path)
@@ -58,12 +58,13 @@ func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	}
 }
 
-// sharesServers reports whether commands of this user may use the servers of this process in place of starting them: not where
-// callers say who they are, as rules and limits hold for each of them, and not where there is one client, which the servers were started for.
+// sharesServers reports whether commands of this user may use the servers of this process instead
+// of starting their own. They may not if callers authenticate, as rules and limits hold for each
+// caller. Nor may they on standard input, where servers run for the one client.
 func (v *Served) sharesServers() bool { return v.listener != nil && !v.Options.KnowsCallers() }
 
-// shareServers serves each server by itself, at the path of a profile of its name, to the commands of this user. The function that it
-// returns ends that.
+// shareServers serves each server to the commands of this user, at the path of a profile of its
+// name. The function end stops that.
 func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func()) {
 	if !v.sharesServers() {
 		return func() {}
@@ -72,23 +73,24 @@ func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	d.NewNowhere()
 	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call takes as long as it takes; the endpoint limits how long its body may
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // as a call may take any time; the endpoint limits the time of the body
 		d.ServeHTTP(w, r)
 	})
 	return d.Close
 }
 
-// ReadWhole reads what a Handler leaves of a request's body, as far as it comes in time: who still writes it when the response comes,
-// and the connection ends, may see only that it cannot go on writing.
+// ReadWhole reads the rest of a request's body that a Handler leaves unread, within [AdminTime]. A
+// client that still writes when the connection closes may see only its write error, and not the
+// response.
 func ReadWhole(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // the Handler may have taken it away
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(AdminTime)) // as the Handler may have removed it
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
 	})
 }
 
-// tellProof answers with the proof for a server; 404 where there is none.
+// tellProof responds with the proof for a server, or with 404 if there is none.
 func (v *Served) tellProof(w http.ResponseWriter, r *http.Request) {
 	d, ok := v.App.Digests.Of(r.PathValue("name"))
 	if !ok {

@@ -14,7 +14,8 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
-// A body that does not come keeps no connection of the socket, also behind a Handler for which requests may take as long as they want.
+// A body that never arrives must not keep a connection of the socket open, even if the Handler
+// removes the deadline.
 func TestBodyThatDoesNotComeKeepsNoConnectionOfTheSocket(t *testing.T) {
 	for name, h := range map[string]http.HandlerFunc{
 		"as others do": func(http.ResponseWriter, *http.Request) {},

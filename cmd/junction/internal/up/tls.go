@@ -18,20 +18,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// CertificatePause is the time between two looks whether a certificate's file changed.
+// CertificatePause is the minimum time between two checks whether a certificate's file changed.
 const CertificatePause = time.Second
 
 const (
-	// certificateWarnTime is how long before its end a certificate is said to expire soon.
+	// certificateWarnTime is how long before its end a certificate is reported as expiring soon.
 	certificateWarnTime = 14 * 24 * time.Hour
-	// certificateSayTime is the time between two such lines.
+	// certificateSayTime is the time between two such reports.
 	certificateSayTime = 24 * time.Hour
 )
 
-// A Security says how an address is encrypted, and who may connect to it.
+// A Security describes the encryption of an address and the clients that may connect to it.
 type Security struct {
-	Cert, Key string // files; empty: nothing is encrypted
-	ClientCA  string // a file of those who sign certificates of clients; empty: clients need none
+	Cert, Key string // are files; empty if connections are not encrypted
+	ClientCA  string // is a file of authorities that sign client certificates; empty if clients need none
 }
 
 func (s *Security) flags(flags *pflag.FlagSet) {
@@ -40,7 +40,7 @@ func (s *Security) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.ClientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are; it is read again when it changes")
 }
 
-// check says what is wrong with the flags.
+// check returns an error if the flags are not valid.
 func (s *Security) check() error {
 	switch {
 	case (s.Cert == "") != (s.Key == ""):
@@ -51,7 +51,7 @@ func (s *Security) check() error {
 	return nil
 }
 
-// Listen encrypts what goes over a listener, if that is wanted.
+// Listen returns a listener that encrypts connections. Without a certificate it returns l.
 func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
 	if s.Cert == "" {
 		return l, nil
@@ -68,20 +68,21 @@ func (s *Security) Listen(p place.Place, l net.Listener, log *slog.Logger) (net.
 	return e, nil
 }
 
-// An Encrypted listener accepts TLS.
+// An Encrypted listener accepts TLS connections.
 type Encrypted struct {
 	net.Listener
 	Certificate *Certificate
 	daily       *time.Timer
 }
 
-// Close ends the listener.
+// Close closes the listener.
 func (e *Encrypted) Close() error {
 	e.daily.Stop()
 	return e.Listener.Close()
 }
 
-// A Certificate, and who signs those of clients, is read again when a file changed.
+// A Certificate holds a certificate and the authorities of clients. It reads them again when a file
+// changes.
 type Certificate struct {
 	Security
 
@@ -89,15 +90,16 @@ type Certificate struct {
 
 	mu     sync.Mutex
 	Looked time.Time
-	fault  string // why the files cannot be used now, as it was logged; empty if they can
-	stamp  string // of the files that were read
+	fault  string // is the last logged reason why the files cannot be used; empty if they can
+	stamp  string // identifies the versions of the files that were read
 	now    *tls.Config
-	begins time.Time // when the certificate, and those that signed it, hold
+	begins time.Time // and ends limit the time in which the certificate and those that signed it are valid
 	ends   time.Time
 }
 
-// Config is that of a new connection. Files that cannot be read leave what was there before. Where one changed it is a new
-// one, whose clients cannot resume a session that an authority allowed which is not there any more.
+// Config returns the configuration of a new connection. If the files cannot be read, the earlier
+// configuration stays. After a change the configuration is a new one, so that no client resumes a
+// session that a removed authority allowed.
 func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +126,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 		return c.now, nil
 	}
 	fresh, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-	if err != nil { // perhaps one of them is still being written
+	if err != nil { // perhaps as one of them is being written
 		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.Cert, c.Key, err))
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{fresh}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
@@ -143,7 +145,7 @@ func (c *Certificate) Config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	for _, der := range fresh.Certificate {
 		one, err := x509.ParseCertificate(der)
 		if err != nil {
-			continue // which clients do not need either, as LoadX509KeyPair read the first one
+			continue // clients do not need it either, as LoadX509KeyPair read the first one
 		}
 		if one.NotBefore.After(c.begins) {
 			c.begins = one.NotBefore
@@ -160,22 +162,22 @@ func (c *Certificate) before(err error) (*tls.Config, error) {
 	if c.now == nil {
 		return nil, err
 	}
-	if why := err.Error(); why != c.fault { // once, and not for each connection
+	if why := err.Error(); why != c.fault { // logs once, and not for each connection
 		c.fault = why
 		c.Log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
 	}
 	return c.now, nil
 }
 
-// say reads the files again if one changed, and says what is wrong with the time of the certificate.
+// say reads changed files again, and logs if the certificate expires soon or is not valid now.
 func (c *Certificate) say(now time.Time) {
-	_, _ = c.Config(nil) // which was read once
+	_, _ = c.Config(nil) // has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sayEnd(now)
 }
 
-// sayEnd is say of what was read; the lock is held.
+// sayEnd logs if the certificate expires soon or is not valid now. The caller holds the lock.
 func (c *Certificate) sayEnd(now time.Time) {
 	switch {
 	case now.After(c.ends):
@@ -187,15 +189,15 @@ func (c *Certificate) sayEnd(now time.Time) {
 	}
 }
 
-// Left is for how long the certificate holds; it is negative when that is over.
+// Left returns how long the certificate is valid. It is negative after its end.
 func (c *Certificate) Left() time.Duration {
-	_, _ = c.Config(nil) // which was read once
+	_, _ = c.Config(nil) // has succeeded before
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return time.Until(c.ends)
 }
 
-// certified is who a client is by its certificate.
+// certified returns the principal of a request by its client certificate.
 func certified(r *http.Request) (*mcp.Principal, error) {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return nil, errors.New("the client has no certificate")

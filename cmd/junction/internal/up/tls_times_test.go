@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
-// holding writes a certificate that signs itself, which holds between two times.
+// holding writes a self-signed certificate that is valid between two times.
 func holding(t *testing.T, dir string, from, to time.Time) up.Security {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -41,15 +41,16 @@ func holding(t *testing.T, dir string, from, to time.Time) up.Security {
 	return up.Security{Cert: cert, Key: keyFile}
 }
 
-// TestTheEndOfACertificateIsSaid looks at what is logged when it is read, when it is read again, and each day.
+// TestTheEndOfACertificateIsSaid checks what is logged at the first reading, at later ones, and
+// each day.
 func TestTheEndOfACertificateIsSaid(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, test := range []struct {
 		name     string
 		from, to time.Duration
-		first    string // when it is read
-		days     int    // of lines about its end in 20 days
+		first    string // is logged at the first reading
+		days     int    // counts the lines about its end in 20 days
 		left     time.Duration
 	}{
 		{"it holds", -day, 90 * day, "", 0, 90 * day},
@@ -90,7 +91,8 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 	}
 }
 
-// TestAuthoritiesOfClientsAreReadAgain changes who signs the certificates of clients while an address is served.
+// TestAuthoritiesOfClientsAreReadAgain changes the authorities of client certificates while an
+// address is served.
 func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	first, second := clitest.NewAuthority(t), clitest.NewAuthority(t)
@@ -116,7 +118,7 @@ func TestAuthoritiesOfClientsAreReadAgain(t *testing.T) {
 			there.Close()
 		}()
 		_ = tls.Client(here, &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{{Certificate: [][]byte{client.Raw}, PrivateKey: key}}}).HandshakeContext(t.Context())
-		go func() { _, _ = here.Read(make([]byte, 1<<10)) }() // tickets, or an alert
+		go func() { _, _ = here.Read(make([]byte, 1<<10)) }() // reads tickets or an alert
 		return <-ended == nil
 	}
 	check := func(when string, one, other bool) {

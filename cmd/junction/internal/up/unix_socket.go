@@ -14,18 +14,18 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 )
 
-// unixPrefix begins an address that is a file.
+// unixPrefix is the prefix of an address that is a file.
 const unixPrefix = "unix:"
 
-// A unixSocket is a listener at a file, which goes with it.
+// A unixSocket is a listener at a file, which Close removes.
 type unixSocket struct {
 	*net.UnixListener
 	path   string
 	remove sync.Once
 }
 
-// listenUnix listens at a file that only this user can open. One that a process left, which is gone, is
-// replaced; another process's is not, nor anything else that stands there.
+// listenUnix listens at a file that only this user can open. It replaces a socket whose process has
+// ended, but neither the socket of another process nor any other file.
 func listenUnix(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -55,8 +55,8 @@ func (l *unixSocket) Close() error {
 	return l.UnixListener.Close()
 }
 
-// ListenAt listens at HOST:PORT or unix:FILE. What is asked for an IPv4 address is not reached over IPv6: 0.0.0.0 are
-// the IPv4 addresses of this machine.
+// ListenAt listens at HOST:PORT or unix:FILE. An IPv4 address is not served over IPv6: 0.0.0.0
+// means the IPv4 addresses of this machine.
 func ListenAt(p place.Place, address string) (net.Listener, error) {
 	if path, is := strings.CutPrefix(address, unixPrefix); is {
 		return listenUnix(p.Path(path))

@@ -8,23 +8,23 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 )
 
-// unmatched is what was said of rules and settings that nothing matches.
+// unmatched holds the reported rules and settings that match nothing.
 type unmatched struct {
 	mu      sync.Mutex
-	servers []string // that are configured
-	from    string   // the file of the settings
+	servers []string // lists the configured servers
+	from    string   // is the file of the settings
 	said    map[string]bool
 }
 
-// configured says what there is now.
+// configured sets the present servers and the file of the settings.
 func (u *unmatched) configured(servers []string, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.servers, u.from = servers, from
 }
 
-// reportUnmatched says which rules and settings nothing matches, as far as that is known now and was not said: nothing else
-// would show a slip.
+// reportUnmatched prints the rules and settings that match nothing, as far as is known now, each
+// once. Nothing else would show a typing error.
 func (v *Served) reportUnmatched() {
 	now := v.Gateway.Layers().Plan()
 	u := &v.unmatched
@@ -57,8 +57,8 @@ func (v *Served) reportUnmatched() {
 		}
 		said[line] = true
 	}
-	if len(w.Known) < len(u.servers) { // what was said of others may hold still
+	if len(w.Known) < len(u.servers) { // as reports about the other servers may still be true
 		maps.Copy(said, u.said)
 	}
-	u.said = said // without what was mended, which is said when it is there again
+	u.said = said // drops those that were corrected, so that they are reported if they return
 }

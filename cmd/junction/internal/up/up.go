@@ -27,26 +27,26 @@ import (
 
 const (
 	DefaultAddress = "127.0.0.1:7717"
-	// firstList is how long the first lists wait for servers when nothing is
-	// remembered: some clients never list a second time.
+	// firstList is the time that the first lists wait for servers without remembered definitions.
+	// Some clients never list a second time.
 	firstList = 3 * time.Second
 )
 
-// An Options is what the command line of up says.
+// An Options holds the command line of up.
 type Options struct {
 	Front
-	Flags     *reach.SettingFlags // those that set what the configuration sets, too
-	otlp      string              // a collector of traces; empty: as the environment says
+	Flags     *reach.SettingFlags // holds the flags that are settings, too
+	otlp      string              // is a collector of traces; empty means that of the environment
 	NoPrefix  bool
-	Admin     string   // an address for whoever watches over it; empty: none
-	BareAdmin bool     // that address may be of a network and not encrypted
-	console   bool     // a console is served
-	profile   string   // that standard input and output are served
-	Names     []string // of servers; empty: all
+	Admin     string   // is the admin address; empty means none
+	BareAdmin bool     // allows an unencrypted admin address of a network
+	console   bool     // serves a console
+	profile   string   // is the profile on standard input and output
+	Names     []string // lists servers; empty means all
 }
 
-// garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
-// keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
+// garbagePercent is the value of GOGC. A call leaves much garbage and a gateway keeps little. At
+// the usual 100, collection is a tenth of the work of many calls.
 const garbagePercent = 200
 
 func Command(a *cli.App) *cobra.Command {
@@ -184,7 +184,8 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	return cli.IgnoreInterrupt(ctx, v.serve(ctx, board))
 }
 
-// listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
+// listenUp opens the recording, if there is one, and listens at the addresses. It reports their
+// faults before anything is served.
 func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error) {
 	a.RecordsFront = true
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
@@ -216,7 +217,7 @@ func (v *Served) closeListeners() {
 	}
 }
 
-// endpoint is the URL by which clients reach it; empty on standard input and output.
+// endpoint returns the URL by which clients reach it; empty on standard input and output.
 func (v *Served) endpoint() string {
 	if v.listener == nil {
 		return ""
@@ -224,13 +225,13 @@ func (v *Served) endpoint() string {
 	return v.Options.Front.Endpoint(v.listener)
 }
 
-// introduceUp says what is served, and how a client gets to it.
+// introduceUp prints what is served and how clients connect.
 func introduceUp(a *cli.App, v *Served, set *config.Set) {
 	switch o := v.Options; {
 	case a.Log != nil && v.listener != nil:
 		a.Log.Info("junction serves", "url", v.endpoint())
 	case a.Log == nil && (!o.Stdio || a.Launch.Verbose):
-		var args []string // for another process, which can neither write the same audit log nor ask for a key
+		var args []string // are for another process, which can neither write the same audit log nor ask for a key
 		if v.Gateway.Layers().Log == nil && len(o.ways()) == 0 {
 			args = StdioArgs(a, set, v.Entries, o)
 		}
@@ -241,7 +242,7 @@ func introduceUp(a *cli.App, v *Served, set *config.Set) {
 				names, files[e.Name] = append(names, e.Name), e.Definition.Source
 			}
 		}
-		// In one piece: what servers say meanwhile does not come between.
+		// One call prints it all, so that no output of servers comes in between.
 		a.Screen.Printf("%s%s%s", introduction(v.listener, o.Front, args), cli.SourcesText(a.Place, names, files, cli.LineWidth(a.Screen)), v.introduceLayers())
 	}
 	SayUnnamed(a, v.access)
@@ -261,7 +262,7 @@ func (v *Served) introduceLayers() string {
 	return text
 }
 
-// serve lets clients in until ctx is done, or the one on standard input and output goes away.
+// serve serves clients until ctx is done or the client on standard input disconnects.
 func (v *Served) serve(ctx context.Context, board *board) error {
 	if v.App.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
@@ -289,8 +290,8 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 	}))
 }
 
-// reportNothing says that there is no server to serve, if so; it is an error only where
-// something is wrong with the configuration.
+// reportNothing prints a line if there is no server to serve. It returns an error only if the
+// configuration has faults.
 func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
 	why := reach.NoServersError("there is no server to serve", set, entries)
 	switch {
@@ -303,8 +304,8 @@ func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
 	return nil
 }
 
-// joinFirst returns the gateway for one client: its servers join with the first
-// request, which says what the client declared, as what they offered depends on it.
+// joinFirst returns the gateway for one client. Its servers join at the first request, as what they
+// offered depends on the capabilities that the client declares there.
 func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	var first sync.Once
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -313,8 +314,8 @@ func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	})
 }
 
-// Admitted returns the servers that are not switched off and may be started. What
-// must be asked for that is asked now; named says that the person asks for these by their names.
+// Admitted returns the servers that are not disabled and may be started. It asks the user where
+// needed. The parameter named is set if the user gave the servers by name.
 func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
 	var some []cli.Entry
 	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
@@ -336,8 +337,8 @@ func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) 
 	return some
 }
 
-// UpstreamOf is how the gateway reaches a configured server. Its variables are
-// resolved again for each connection. x, if not nil, gets tokens for its callers.
+// UpstreamOf returns how the gateway reaches a configured server. Variables are resolved again for
+// each connection. If x is not nil, it gets tokens for the callers.
 func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *Exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.Definition.Eager}
 	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return reach.Resolve(ctx, a, e) }
@@ -345,7 +346,7 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.Whose, x.resolve
 	}
 	if s, err := e.Definition.Resolve(ctx); err == nil {
-		if x == nil { // else each caller has another
+		if x == nil { // else each caller has another target
 			a.Digests.Expect(a.Place, e, s)
 		}
 		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || reach.Startable(a.Place, s))
@@ -370,9 +371,8 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 	return u
 }
 
-// AskInputs asks for the inputs that a server needs, before anything else is on
-// the screen: the configuration remembers the answers. What is wrong with the
-// rest shows when the server is connected to.
+// AskInputs asks for the inputs that a server needs, before anything else is on the screen. The
+// configuration remembers them. Other faults of the entry show when the server connects.
 func AskInputs(ctx context.Context, a *cli.App, e cli.Entry) {
 	if a.CanAsk() && cli.NeedsInput(e.Definition) {
 		_, _ = e.Definition.Resolve(ctx)
