@@ -39,7 +39,7 @@ type Provider struct {
 	BaseURL  string // base URL
 	KeyEnv   string // usual environment variable of its key; empty if it needs none
 	Local    bool   // it runs on the user's machine
-	NoEffort bool   // it has no levels of effort
+	NoEffort bool   // the provider that has the same service with another wire, or empty
 	Service  string // the provider of the same service with another wire, or its own name
 	Example  string // the name of a model, or empty
 
