@@ -17,21 +17,21 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// How clients say who they are.
+// Authentication methods of clients.
 const (
-	methodNone = "none"            // anybody can
-	methodKey  = "private_key_jwt" // by a signature
+	methodNone = "none"            // without authentication
+	methodKey  = "private_key_jwt" // with a signed assertion
 )
 
 const (
 	maxAssertion  = 8 << 10          // bytes
-	assertionTime = 10 * time.Minute // for which one may hold at most
+	assertionTime = 10 * time.Minute // largest lifetime of an assertion
 )
 
 var (
-	// errIdentity says that a client is not shown to be who it says it is.
+	// errIdentity reports that a client is not authenticated.
 	errIdentity = errors.New("the client does not show who it is")
-	// errAssertion says that of what it signed.
+	// errAssertion reports that the client's assertion is invalid.
 	errAssertion = fmt.Errorf("%w: client_assertion", errIdentity)
 )
 
@@ -39,14 +39,14 @@ func identityFault(err error) error {
 	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
 }
 
-// An assertion is what a client signed of itself (RFC 7523 section 2.2), and that holds. Whether it was used before is
-// seen by spend.
+// An assertion is a valid signed statement of a client about itself (RFC 7523 section 2.2). spend
+// checks whether it was used before.
 type assertion struct {
 	id    string
-	until time.Time // when it does not hold any more
+	until time.Time // its expiry
 }
 
-// sign has a client sign who it is, where it says that it does.
+// sign adds the keys of the registration to the client if it registers for signed assertions.
 func (r *registration) sign(c *client) (err error) {
 	if r.Method != methodKey {
 		return nil
@@ -78,14 +78,14 @@ func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCre
 	switch {
 	case errors.Is(err, errNoClient), errors.Is(err, errIdentity):
 		return nil, identityFault(err)
-	case err != nil: // clients whose ID does not hold forget their logins
+	case err != nil: // not invalid_client: at that error clients discard their logins
 		s.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
 		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
 	}
 	return protocolClient{c, s.options.Scopes, signed}, nil
 }
 
-// authenticate finds out which client sends a request.
+// authenticate returns the client that sent a request.
 func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
 	if said.ClientSecret != "" {
 		return nil, nil, fmt.Errorf("%w: clients have no secrets here", errIdentity)
@@ -100,7 +100,7 @@ func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (
 	return c, nil, err
 }
 
-// asserted is the client that signed an assertion.
+// asserted returns the client that signed an assertion.
 func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
 	algorithms := jws.Algorithms()
 	object, err := jose.ParseSignedCompact(said.ClientAssertion, algorithms)
@@ -112,7 +112,7 @@ func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*cli
 		return nil, nil, fmt.Errorf("%w: its type is %.40q, expected JWT", errAssertion, kind)
 	}
 	var claims assertionClaims
-	if err := json.Unmarshal(object.UnsafePayloadWithoutVerification(), &claims); err != nil { // it says whose keys to look at
+	if err := json.Unmarshal(object.UnsafePayloadWithoutVerification(), &claims); err != nil { // the unverified claims name the client whose keys are needed
 		return nil, nil, fmt.Errorf("%w: its claims are not those of an assertion", errAssertion)
 	}
 	c, key, err := s.keyOf(ctx, claims.Subject, header)
@@ -126,8 +126,8 @@ func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*cli
 	return c, signed, err
 }
 
-// keyOf is the key that a client signs with, of those that it has, whatever else a header says of keys. Where the client
-// publishes them, they are read again for one that is not known.
+// keyOf returns the key with which a client signs, one of its own keys whatever else the header
+// contains. If the client publishes its keys, they are read again for an unknown key.
 func (s *Server) keyOf(ctx context.Context, id string, header jose.Header) (*client, *jose.JSONWebKey, error) {
 	for _, again := range []bool{false, true} {
 		c, err := s.lookUp(ctx, id, again)
@@ -164,7 +164,7 @@ func (s *Server) readKeySet(ctx context.Context, at string) (jws.Keys, error) {
 	return keys, nil
 }
 
-// assertionClaims are those of an assertion (RFC 7523 section 3).
+// assertionClaims are the claims of an assertion (RFC 7523 section 3).
 type assertionClaims struct {
 	Issuer   string       `json:"iss"`
 	Subject  string       `json:"sub"`
@@ -175,8 +175,8 @@ type assertionClaims struct {
 	At       *jws.Seconds `json:"iat"`
 }
 
-// check checks that an assertion is of a client, and for here only: one that is for others, too, could have been sent here
-// by one of them.
+// check checks that an assertion is of the client and for this server only. An assertion that is
+// also for other servers could have been sent here by one of them.
 func (a *assertionClaims) check(id string, here []string, now time.Time) (*assertion, error) {
 	isLater := func(at *jws.Seconds) bool { return at != nil && at.Time().After(now.Add(jws.Skew)) }
 	why := ""

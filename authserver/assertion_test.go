@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jws"
 )
 
-// A signer is a client that signs who it is.
+// A signer is a client that signs assertions.
 type signer struct {
 	t   *testing.T
 	id  string
@@ -25,12 +25,13 @@ type signer struct {
 	kid string
 }
 
-// set is what the client publishes of its keys.
+// set returns the published keys of the client.
 func (c signer) set() jose.JSONWebKeySet {
 	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: c.key.Public(), KeyID: c.kid, Algorithm: "ES256", Use: "sig"}}}
 }
 
-// signs are the parameters of a request that the client signs, with changes of the claims; - takes one away.
+// signs returns the parameters of a request that the client signs, with changes of the claims; -
+// removes one.
 func (c signer) signs(changes map[string]any) []string {
 	c.t.Helper()
 	return c.signsIn(map[jose.HeaderKey]any{jose.HeaderType: "JWT", "kid": c.kid}, changes)
@@ -53,7 +54,8 @@ func asserts(assertion string) []string {
 	return []string{"client_assertion_type", "urn:ietf:params:oauth:client-assertion-type:jwt-bearer", "client_assertion", assertion}
 }
 
-// keyed makes a client known that signs: it registers, or publishes a document, with its keys or the place of these.
+// keyed adds a client that signs: it registers, or publishes a document, with its keys or their
+// URL.
 func (s *site) keyed(isDocument, isElsewhere bool) signer {
 	s.t.Helper()
 	c := signer{s.t, documentAt, newTestKey(s.t), "first"}
@@ -88,7 +90,7 @@ func encoded(t *testing.T, v any) string {
 	return string(text)
 }
 
-// logsIn has ann log in with a client that signs.
+// logsIn logs ann in with a client that signs.
 func (c signer) logsIn(s *site) in {
 	c.t.Helper()
 	status, got := s.redeem(c.id, siteCallback, s.code(s.browser("ann"), ask(c.id, siteCallback), siteCallback), c.signs(nil)...)
@@ -105,7 +107,7 @@ func TestAClientSignsWhoItIs(t *testing.T) {
 			code := s.code(s.browser("ann"), ask(c.id, siteCallback), siteCallback)
 			status, got := s.redeem(c.id, siteCallback, code)
 			isRefused(t, "a code without a signature", status, got, 401, "invalid_client", "it is missing")
-			status, got = s.redeem("", siteCallback, code, c.signs(nil)...) // client_id may be left out
+			status, got = s.redeem("", siteCallback, code, c.signs(nil)...) // client_id is optional
 			l := s.tokensIn(c.id, status, got)
 			status, got = s.refresh(c.id, l.refresh)
 			isRefused(t, "a refresh without a signature", status, got, 401, "invalid_client", "it is missing")
@@ -208,7 +210,7 @@ func TestAssertionsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 	s.tokensIn(c.id, status, got)
 }
 
-// An assertion holds once for as long as it holds, and is forgotten then.
+// An assertion can be used once while it is valid, and is removed when it expires.
 func TestAnAssertionIsRememberedForAsLongAsItHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
@@ -230,7 +232,8 @@ func TestAnAssertionIsRememberedForAsLongAsItHolds(t *testing.T) {
 	})
 }
 
-// Refresh tokens of a client that signs are its own, whatever key its access tokens are bound to (RFC 9449 section 5).
+// Refresh tokens of a client that signs are bound to the client, whatever key its access tokens are
+// bound to (RFC 9449 section 5).
 func TestAClientThatSignsChangesTheKeyOfItsTokens(t *testing.T) {
 	s := newSite(t)
 	ada, next := holder{t, newTestKey(t)}, holder{t, newTestKey(t)}
@@ -260,7 +263,7 @@ func TestKeysThatAClientPublishesMayChange(t *testing.T) {
 				reads, publish := 0, s.web[at]
 				s.web[at] = func(w http.ResponseWriter, r *http.Request) { reads++; publish(w, r) }
 				stranger := signer{t, c.id, newTestKey(t), "second"}
-				for range 3 { // whoever names a key that is not there has them read again once a minute
+				for range 3 { // an unknown key causes another read once a minute
 					status, got := s.refresh(c.id, l.refresh, stranger.signs(nil)...)
 					isRefused(t, "a key that is not there", status, got, 401, "invalid_client", "no key")
 				}
@@ -300,7 +303,7 @@ func TestKeysThatAClientPublishesMayChange(t *testing.T) {
 	}
 }
 
-// By default nothing on this machine or a private network is asked for keys.
+// By default keys are not read from this machine or private networks.
 func TestKeysOfClientsAreNotReadFromPrivatePlaces(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Documents = nil })
 	for _, at := range []string{"https://127.0.0.1/keys", "https://localhost/keys", "https://10.0.0.1/keys", "https://169.254.169.254/latest", "https://[fd00::1]/keys"} {

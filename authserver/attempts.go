@@ -8,10 +8,11 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// maxAttempted bounds whose attempts are counted at a time. Beyond it those are forgotten that tried least, of these the oldest.
+// maxAttempted is the number of names whose attempts are counted at a time. Beyond it, the counter
+// with the fewest attempts is dropped, and of these the oldest.
 const maxAttempted = 10_000
 
-// attempts counts attempts in a time, by name. The zero value has counted none.
+// attempts counts attempts within a time, by name. The zero value is ready to use.
 type attempts struct {
 	mu sync.Mutex
 	by map[string]*tries
@@ -22,13 +23,14 @@ type tries struct {
 	until time.Time
 }
 
-// An attempt is counted under a name, of which most are allowed in a time.
+// An attempt is counted under a name, with a limit per time.
 type attempt struct {
 	name string
 	most int
 }
 
-// take counts an attempt under several names, and reports whether each had one left.
+// take counts an attempt under several names. It reports whether each was below its limit;
+// otherwise it counts nothing.
 func (a *attempts) take(now time.Time, in time.Duration, all ...attempt) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -48,7 +50,7 @@ func (a *attempts) take(now time.Time, in time.Duration, all ...attempt) bool {
 	return true
 }
 
-// put begins to count; the lock is held.
+// put adds a counter. The caller holds the lock.
 func (a *attempts) put(name string, t *tries, now time.Time) {
 	if a.by == nil {
 		a.by = map[string]*tries{}
@@ -60,7 +62,7 @@ func (a *attempts) put(name string, t *tries, now time.Time) {
 			}
 		}
 	}
-	if len(a.by) >= maxAttempted { // who tried often must not be forgotten by making others count
+	if len(a.by) >= maxAttempted { // a frequent name must not be dropped by adding counters for others
 		least := ""
 		for other, o := range a.by {
 			if l := a.by[least]; l == nil || o.count < l.count || o.count == l.count && o.until.Before(l.until) {
@@ -83,18 +85,18 @@ func (a *attempts) forget(names ...attempt) {
 	}
 }
 
-// A waiter is a login that waits: whose share of the turns it takes, and in which slot, in which one waits at a time.
+// A waiter is a waiting login. It takes turns of its site. In each slot one login waits at a time.
 type waiter struct{ site, slot string }
 
-// waiting are logins that wait.
+// waiting holds the waiting logins.
 type waiting struct {
-	places *share.Budget // by sites
+	places *share.Budget // by site
 
 	mu    sync.Mutex
-	slots map[string]bool // that are taken
+	slots map[string]bool // occupied slots
 }
 
-// begin notes that a login waits, and reports whether it may.
+// begin adds a waiting login and reports whether it may wait.
 func (w *waiting) begin(one waiter) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +107,7 @@ func (w *waiting) begin(one waiter) bool {
 	return true
 }
 
-// end notes that a login does not wait any more.
+// end removes a waiting login.
 func (w *waiting) end(one waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -113,5 +115,6 @@ func (w *waiting) end(one waiter) {
 	w.places.Give(one.site)
 }
 
-// addressOf is where a request comes from: of IPv6 the network, in which one machine has many addresses.
+// addressOf returns the address of a request's sender; of IPv6 the network, because one machine has
+// many addresses in it.
 func addressOf(r *http.Request) string { return share.Key("", "", r.RemoteAddr) }

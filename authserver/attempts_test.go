@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Where too many are counted those that tried least, and of these the oldest, are forgotten: nobody gets rid of a count by trying under
-// other names.
+// If there are too many counters, those with the fewest attempts are dropped, the oldest first. An
+// attacker cannot reset a counter by trying other names.
 func TestAttemptsThatCountMostAreKept(t *testing.T) {
 	var a attempts
 	now := time.Now()

@@ -11,15 +11,17 @@ import (
 )
 
 const (
-	// defaultLoginTime is how old a login gets at most.
+	// defaultLoginTime is the default lifetime of a login.
 	defaultLoginTime = 90 * 24 * time.Hour
-	// unaskedLoginTime is how old a login at a provider gets that cannot be asked about it again.
+	// unaskedLoginTime is the largest lifetime of a login at a provider that cannot confirm it
+	// again.
 	unaskedLoginTime = 12 * time.Hour
-	// askPause is between two questions to a provider about one login, or half of the time for which an access token holds.
+	// askPause is the time between two requests to a provider about one login, at most half of the
+	// lifetime of an access token.
 	askPause = time.Minute
-	// askLeaseTime is for how long others wait when a process dies that asks a provider.
+	// askLeaseTime is how long others wait if a process dies during a request to a provider.
 	askLeaseTime = 10 * time.Second
-	// maxListed bounds how many logins are read at a time.
+	// maxListed is the number of logins that are read at a time.
 	maxListed = 1_000
 )
 
@@ -28,24 +30,24 @@ const (
 	loginContext = "authserver provider token"
 )
 
-// An authentication is a login of a user, with the password or at the provider. Sessions of browsers and grants follow from it,
-// and end with it.
+// An authentication is a login of a user, with the password or at the provider. Sessions of
+// browsers and grants derive from it and end with it.
 type authentication struct {
 	User    string    `json:"user"`
-	Stamp   string    `json:"stamp,omitempty"` // of the user's password
+	Stamp   string    `json:"stamp,omitempty"` // changes with the user's password
 	At      time.Time `json:"at"`
 	Until   time.Time `json:"until"`
-	Subject string    `json:"subject,omitempty"` // by which the provider knows the user
-	Groups  []string  `json:"groups,omitempty"`  // that the provider last said, of those that give scopes
-	Refresh string    `json:"refresh,omitempty"` // the provider's refresh token, sealed; empty: it cannot be asked again
-	Asked   time.Time `json:"asked,omitzero"`    // when the provider was asked last
+	Subject string    `json:"subject,omitempty"` // the provider's name for the user
+	Groups  []string  `json:"groups,omitempty"`  // the user's groups at the provider, only those that give scopes
+	Refresh string    `json:"refresh,omitempty"` // the provider's refresh token, sealed; empty if the provider cannot be asked again
+	Asked   time.Time `json:"asked,omitzero"`    // when the provider last confirmed the login
 }
 
 func (s *Server) putAuthentication(ctx context.Context, id string, old state.Version, a *authentication) (state.Version, error) {
 	return s.swap(ctx, loginPrefix+hash(id), old, a, time.Until(a.Until))
 }
 
-// authentication returns a login; [ErrNoUser] says that it is over.
+// authentication returns a login, or [ErrNoUser] if it has ended.
 func (s *Server) authentication(ctx context.Context, id string) (*authentication, state.Version, error) {
 	a := new(authentication)
 	version, err := s.load(ctx, loginPrefix+hash(id), a)
@@ -55,7 +57,7 @@ func (s *Server) authentication(ctx context.Context, id string) (*authentication
 	return a, version, err
 }
 
-// userOf returns the user of a login, as long as both hold.
+// userOf returns the user of a login while both are valid.
 func (s *Server) userOf(ctx context.Context, id string) (User, error) {
 	a, _, err := s.authentication(ctx, id)
 	if err != nil {
@@ -74,8 +76,9 @@ func (s *Server) userOf(ctx context.Context, id string) (User, error) {
 	return u, err
 }
 
-// askAgain asks the provider whether a login still holds, in one process at a time: a provider may take a refresh token once.
-// [ErrNoUser] says that it does not; then the login is over.
+// askAgain asks the provider whether a login is still valid. Only one process at a time does so,
+// because a provider may accept a refresh token only once. If the login is not valid, askAgain
+// removes it and returns [ErrNoUser].
 func (s *Server) askAgain(ctx context.Context, id string) error {
 	if s.options.Provider == nil {
 		return nil
@@ -87,7 +90,7 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		}
 		token, err := s.ring.Open(a.Refresh, []byte(loginContext))
 		if err != nil {
-			return ErrNoUser // of a key that is retired
+			return ErrNoUser // it was sealed with a retired key
 		}
 		next, isSaid, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, vouched{a.User, a.Subject, a.Groups, string(token)})
 		if errors.Is(err, ErrNoUser) {
@@ -99,7 +102,7 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 		}
 		a.Groups, a.Asked = next.groups, time.Now()
 		if limit := a.At.Add(unaskedLoginTime); !isSaid && len(a.Groups) > 0 && limit.Before(a.Until) {
-			a.Until = limit // the groups give scopes, and are not said again
+			a.Until = limit // the groups give scopes and were not confirmed
 		}
 		if next.refresh != "" {
 			a.Refresh = s.ring.Seal([]byte(next.refresh), []byte(loginContext))
@@ -111,11 +114,11 @@ func (s *Server) askAgain(ctx context.Context, id string) error {
 	})
 }
 
-// A Login is a login of a user that holds, with what follows from it.
+// A Login is a valid login of a user.
 type Login struct {
 	User  string
-	At    time.Time // when the user logged in
-	Until time.Time // when it ends
+	At    time.Time // time of the login
+	Until time.Time // its expiry
 }
 
 // Logins returns the logins in the store of a Server.
@@ -127,8 +130,8 @@ func Logins(ctx context.Context, store state.Store) (all []Login, err error) {
 	return all, err
 }
 
-// Logout ends all logins of a user in the store of a Server, and returns how many there were. Access tokens that followed from them
-// are refused within 10 seconds.
+// Logout ends all logins of a user in the store of a Server and returns their number. Access tokens
+// derived from them are refused within 10 seconds.
 func Logout(ctx context.Context, store state.Store, user string) (ended int, err error) {
 	err = eachLogin(ctx, store, func(key string, a *authentication) error {
 		if a.User != user {

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/formfill"
 )
 
-// allowed has a browser of the provider's user allow a client, and returns the login.
+// allowed lets a browser of the provider's user allow a client, and returns the login.
 func (o *organization) allowed(s *site, b *formfill.Browser, id string) in {
 	o.t.Helper()
 	p, _ := o.visit(s, b, ask(id, callback))
@@ -26,7 +26,7 @@ func (o *organization) allowed(s *site, b *formfill.Browser, id string) in {
 	return s.tokensIn(id, status, got)
 }
 
-// offline has the provider give refresh tokens that hold once, as long as it has the user.
+// offline makes the provider issue refresh tokens for one use each, as long as it has the user.
 func (o *organization) offline(in web) (asked *int, gone *int) {
 	asked, gone = new(int), new(int)
 	o.members = map[string]any{"scopes_supported": []string{"openid", "email", "offline_access"}}
@@ -68,7 +68,7 @@ func TestProviderIsAskedAtEachRenewal(t *testing.T) {
 		if scope := o.asked.Get("scope"); scope != "openid email offline_access" || o.asked.Get("prompt") != "consent" {
 			t.Fatalf("the provider is asked %v", o.asked)
 		}
-		for range 10 { // it outlives what a login does that cannot be asked about
+		for range 10 { // it outlives a login that cannot be confirmed
 			time.Sleep(unaskedLoginTime / 2)
 			status, got := s.refresh(one, l.refresh)
 			l = s.tokensIn(one, status, got)
@@ -95,7 +95,8 @@ func TestProviderIsAskedAtEachRenewal(t *testing.T) {
 	})
 }
 
-// A browser that is still logged in gets no new tokens for a user whom the provider does not know any more.
+// A browser that is still logged in gets no new tokens for a user whom the provider no longer
+// confirms.
 func TestProviderIsAskedAboutBrowsersThatAreLoggedIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, o := newProviderSite(t)
@@ -138,14 +139,15 @@ func TestUserWhoIsSomebodyElseAtRenewalIsOut(t *testing.T) {
 	}
 }
 
-// A provider need not send an ID token with a refresh token (OpenID Connect Core section 12.2), nor all claims of the first again.
+// A provider need not send an ID token with a refresh token (OpenID Connect Core section 12.2), nor
+// all claims of the first again.
 func TestProviderSaysNothingAtRenewal(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		groups  any // of the first ID token
 		change  func(c map[string]any)
 		scopes  string // at the renewals
-		endures bool   // beyond what a login does that cannot be asked about
+		endures bool   // beyond the lifetime of a login that cannot be confirmed
 	}{
 		{"no ID token", nil, nil, "read", true},
 		{"no ID token, without groups that give scopes", []string{"sales"}, nil, "read", true},
@@ -240,7 +242,8 @@ func TestLogout(t *testing.T) {
 	})
 }
 
-// userinfo has the provider say at its userinfo endpoint what its ID tokens leave out.
+// userinfo makes the provider's userinfo endpoint return the claims that are missing in its ID
+// tokens.
 func (o *organization) userinfo(in web, kind string, claims map[string]any, left ...string) {
 	o.members = map[string]any{"userinfo_endpoint": providerAt + "/me"}
 	o.change = func(c map[string]any) {
@@ -286,7 +289,7 @@ func TestClaimsAreReadFromUserinfo(t *testing.T) {
 		name   string
 		kind   string
 		claims map[string]any
-		left   []string // of the ID token
+		left   []string // claims missing in the ID token
 		status int
 		asks   int
 	}{
@@ -392,7 +395,7 @@ func TestProviderIsSpelledInSeveralWays(t *testing.T) {
 	}
 }
 
-// webPage is what an application answers that knows no such path.
+// webPage is the response of an application to an unknown path.
 func webPage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	_, _ = w.Write([]byte("<!doctype html>"))

@@ -17,45 +17,47 @@ import (
 )
 
 const (
-	maxRedirects  = 20       // addresses of one client
+	maxRedirects  = 20       // redirect URIs of one client
 	maxRedirect   = 2 << 10  // bytes of one
 	maxClientName = 200      // bytes
 	maxClientID   = 2 << 10  // bytes
-	maxClientText = 16 << 10 // bytes of what a client says of itself
+	maxClientText = 16 << 10 // bytes of a client's registration or document
 )
 
-// errNoClient says that a client is not known.
+// errNoClient reports that a client is unknown.
 var errNoClient = errors.New("the client is not known here: it has to register again")
 
-// A client is a program that asks for tokens, as it described itself (RFC 7591).
+// A client is a program that requests tokens, as described by itself (RFC 7591).
 type client struct {
 	ID        string    `json:"client_id"`
 	Name      string    `json:"client_name,omitempty"`
 	Redirects []string  `json:"redirect_uris"`
-	Made      time.Time `json:"made,omitzero"`   // when it registered; zero: by a document
-	Owner     string    `json:"owner,omitempty"` // the user who first allowed it; empty: nobody did
-	Used      time.Time `json:"used,omitzero"`   // when that was noted last
+	Made      time.Time `json:"made,omitzero"`   // time of the registration; zero for a document
+	Owner     string    `json:"owner,omitempty"` // the user who first allowed it, or empty
+	Used      time.Time `json:"used,omitzero"`   // last recorded use
 
-	// What a client signs with that says who it is (private_key_jwt): keys, or where it publishes them. Without either
-	// anybody can say to be the client.
+	// The keys of a client that authenticates with signed assertions (private_key_jwt), or the URL
+	// at which it publishes them. A client without either is not authenticated.
 	Keys   jws.Keys `json:"jwks,omitempty"`
 	KeysAt string   `json:"jwks_uri,omitempty"`
 }
 
-// signs reports whether the client says who it is by a signature.
+// signs reports whether the client authenticates with signed assertions.
 func (c *client) signs() bool { return len(c.Keys) > 0 || c.KeysAt != "" }
 
-// isDocument reports whether the client publishes what it is: nobody else can have its ID.
+// isDocument reports whether the client's ID is the URL of its document, so that no other client
+// can have it.
 func (c *client) isDocument() bool { return c.Made.IsZero() }
 
 const clientPrefix = "authserver/client/"
 
-// client finds a client by its ID.
+// client returns the client with the ID.
 func (s *Server) client(ctx context.Context, id string) (*client, error) {
 	return s.lookUp(ctx, id, false)
 }
 
-// lookUp finds a client by its ID; again has a document read again that was not a moment ago.
+// lookUp returns the client with the ID. If again is set, it reads the client's document again
+// unless it did so a moment ago.
 func (s *Server) lookUp(ctx context.Context, id string, again bool) (*client, error) {
 	switch {
 	case id == "" || len(id) > maxClientID:
@@ -77,7 +79,7 @@ func (s *Server) registered(ctx context.Context, id string) (*client, state.Vers
 	return c, version, err
 }
 
-// checkRedirects says which addresses a client cannot have.
+// checkRedirects returns an error if a client may not have the redirect URIs.
 func checkRedirects(all []string) error {
 	if len(all) == 0 || len(all) > maxRedirects {
 		return fmt.Errorf("redirect_uris: expected 1 to %d addresses, got %d", maxRedirects, len(all))
@@ -102,8 +104,8 @@ func checkRedirects(all []string) error {
 	return nil
 }
 
-// comesBack reports whether the client may be sent to an address: one that it has, byte by byte, or the same on
-// another port of this machine (RFC 8252 section 7.3).
+// comesBack reports whether the client may use a redirect URI: one of its own, byte for byte, or
+// the same on another port of this machine (RFC 8252 section 7.3).
 func (c *client) comesBack(to string) bool {
 	if slices.Contains(c.Redirects, to) {
 		return true
@@ -118,11 +120,12 @@ func (c *client) comesBack(to string) bool {
 	})
 }
 
-// A protocolClient is a client as package op sees it: a program that cannot keep a secret, or signs who it is.
+// A protocolClient is a client in the form of package op: one that cannot keep a secret, or one
+// that signs assertions.
 type protocolClient struct {
 	*client
-	scopes    []string   // that there are
-	assertion *assertion // with which it comes; nil: none
+	scopes    []string   // all scopes of the server
+	assertion *assertion // the assertion of the request, or nil
 }
 
 // GetID implements [op.Client].
@@ -161,7 +164,7 @@ func (c protocolClient) LoginURL(string) string { return loginPath }
 // AccessTokenType implements [op.Client].
 func (c protocolClient) AccessTokenType() op.AccessTokenType { return op.AccessTokenTypeJWT }
 
-// IDTokenLifetime implements [op.Client]; there are no ID tokens.
+// IDTokenLifetime implements [op.Client]. There are no ID tokens.
 func (c protocolClient) IDTokenLifetime() time.Duration { return 0 }
 
 // DevMode implements [op.Client].

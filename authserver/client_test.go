@@ -26,7 +26,7 @@ func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
 		if known(unused) || !known(l.client) {
 			t.Errorf("unused is known: %v, used: %v", known(unused), known(l.client))
 		}
-		for range 10 { // with each refresh it is used
+		for range 10 { // each refresh is a use
 			time.Sleep(20 * 24 * time.Hour)
 			status, got := s.refresh(l.client, l.refresh)
 			l = s.tokensIn(l.client, status, got)
@@ -65,7 +65,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 			t.Errorf("expected %d lines, of which the last is said once: %s", want, &said)
 		}
 		time.Sleep(registerTime + time.Second)
-		// Addresses of one network of IPv6 are one.
+		// Addresses of one IPv6 network count as one.
 		for i := range maxRegistrationsOf {
 			s.from = fmt.Sprintf("[2001:db8::%x]:1", i+1)
 			try(http.StatusCreated)
@@ -169,7 +169,7 @@ func TestDocumentsAreRememberedForAWhile(t *testing.T) {
 	})
 }
 
-// By default nothing on this machine or a private network is asked for a document.
+// By default documents are not read from this machine or private networks.
 func TestDocumentsAreNotReadFromPrivatePlaces(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Documents = nil })
 	for _, at := range []string{"https://127.0.0.1/client", "https://localhost/client", "https://10.0.0.1/client", "https://169.254.169.254/latest", "https://[::1]/client", "https://[fd00::1]/client"} {

@@ -17,24 +17,25 @@ import (
 )
 
 const (
-	// consentTime is for how long a consent is remembered.
+	// consentTime is how long a consent is remembered.
 	consentTime = 90 * 24 * time.Hour
-	// touchPause is between two notes that a client is used.
+	// touchPause is the time between two records of a client's use.
 	touchPause = 24 * time.Hour
 )
 
 const consentPrefix = "authserver/consent/"
 
-// consentKey names a consent. Another address, resource or scope is another one.
+// consentKey returns the key of a consent. It differs for another redirect URI, resource or scope.
 func consentKey(u User, q *request, scopes []string) string {
 	text, _ := json.Marshal([]any{u.Name, u.stamp(), q.Client, q.Redirect, q.Resource, slices.Sorted(slices.Values(scopes))})
 	return consentPrefix + hash(string(text))
 }
 
-// isRemembered reports whether a user need not be asked again. That takes a client which nobody else can pretend to
-// be: one that goes back to a site of the web, and was described by its own document, or registered itself and was
-// first allowed by this very user. A program on the user's machine is always asked about (RFC 8252 section 8.6), and so
-// is a client that somebody else registered.
+// isRemembered reports whether a consent of the user is stored and may be used. It may be used only
+// for a client that others cannot imitate. The client must return to a website. It must be
+// described by its own document, or have registered itself and have been first allowed by this
+// user. The user is always asked about a program on their own machine (RFC 8252 section 8.6), and
+// about a client that another user registered.
 func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request, scopes []string) (bool, error) {
 	to, err := url.Parse(q.Redirect)
 	if err != nil || to.Scheme != "https" || !c.isDocument() && c.Owner != u.Name || slices.Contains(q.Prompt, oidc.PromptConsent) {
@@ -47,7 +48,7 @@ func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request
 	return err == nil, err
 }
 
-// showConsent asks a user whether a client may act for him.
+// showConsent shows the page on which a user allows a client to act for them.
 func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	q, sealed, u, c, ok := s.asked(w, r)
 	if !ok {
@@ -69,7 +70,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// consent takes the decision of a user.
+// consent handles the user's decision.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	q, sealed, u, c, ok := s.asked(w, r)
 	if !ok {
@@ -112,7 +113,8 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	s.allow(w, r, q, u, scopes)
 }
 
-// asked finds out what a page of the consent is about. Where that is nothing, it answers.
+// asked returns the request, user and client of a consent page. If any is missing, it writes the
+// response and returns ok false.
 func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, sealed string, u User, c *client, ok bool) {
 	q, sealed, err := s.pending(r)
 	if err != nil {
@@ -135,7 +137,8 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 	return q, sealed, u, c, true
 }
 
-// refusesUser sends a user back who has not the scopes without which nothing can be done.
+// refusesUser sends a user without the required scopes back to the client, and reports whether it
+// did.
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
@@ -160,7 +163,7 @@ func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u Use
 	s.back(w, r, q, &op.CodeResponseType{Code: name, State: q.State})
 }
 
-// touch notes that a client is used, so that it is kept.
+// touch records the use of a client, so that it is kept.
 func (s *Server) touch(ctx context.Context, id string) {
 	c, err := s.client(ctx, id)
 	if err == nil && time.Since(c.Used) > touchPause {

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/internal/formfill"
 )
 
-// asks reports whether a browser that is logged in is asked whether a client may act for its user.
+// asks reports whether a logged-in user is asked for consent.
 func asks(t *testing.T, b *formfill.Browser, at string) bool {
 	t.Helper()
 	p, err := b.Get(t.Context(), at)
@@ -34,7 +34,7 @@ const (
 	documentAt   = "https://app.example/client.json"
 )
 
-// publish has the web say what a client is.
+// publish publishes the document of a client.
 func (s *site) publish(at, text string) {
 	s.web[at] = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }
@@ -88,8 +88,8 @@ func TestAUserIsAskedAgainUnlessNothingChangedAndNobodyElseCanBeTheClient(t *tes
 	}
 }
 
-// A client that an attacker registered, with his own address, gets nothing by the consent that a user gave to another
-// (the confused deputy of the specification).
+// An attacker's client with its own redirect URI gets nothing by the consent that a user gave to
+// another client (the confused deputy of the specification).
 func TestTheConsentForOneClientIsNoneForAnother(t *testing.T) {
 	s := newSite(t)
 	ann := s.browser("ann")
@@ -142,7 +142,7 @@ func TestThePageOfTheConsentSaysWhoAsksForWhat(t *testing.T) {
 	}
 }
 
-// A form counts only from the page that was shown, in the browser in which it was.
+// A form is accepted only from the page that was shown, in the same browser.
 func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
 	s := newSite(t)
 	for _, form := range []string{"login", "consent"} {
@@ -178,7 +178,7 @@ func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
 				t.Errorf("%s, token %s: %d to %q, %v", form, name, got.Status, got.Next(), err)
 			}
 		}
-		// By the header that browsers set, and by the one that they set before.
+		// Browsers set the first header, and the second in older versions.
 		for name, header := range map[string]http.Header{
 			"Sec-Fetch-Site":      {"Sec-Fetch-Site": {"cross-site"}},
 			"of the same site":    {"Sec-Fetch-Site": {"same-site"}},
@@ -196,7 +196,7 @@ func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
 				t.Errorf("%s, %s: %d %v", form, name, status, got)
 			}
 		}
-		// By GET, nothing is decided.
+		// A GET request decides nothing.
 		ann, p := shown("ann")
 		got, err := ann.Get(t.Context(), p.Action+"?"+p.Values.Encode())
 		if err != nil || got.Next() != "" || !strings.HasSuffix(got.Action, form) {
@@ -205,7 +205,7 @@ func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
 	}
 }
 
-// Whoever knows the session of before a login knows nothing after it.
+// The session of the time before a login is useless after it.
 func TestALoginBeginsAnotherSession(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)
@@ -224,7 +224,7 @@ func TestALoginBeginsAnotherSession(t *testing.T) {
 	if second := session(); first == "" || second == "" || first == second {
 		t.Errorf("the sessions are %q and %q", first, second)
 	}
-	// Somebody else takes the place.
+	// Another user logs in.
 	ann.Fields["decision"] = "other"
 	p, err := ann.Get(t.Context(), ask(id, callback))
 	for err == nil && p.Next() != "" {
@@ -287,7 +287,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		}
 		s.from = "192.0.2.1:2"
 		time.Sleep(attemptTime)
-		for range 3 * maxFailedHere { // those that are right do not count
+		for range 3 * maxFailedHere { // successful logins do not count
 			if got := try("ann", password); got != http.StatusOK {
 				t.Fatalf("after a while: %d", got)
 			}
@@ -301,7 +301,7 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		if got := try("ben", password); got != http.StatusOK || time.Since(began) != slowTime {
 			t.Errorf("after many names: %d after %v", got, time.Since(began))
 		}
-		// One waits for each name and address that failed too often.
+		// For each name and address with too many failures one login waits.
 		results := make(chan int, 2)
 		for range 2 {
 			go func() { results <- try("ben", password) }()
@@ -352,8 +352,8 @@ func TestBrowserThatKnowsTheUserDoesNotWait(t *testing.T) {
 	})
 }
 
-// A guesser takes the turns of its own addresses only: a user with the right password, in a browser in which the user never logged in,
-// logs in within slowTime and the time for the passwords of the other addresses.
+// A guesser uses the turns of its own addresses only. A user with the right password in a new
+// browser logs in within slowTime and the time for the passwords of the other addresses.
 func TestGuessersKeepNoUserOut(t *testing.T) {
 	var many []string
 	for i := range 50 {
@@ -362,7 +362,7 @@ func TestGuessersKeepNoUserOut(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		from     []string
-		inFlight int // from each
+		inFlight int // from each address
 	}{
 		{"one login after the other", []string{"192.0.2.7:1"}, 1},
 		{"many at a time", []string{"192.0.2.7:1"}, 500},
@@ -408,7 +408,8 @@ func TestGuessersKeepNoUserOut(t *testing.T) {
 	}
 }
 
-// A login whose password is not checked is not counted as failed, and all browsers of one user take the turns of one site.
+// A login whose password is not checked does not count as failed. All browsers of one user take the
+// turns of one site.
 func TestLoginsThatAreNotChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)

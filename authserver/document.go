@@ -17,36 +17,37 @@ import (
 )
 
 const (
-	maxDocuments     = 1_000            // that are remembered
-	documentTime     = 10 * time.Minute // for how long one is
-	badDocumentTime  = time.Minute      // and that one cannot be had
-	oldDocumentTime  = 24 * time.Hour   // for how long one is used that cannot be read again
-	documentReadTime = 10 * time.Second // for one request
+	maxDocuments     = 1_000            // remembered documents
+	documentTime     = 10 * time.Minute // how long one is used
+	badDocumentTime  = time.Minute      // how long a failure is remembered
+	oldDocumentTime  = 24 * time.Hour   // how long one is used that cannot be read again
+	documentReadTime = 10 * time.Second // time limit of one request
 	maxReading       = 64               // documents that are read at a time
-	maxReadingHost   = 4                // of one host
+	maxReadingHost   = 4                // of these, documents of one host
 )
 
-// errUnread says that a document cannot be had at the moment. What it says may hold nevertheless.
+// errUnread reports that a document cannot be read at the moment. It may still be valid.
 var errUnread = errors.New("the client's document cannot be read")
 
-// documents remember what clients publish: of themselves (OAuth Client ID Metadata Document), or the keys that they sign
-// with. The zero value has nothing.
+// documents caches what clients publish: their description (OAuth Client ID Metadata Document) or
+// their keys. The zero value is empty.
 type documents[T any] struct {
 	mu      sync.Mutex
 	by      map[string]document[T]
-	reading map[string]int // how many of each host
-	places  *share.Budget  // of those that are read, by caller
+	reading map[string]int // current reads by host
+	places  *share.Budget  // shares of the current reads, by caller
 }
 
 type document[T any] struct {
 	content T
 	err     error
-	read    time.Time // when it was had
-	looked  time.Time // when it was last asked for
+	read    time.Time // last successful read
+	looked  time.Time // last attempt
 	until   time.Time // when it is read again
 }
 
-// get returns the document at a URL. With again set, it reads the document from its host unless it did so a moment ago.
+// get returns the document at a URL. With again set, it reads the document from its host unless it
+// did so a moment ago.
 func (d *documents[T]) get(ctx context.Context, at string, again bool, read func(context.Context) (T, error)) (T, error) {
 	now, host := time.Now(), ""
 	if u, err := url.Parse(at); err == nil {
@@ -94,12 +95,13 @@ func (d *documents[T]) get(ctx context.Context, at string, again bool, read func
 	return next.content, next.err
 }
 
-// isUsable reports whether a document can stand for one that cannot be had.
+// isUsable reports whether an old document may be used in place of one that cannot be read.
 func (d document[T]) isUsable(now time.Time) bool {
 	return d.err == nil && !d.read.IsZero() && now.Sub(d.read) < oldDocumentTime
 }
 
-// begin reports whether a caller may read another document of a host now, and counts it; the lock is held.
+// begin reports whether a caller may read another document of a host now, and counts the read. The
+// caller holds the lock.
 func (d *documents[T]) begin(host, by string) bool {
 	if d.reading == nil {
 		d.reading, d.places = map[string]int{}, share.New(maxReading)
@@ -123,7 +125,7 @@ func (s *Server) described(ctx context.Context, id string, again bool) (*client,
 	return s.documents.get(ctx, id, again, func(ctx context.Context) (*client, error) { return s.readDocument(ctx, id) })
 }
 
-// fetch reads what a client publishes.
+// fetch reads a document that a client publishes.
 func (s *Server) fetch(ctx context.Context, at string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentReadTime)
 	defer cancel()

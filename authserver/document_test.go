@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A slow site takes the readers of its own host only.
+// A slow site occupies the readers of its own host only.
 func TestSlowDocumentsDoNotKeepOthersOut(t *testing.T) {
 	s := newSite(t)
 	const id, to = "https://good.example/c.json", "https://good.example/callback"
@@ -49,7 +49,7 @@ func TestSlowDocumentsDoNotKeepOthersOut(t *testing.T) {
 	}
 }
 
-// For a day a document stands for one that cannot be had.
+// For a day an old document is used in place of one that cannot be read.
 func TestADocumentIsUsedWhileItsHostFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)

@@ -24,8 +24,8 @@ func (b *brokenStore) Get(ctx context.Context, key string) (state.Entry, error) 
 	return b.Store.Get(ctx, key)
 }
 
-// invalid_client has clients throw away what they registered, and their logins: it is for those that are not known,
-// and not for a store that cannot be read at the moment.
+// Clients discard their registration and logins at invalid_client. It is for unknown clients, not
+// for a store that cannot be read at the moment.
 func TestAFaultOfTheStoreDoesNotSayThatTheClientIsNotKnown(t *testing.T) {
 	store := new(brokenStore)
 	s := newSite(t, func(o *Options) { store.Store, o.Store = o.Store, store })
@@ -40,7 +40,7 @@ func TestAFaultOfTheStoreDoesNotSayThatTheClientIsNotKnown(t *testing.T) {
 	}
 }
 
-// Nor is it for a client whose document cannot be fetched at the moment.
+// The same holds for a client whose document cannot be read at the moment.
 func TestAFaultOfAClientsHostDoesNotEndItsLogins(t *testing.T) {
 	const id, to = "https://client.example/oauth/client.json", "https://client.example/callback"
 	s := newSite(t)

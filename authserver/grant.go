@@ -19,13 +19,13 @@ import (
 const (
 	// codeTime is how long a client may take to redeem a code.
 	codeTime = time.Minute
-	// usedCodeTime is for how long a code is remembered that was redeemed: who comes with it again revokes what it gave.
+	// usedCodeTime is how long a redeemed code is remembered. A second use of it revokes its grant.
 	usedCodeTime = time.Hour
-	// refreshTime is for how long a refresh token holds that is not used.
+	// refreshTime is the lifetime of an unused refresh token.
 	refreshTime = 30 * 24 * time.Hour
-	// repeatTime is for how long the refresh token before the current one gives the current one again. A client whose
-	// response was lost comes back within it; a thief who does so gets nothing that stays unseen: two who have the same
-	// token use it twice.
+	// repeatTime is how long the previous refresh token returns the current one again. A client
+	// that lost the response repeats its request within this time. A thief who does so is still
+	// discovered: two holders of one token use it twice.
 	repeatTime = 30 * time.Second
 )
 
@@ -37,16 +37,16 @@ const (
 	refreshSeal   = "authserver refresh token"
 )
 
-// A grant is what a user allowed a client. All tokens that follow from it end with it.
+// A grant is a user's permission for a client. All tokens derived from it end with it.
 type grant struct {
 	User       string    `json:"user"`
-	Login      string    `json:"login"` // from which it follows
+	Login      string    `json:"login"` // the login from which it derives
 	Client     string    `json:"client"`
 	Resource   string    `json:"resource"`
 	Scopes     []string  `json:"scopes,omitempty"`
-	Key        string    `json:"key,omitempty"` // thumbprint of the one that the refresh token is bound to; empty: none
-	Generation int       `json:"generation"`    // of the refresh token that holds
-	Turned     time.Time `json:"turned"`        // when the one before it was used
+	Key        string    `json:"key,omitempty"` // thumbprint of the key that the refresh token is bound to, or empty
+	Generation int       `json:"generation"`    // of the valid refresh token
+	Turned     time.Time `json:"turned"`        // when the previous one was used
 }
 
 // A code stands for a grant until the client redeems it.
@@ -55,20 +55,21 @@ type code struct {
 	ID        string `json:"id"` // of the grant
 	Redirect  string `json:"redirect"`
 	Challenge string `json:"challenge"`
-	Key       string `json:"key,omitempty"` // thumbprint of the one that it is bound to; empty: none
+	Key       string `json:"key,omitempty"` // thumbprint of the key that it is bound to, or empty
 	Used      bool   `json:"used,omitempty"`
 	Replayed  bool   `json:"replayed,omitempty"`
 }
 
-// refresh is what is sealed in a refresh token. Nothing of it is kept: what is stored cannot be used.
+// refresh is the sealed content of a refresh token. It is not stored, so a reader of the store
+// cannot use it.
 type refresh struct {
 	Grant      string `json:"grant"`
 	Generation int    `json:"generation"`
 }
 
-// newCode makes a code for what a user allowed.
+// newCode returns a code for a user's permission.
 func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, error) {
-	// A request is answered once, whoever sends it again.
+	// Each request gets only one response, even if it is sent again.
 	_, err := s.swap(ctx, answerPrefix+hash(q.ID), "", struct{}{}, requestTime)
 	if errors.Is(err, state.ErrConflict) {
 		return "", errRequest
@@ -82,8 +83,8 @@ func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, erro
 	return name, err
 }
 
-// CodeExchange implements [op.Server]. A code is used up by the first who comes with it, whether he may have it or
-// not; whoever comes second ends what the first got.
+// CodeExchange implements [op.Server]. The first use of a code redeems it, authorized or not. A
+// second use ends the grant of the first.
 func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.AccessTokenRequest]) (*op.Response, error) {
 	s := e.server
 	proof, err := s.proof(r.Header)
@@ -122,14 +123,14 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 		return nil, serverFault(err)
 	}
 	if now, err := s.options.Store.Get(ctx, codePrefix+hash(r.Data.Code)); err != nil || now.Version != version {
-		s.revoke(ctx, c.ID, "its code was used twice") // somebody came with it meanwhile
+		s.revoke(ctx, c.ID, "its code was used twice") // another request used the code meanwhile
 		return nil, oidc.ErrInvalidGrant().WithDescription("the code was used before")
 	}
 	s.options.Logger.InfoContext(ctx, "logged in", "user", c.Grant.User, "client", c.Grant.Client, "resource", c.Grant.Resource, "scopes", c.Grant.Scopes)
 	return s.tokens(ctx, c.ID, &c.Grant, c.Grant.Scopes, thumbprintOf(proof))
 }
 
-// useCode returns a code that nobody used, and marks it.
+// useCode returns an unused code and marks it as used.
 func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version, error) {
 	key := codePrefix + hash(name)
 	for {
@@ -157,8 +158,8 @@ func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version
 	}
 }
 
-// RefreshToken implements [op.Server]. Each refresh token is used once. Who comes with one that was used ends all that
-// follows from it, but for the moment in which a response may have been lost.
+// RefreshToken implements [op.Server]. Each refresh token is used once. A second use revokes the
+// grant, except within repeatTime, when a response may have been lost.
 func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
 	s := e.server
 	proof, err := s.proof(r.Header)
@@ -178,8 +179,9 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		if err != nil {
 			return nil, err
 		}
-		// That a token was used twice is seen first: else a thief who is the first to prove a key, or asks so often that this
-		// server is busy, would keep the owner from being heard. So a repetition is by who has the key, or none.
+		// Detect the second use of a token first. Otherwise a thief could prevent it by being the
+		// first to prove a key, or by so many requests that this server is busy. So only a holder
+		// of the key, or a client without one, may repeat a request.
 		now, other := time.Now(), checkKey("the refresh token", g.Key, proof)
 		isNext := held.Generation == g.Generation
 		isAgain := held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime && other == nil
@@ -201,7 +203,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 			_, err = s.putGrant(ctx, held.Grant, version, g)
 		}
 		if errors.Is(err, state.ErrConflict) {
-			continue // somebody else used it; look again
+			continue // another request used it; read it again
 		}
 		if err != nil {
 			return nil, serverFault(err)
@@ -215,7 +217,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 	}
 }
 
-// checkRefresh checks who comes with a refresh token, and for what.
+// checkRefresh checks the client and the resource of a refresh.
 func (s *Server) checkRefresh(ctx context.Context, g *grant, r *op.ClientRequest[oidc.RefreshTokenRequest]) error {
 	resource := r.Form.Get("resource")
 	switch {
@@ -230,7 +232,7 @@ func (s *Server) checkRefresh(ctx context.Context, g *grant, r *op.ClientRequest
 	return err
 }
 
-// Revocation implements [op.Server] (RFC 7009): with any token of a login the whole login ends.
+// Revocation implements [op.Server] (RFC 7009). Any token of a grant revokes the whole grant.
 func (e *endpoints) Revocation(ctx context.Context, r *op.ClientRequest[oidc.RevocationRequest]) (*op.Response, error) {
 	s := e.server
 	id := ""
@@ -257,7 +259,7 @@ func (s *Server) openRefresh(token string) (r refresh, err error) {
 	return r, nil
 }
 
-// grant finds a grant; the error is for the client.
+// grant returns a grant; its error is for the client.
 func (s *Server) grant(ctx context.Context, id string) (*grant, state.Version, error) {
 	g := new(grant)
 	version, err := s.load(ctx, grantPrefix+hash(id), g)
@@ -274,7 +276,7 @@ func (s *Server) putGrant(ctx context.Context, id string, old state.Version, g *
 	return s.swap(ctx, grantPrefix+hash(id), old, g, refreshTime)
 }
 
-// revoke ends a grant.
+// revoke removes a grant.
 func (s *Server) revoke(ctx context.Context, id, why string) {
 	ctx = context.WithoutCancel(ctx)
 	if err := s.options.Store.Delete(ctx, grantPrefix+hash(id), state.Hold{}); err != nil {
@@ -284,18 +286,18 @@ func (s *Server) revoke(ctx context.Context, id, why string) {
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
 }
 
-// holder is the user of a grant, as long as the login holds from which it follows.
+// holder returns the user of a grant while the login is valid.
 func (s *Server) holder(ctx context.Context, g *grant) (User, error) {
 	u, err := s.userOf(ctx, g.Login)
 	return u, loginFault(err)
 }
 
-// stillLoggedIn has the provider of a grant's user say that it still knows the user.
+// stillLoggedIn asks the provider to confirm the user of a grant.
 func (s *Server) stillLoggedIn(ctx context.Context, g *grant) error {
 	return loginFault(s.askAgain(ctx, g.Login))
 }
 
-// loginFault is the error for a client whose login cannot be used.
+// loginFault returns the error for a client whose login cannot be used.
 func loginFault(err error) error {
 	switch {
 	case errors.Is(err, ErrNoUser):

@@ -28,7 +28,7 @@ func TestACodeThatIsUsedTwiceRevokesWhatItGave(t *testing.T) {
 	}
 }
 
-// Whoever of many comes first with a code gets tokens, and they hold for nobody once another came.
+// The first of many requests with a code gets tokens, which are revoked when another one comes.
 func TestOneOfManyRedeemsACode(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)
@@ -88,7 +88,7 @@ func TestARefreshTokenIsUsedOnceButWhereItsResponseWasLost(t *testing.T) {
 			status, got := s.refresh(l.client, l.refresh)
 			l = s.tokensIn(l.client, status, got)
 		}
-		// The response was lost: the client comes again with what it has.
+		// The response was lost: the client repeats its request.
 		time.Sleep(time.Second)
 		status, got := s.refresh(l.client, l.refresh)
 		lost := s.tokensIn(l.client, status, got)
@@ -100,7 +100,7 @@ func TestARefreshTokenIsUsedOnceButWhereItsResponseWasLost(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		// Both of them are the same one: it is used once.
+		// Both have the same token, which is used once.
 		time.Sleep(time.Second)
 		status, got = s.refresh(l.client, lost.refresh)
 		l = s.tokensIn(l.client, status, got)
@@ -114,7 +114,7 @@ func TestARefreshTokenIsUsedOnceButWhereItsResponseWasLost(t *testing.T) {
 	})
 }
 
-// One that is older than the one before is a thief's, however soon.
+// A token older than the previous one is a thief's, however soon it comes.
 func TestARefreshTokenFromBeforeTheLastRevokesAtOnce(t *testing.T) {
 	s := newSite(t)
 	l := s.login("ann")
@@ -195,7 +195,7 @@ func TestLoginsEndWithTheUserAndThePassword(t *testing.T) {
 			}
 			status, got := s.refresh(l.client, l.refresh)
 			isRefused(t, name, status, got, http.StatusBadRequest, "invalid_grant", "gone")
-			// The browser, too, has to log in again.
+			// The browser must log in again, too.
 			if p, err := ann.Show(t.Context(), ask(id, callback)); err != nil || p.Status != http.StatusUnauthorized {
 				t.Errorf("%s: the browser: %d %s, %v", name, p.Status, p.Text, err)
 			}

@@ -17,15 +17,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A reached site is one that is served over the network, with a server behind it whose tools say who calls.
+// A reached site is served over the network, with a server behind it whose tools return the caller.
 type reached struct {
 	*site
-	at     string // the server
+	at     string // URL of the server
 	visits int
 	stale  atomic.Bool // whether the next request is refused as if its token had expired
 }
 
-// reach serves a site, and what it protects.
+// reach serves a site and the server that it protects.
 func reach(t *testing.T, change ...func(*Options)) *reached {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -57,12 +57,12 @@ func reach(t *testing.T, change ...func(*Options)) *reached {
 	return r
 }
 
-// client is Junction's own, whose user is ann.
+// client returns Junction's own client, whose user is ann.
 func (r *reached) client(o oauth.Options) *oauth.Client {
 	o.Name = "Junction"
 	o.Visit = oauth.Loopback(func(ctx context.Context, page string) error {
 		r.visits++
-		go func() { // a browser does not keep the program waiting
+		go func() { // opening a browser does not block the program
 			if _, err := formfill.New(map[string]string{"username": "ann", "password": password, "decision": "allow"}, nil).Visit(context.WithoutCancel(ctx), page, nil); err != nil {
 				r.t.Error(err)
 			}
@@ -87,7 +87,7 @@ func (r *reached) dial(tokens *oauth.Client) *mcp.Client {
 	return c
 }
 
-// keyed is what a client is known by that signs who it is: it registered with its key, or publishes it.
+// keyed returns the options of a client that signs: it registered with its key, or publishes it.
 func (r *reached) keyed(isDocument bool) oauth.Options {
 	r.t.Helper()
 	c := signer{r.t, documentAt, newTestKey(r.t), "first"}
@@ -117,8 +117,9 @@ func (r *reached) keyed(isDocument bool) oauth.Options {
 	}}
 }
 
-// Junction's own client logs in, asks for more rights when a tool needs them, refreshes its token, and logs out: also with
-// tokens that are bound to a key, with nonces in their proofs, and where it signs who it is.
+// Junction's own client logs in, requests more scopes when a tool needs them, refreshes its token
+// and logs out. It does so also with tokens bound to a key, with nonces in their proofs, and with
+// signed assertions.
 func TestJunctionsClientLogsIn(t *testing.T) {
 	unknown := func(*reached) oauth.Options { return oauth.Options{} }
 	registered := func(r *reached) oauth.Options { return r.keyed(false) }

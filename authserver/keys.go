@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	keyTime     = 30 * 24 * time.Hour // after which tokens are signed with another key
-	oldKeyTime  = 24 * time.Hour      // for how long the one before is published
-	keyReadTime = time.Minute         // after which another process's keys are read
-	keyPause    = time.Second         // between two reads for a key that is not known
+	keyTime     = 30 * 24 * time.Hour // after which tokens are signed with a new key
+	oldKeyTime  = 24 * time.Hour      // how long the previous key is published
+	keyReadTime = time.Minute         // after which the keys of other processes are read
+	keyPause    = time.Second         // between two reads because of an unknown key
 )
 
 const keysName = "authserver/keys"
@@ -34,15 +34,15 @@ type signingKey struct {
 	key *ecdsa.PrivateKey
 }
 
-// keys are those of all processes, as they were read last. The zero value has none.
+// keys caches the keys of all processes. The zero value is empty.
 type keys struct {
 	mu     sync.Mutex
-	all    []*signingKey // the newest first
+	all    []*signingKey // newest first
 	read   time.Time
-	looked time.Time // when they were last read for a key that was not known
+	looked time.Time // last read because of an unknown key
 }
 
-// signing returns the keys that there are; with the first tokens are signed. A new one is made in time.
+// signing returns the keys; the first one signs tokens. It makes a new key in time.
 func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	s.keys.mu.Lock()
 	all, read := s.keys.all, s.keys.read
@@ -61,8 +61,9 @@ func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	return all, nil
 }
 
-// verifying returns the key of an ID, or nil. Where it is not known another process may have made it: the keys are
-// read again, but at most once a second for all requests, since anybody can send tokens that name a key.
+// verifying returns the key with an ID, or nil. Another process may have made an unknown key, so
+// the keys are read again. That happens at most once a second for all requests, because anyone can
+// send tokens with unknown keys.
 func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) {
 	for {
 		all, err := s.signing(ctx)
@@ -85,8 +86,8 @@ func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) 
 	}
 }
 
-// readKeys reads the keys, and adds one where the newest is old. Of several processes that do one gets through, and
-// the others take its key.
+// readKeys reads the keys, and adds one if the newest is old. If several processes add one, the
+// first wins and the others use its key.
 func (s *Server) readKeys(ctx context.Context, now time.Time) ([]*signingKey, error) {
 	for {
 		e, err := s.options.Store.Get(ctx, keysName)
@@ -141,7 +142,7 @@ func (s *Server) openKeys(sealed string) (all []*signingKey, err error) {
 	return all, nil
 }
 
-// public returns the keys as they are published.
+// public returns the keys in the form in which they are published.
 func public(all []*signingKey) (set jose.JSONWebKeySet) {
 	for _, k := range all {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: &k.key.PublicKey, KeyID: k.ID, Algorithm: string(jose.ES256), Use: "sig"})

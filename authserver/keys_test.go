@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A token that one process signed with a new key holds at the others at once.
+// A token that one process signed with a new key is accepted by the others at once.
 func TestATokenOfANewKeyHoldsAtOtherProcesses(t *testing.T) {
 	a := newSite(t)
 	b, err := New(a.options)
@@ -13,7 +13,7 @@ func TestATokenOfANewKeyHoldsAtOtherProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := a.login("ann")
-	if err := lets(a.guard(resource), l.access); err != nil { // a knows the keys that there are
+	if err := lets(a.guard(resource), l.access); err != nil { // a has read the existing keys
 		t.Fatal(err)
 	}
 	if _, err := b.readKeys(t.Context(), time.Now().Add(keyTime+time.Hour)); err != nil { // a month later b makes another

@@ -19,13 +19,13 @@ const (
 	maxKnown      = 1 << 10 // bytes of the cookie
 )
 
-// A known browser is one in which a user logged in before.
+// A known value identifies a browser in which a user logged in before.
 type known struct {
 	User string `json:"user"`
 	ID   string `json:"id"`
 }
 
-// know has a browser remember who logged in.
+// know sets the cookie that names the user of a browser.
 func (s *Server) know(w http.ResponseWriter, user string) error {
 	sealed, err := s.seal(known{user, rand.Text()}, knownContext)
 	if err == nil {
@@ -34,7 +34,7 @@ func (s *Server) know(w http.ResponseWriter, user string) error {
 	return err
 }
 
-// knownIn returns the user who logged in in a browser last; without a name where there is none.
+// knownIn returns the user who last logged in in a browser. Its User is empty if there is none.
 func (s *Server) knownIn(r *http.Request) (k known) {
 	c, err := r.Cookie(s.cookieName(knownCookie))
 	if err != nil || len(c.Value) > maxKnown {
@@ -46,15 +46,16 @@ func (s *Server) knownIn(r *http.Request) (k known) {
 	return k
 }
 
-// allowedKey names that a user let a client come back to an address.
+// allowedKey returns the key of a user's permission for a client to use a redirect URI.
 func allowedKey(user, client, redirect string) string {
 	text, _ := json.Marshal([]string{user, client, redirect})
 	return allowedPrefix + hash(string(text))
 }
 
-// mayLeave reports whether the browser may be sent on before its user was asked. Anybody registers a client, with any address, so
-// that a link to this server would lead anywhere (RFC 9700 section 4.11.2): it takes an address to which this user let this client
-// go back, or one of this machine.
+// mayLeave reports whether the browser may be redirected before its user was asked. Anyone can
+// register a client with any redirect URI, so a link to this server could lead anywhere (RFC 9700
+// section 4.11.2). The redirect URI must be one that this user allowed for this client, or one of
+// this machine.
 func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
 	if u, err := url.Parse(redirect); err == nil && u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return true
@@ -73,7 +74,8 @@ func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
 	return err == nil
 }
 
-// backUnasked sends the browser back to the client with an error before the user was asked, or shows it.
+// backUnasked redirects the browser to the client with an error before the user was asked. If that
+// is not allowed, it shows a page.
 func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request, fault *oidc.Error) {
 	fault.State = q.State
 	to, err := s.backURL(q.Redirect, fault)
@@ -87,10 +89,11 @@ func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request,
 	}
 }
 
-// A staying writer keeps a redirect of package op that leads away from this server, for [Server.authorize].
+// A staying writer keeps a redirect of package op that leads away from this server, for
+// [Server.authorize].
 type staying struct {
 	http.ResponseWriter
-	away string // where to; empty: it is no such redirect
+	away string // the address; empty without such a redirect
 }
 
 // WriteHeader implements [http.ResponseWriter].
@@ -111,7 +114,8 @@ func (w *staying) Write(text []byte) (int, error) {
 	return w.ResponseWriter.Write(text)
 }
 
-// authorize takes the request of a client for a code. An error goes to the client only where the browser may.
+// authorize handles a client's request for a code. An error goes to the client only if the browser
+// may leave.
 func (s *Server) authorize(protocol http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kept := &staying{ResponseWriter: w}

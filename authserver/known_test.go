@@ -8,7 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/formfill"
 )
 
-// ends is where a browser ends that follows redirects: at a page, or at another site.
+// ends returns the page, or the address on another site, at which a browser that follows redirects
+// ends.
 func ends(t *testing.T, b *formfill.Browser, at string) (*formfill.Page, string) {
 	t.Helper()
 	for range 5 {

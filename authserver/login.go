@@ -15,31 +15,33 @@ import (
 )
 
 const (
-	// attemptTime is in which failed logins are counted.
+	// attemptTime is the time in which failed logins are counted.
 	attemptTime = 15 * time.Minute
-	// Failed logins in attemptTime, after which more of them wait: of one user from one address or in one browser that knows the
-	// user, from one address, and of one user from everywhere.
+	// Limits of failed logins in attemptTime, after which further logins wait. They apply to a user
+	// from one address or in one browser that knows the user, to one address, and to one user from
+	// everywhere.
 	maxFailedHere   = 10
 	maxFailedFrom   = 100
 	maxFailedOfUser = 100
-	// maxHashing is how many passwords are checked at a time; each takes 19 MiB. Others wait for hashTime. One fewer are checked of
-	// logins after too many failed ones.
+	// maxHashing is the number of concurrent password checks; each takes 19 MiB. Further checks
+	// wait up to hashTime. Logins after too many failures may use one check less.
 	maxHashing = 2
 	hashTime   = 10 * time.Second
-	// slowTime is how long a login waits after too many failed ones, maxWaiting how many wait at a time, and maxWaitingFrom how many
-	// of them from one site.
+	// slowTime is how long a login waits after too many failures. maxWaiting is the number of
+	// waiting logins, and maxWaitingFrom that of one site.
 	slowTime       = 10 * time.Second
 	maxWaiting     = 1_000
 	maxWaitingFrom = 8
 )
 
-// decoy is the hash of a password that nobody has: a name that there is not takes as long as one that there is.
+// decoy is the hash of a password without a user. With it, an unknown name takes as long as a known
+// one.
 var decoy = sync.OnceValues(func() (string, error) { return newHash("a password that nobody has") })
 
-// errBusy says that too many log in at a time.
+// errBusy reports that too many logins are in progress.
 var errBusy = errors.New("too many people log in at the moment; try again")
 
-// showLogin asks who the user is, where that is not known.
+// showLogin shows the login page if the user is not logged in.
 func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	q, sealed, err := s.pending(r)
 	if err != nil {
@@ -65,7 +67,7 @@ func (s *Server) showLoginForm(w http.ResponseWriter, r *http.Request, status in
 	s.show(w, status, q.Redirect, s.loginPage(s.describe(r.Context(), q), sealed, s.formToken(r, "login", q), user, fault))
 }
 
-// login takes a name and a password.
+// login handles a name and a password.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	q, sealed, err := s.pending(r)
 	if err == nil {
@@ -96,7 +98,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// enter logs a user in, and goes on to the consent.
+// enter logs a user in and redirects to the consent page.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, sealed string) {
 	err := s.begin(w, r, a)
 	if err == nil {
@@ -109,15 +111,19 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication
 	http.Redirect(w, r, consentPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
 }
 
-// errTooMany says that somebody failed too often.
+// errTooMany reports too many failed logins.
 var errTooMany = errors.New("too many failed logins: wait some seconds, and try again")
 
-// check returns the user of a name and a password. Attempts are counted before the password is checked, so that those
-// that are sent at once count, too; one that is right does not count. After too many that failed others wait for slowTime: one for
-// each name and address at a time, so that guesses from elsewhere keep no user out. Their passwords are checked one at a time, and in
-// turns: the sites that log in take turns, whatever each of them sends, and so the password of one is checked after at most one
-// of each other site. A browser in which the user logged in before has a count and turns of its own; without one, a user and somebody
-// who guesses the user's password from the same address cannot be distinguished.
+// check returns the user with a name and a password.
+//
+// Attempts are counted before the password is checked, so that concurrent ones count; successful
+// ones do not count in the end. After too many failures, logins wait for slowTime. For each name
+// and address one waits at a time, so that guesses from elsewhere do not keep a user out. Their
+// passwords are checked one at a time, and the sites take turns, however many logins each sends. So
+// a password is checked after at most one of each other site.
+//
+// A browser in which the user logged in before has a count and turns of its own. In a new browser,
+// a user and a guesser at the same address cannot be distinguished.
 func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if len(name) > maxUserName || len(password) > maxPassword {
 		return User{}, ErrNoUser
@@ -126,7 +132,7 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
 	counted := []attempt{{"login " + from + " " + name, maxFailedHere}, {"login from " + from, maxFailedFrom}, {"login of " + name, maxFailedOfUser}}
 	known := s.knownIn(r)
-	if known.User == name { // all browsers of one user are one site, as each login makes another one known
+	if known.User == name { // all browsers of a user are one site, because each login makes another one known
 		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
 	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
@@ -168,7 +174,8 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	return u, nil
 }
 
-// wait has a login wait after too many failed ones. end lets the next of the slot begin to wait, and the next of all be checked.
+// wait delays a login after too many failures. The returned end frees its slot and its turn to be
+// checked.
 func (s *Server) wait(ctx context.Context, w waiter) (end func(), err error) {
 	if !s.waiting.begin(w) {
 		return nil, errTooMany
@@ -187,7 +194,7 @@ func (s *Server) wait(ctx context.Context, w waiter) (end func(), err error) {
 	return func() { done(); s.waiting.end(w) }, nil
 }
 
-// turn waits for hashTime at most.
+// turn waits for a turn, for hashTime at most.
 func turn(ctx context.Context, turns *share.Turns, w waiter) (done func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, hashTime)
 	defer cancel()

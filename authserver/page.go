@@ -3,7 +3,7 @@ package authserver
 import (
 	"context"
 	"crypto/sha256"
-	_ "embed" // the style
+	_ "embed" // for the style
 	"encoding/base64"
 	"fmt"
 	"html"
@@ -19,14 +19,14 @@ import (
 //go:embed page.css
 var style string
 
-// styleHash lets the pages have their style, and no other.
+// styleHash returns the hash that allows the pages' own style and no other.
 var styleHash = sync.OnceValue(func() string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 })
 
-// A page is made of our own text, into which values are put escaped. html/template would do it, too; but what it finds
-// by reflection keeps the linker from leaving anything out: the binary grows by 8 MB.
+// A page consists of constant text and escaped values. html/template would also do that. But it
+// uses reflection, which prevents the linker from removing unused code: the binary grows by 8 MB.
 type page struct{ text strings.Builder }
 
 func newPage(title string, values ...string) *page {
@@ -37,7 +37,8 @@ func newPage(title string, values ...string) *page {
 	return p
 }
 
-// add adds text, with a value, escaped, in place of each %s; they stand between tags, or in quotes in an attribute.
+// add adds text and replaces each %s with an escaped value. Each %s must be between tags, or in
+// quotes in an attribute.
 func (p *page) add(text string, values ...string) {
 	escaped := make([]any, len(values))
 	for i, value := range values {
@@ -46,19 +47,19 @@ func (p *page) add(text string, values ...string) {
 	fmt.Fprintf(&p.text, text, escaped...)
 }
 
-// begin begins a form, with what it carries.
+// begin begins a form with its hidden fields.
 func (p *page) begin(path, request, token string) {
 	p.add("<form method=\"post\" action=\"%s\">\n<input type=\"hidden\" name=\"request\" value=\"%s\">\n<input type=\"hidden\" name=\"csrf\" value=\"%s\">\n", path, request, token)
 }
 
-// A clientText is a client in words.
+// A clientText describes a client to users.
 type clientText struct {
-	name string // as it calls itself
-	host string // where the browser goes next
-	here bool   // which is a program on the user's machine
+	name string // the client's own name
+	host string // host to which the browser goes next
+	here bool   // whether the client is a program on the user's machine
 }
 
-// describe is the client of a request, in words.
+// describe returns the description of a request's client.
 func (s *Server) describe(ctx context.Context, q *request) clientText {
 	t := clientText{host: q.Redirect}
 	if c, err := s.client(ctx, q.Client); err == nil {
@@ -73,7 +74,7 @@ func (s *Server) describe(ctx context.Context, q *request) clientText {
 	return t
 }
 
-// loginPage asks for a name and a password.
+// loginPage returns the page with the form for name and password.
 func (s *Server) loginPage(c clientText, request, token, user, fault string) *page {
 	p := newPage("Log in to %s", s.options.Name)
 	if c.name == "" {
@@ -90,7 +91,7 @@ func (s *Server) loginPage(c clientText, request, token, user, fault string) *pa
 	return p
 }
 
-// consentPage asks whether a client may act for a user.
+// consentPage returns the page on which a user allows a client.
 func (s *Server) consentPage(q *request, c *client, u User, scopes []string, text clientText, request, token string) *page {
 	p := newPage("May this program use %s for you?", s.options.Name)
 	rows := func(title string, values ...string) {
@@ -127,7 +128,8 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 	return p
 }
 
-// show writes a page. The browser may send its form here, and follow the redirect to the client.
+// show writes a page. Its policy lets the browser send the form here and follow the redirect to the
+// client.
 func (s *Server) show(w http.ResponseWriter, status int, redirect string, p *page) {
 	target := ""
 	if u, err := url.Parse(redirect); err == nil && redirect != "" {
@@ -146,14 +148,15 @@ func (s *Server) show(w http.ResponseWriter, status int, redirect string, p *pag
 	_, _ = w.Write([]byte(p.text.String())) // the browser may be gone
 }
 
-// showFault says what is wrong to a user who cannot be sent back to a client.
+// showFault shows an error to a user who cannot be redirected to a client.
 func (s *Server) showFault(w http.ResponseWriter, status int, err error) {
 	p := newPage("This does not work")
 	p.add("<p>%s</p>\n</html>\n", err.Error())
 	s.show(w, status, "", p)
 }
 
-// showReturn lets a user decide whether to go back to a client with an error. It shows the address, which anybody can have registered.
+// showReturn shows a page with a link to the client that returns the error. It shows the address,
+// because anyone can have registered it.
 func (s *Server) showReturn(w http.ResponseWriter, to string) {
 	p := newPage("This does not work")
 	u, err := url.Parse(to)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The pages say in their heading what is used.
+// The headings of the pages name the resource.
 func TestHeadingsSayWhatIsUsed(t *testing.T) {
 	s := newSite(t)
 	p := s.loginPage(clientText{name: "c"}, "r", "t", "", "")

@@ -21,19 +21,20 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// maxUserinfo bounds a response of the userinfo endpoint, in bytes.
+// maxUserinfo is the size of the largest userinfo response in bytes.
 const maxUserinfo = 256 << 10
 
-// A party is this server as a client of a provider, as that one describes itself.
+// A party holds the settings of this server as a client of a provider, from the provider's
+// metadata.
 type party struct {
-	issuer   string // as the provider spells it
-	userinfo string // its endpoint; empty: none
+	issuer   string // in the provider's spelling
+	userinfo string // userinfo endpoint, or empty
 	config   oauth2.Config
-	first    *rp.IDTokenVerifier // of ID tokens that come with a code
-	later    *rp.IDTokenVerifier // of those that come with a refresh token, which have no nonce, or an old one
+	first    *rp.IDTokenVerifier // for ID tokens that come with a code
+	later    *rp.IDTokenVerifier // for those that come with a refresh token, which have no nonce or an old one
 }
 
-// relying is the provider as it describes itself. It is asked once it answers.
+// relying returns the party for the provider. It reads the provider's metadata until that succeeds.
 func (p *Provider) relying(ctx context.Context, callback string) (*party, error) {
 	p.mu.Lock()
 	known := p.party
@@ -99,7 +100,7 @@ func (p *Provider) relying(ctx context.Context, callback string) (*party, error)
 	return made, nil
 }
 
-// page is where a user logs in.
+// page returns the URL of the login page.
 func (t *party) page(state string, v *visit) string {
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(v.Verifier), oauth2.SetAuthURLParam("nonce", v.Nonce)}
 	if slices.Contains(t.config.Scopes, oidc.ScopeOfflineAccess) {
@@ -108,15 +109,15 @@ func (t *party) page(state string, v *visit) string {
 	return t.config.AuthCodeURL(state, options...)
 }
 
-// A vouched user is one of whom a provider says that it knows the user.
+// A vouched user is one whom a provider has confirmed.
 type vouched struct {
-	name    string // here
-	subject string // at the provider
+	name    string // name on this server
+	subject string // subject at the provider
 	groups  []string
-	refresh string // by which the provider can be asked again; empty: none
+	refresh string // refresh token of the provider, or empty
 }
 
-// redeem finds out who logged in with a code.
+// redeem returns the user for whom the provider issued a code.
 func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) (*vouched, error) {
 	token, err := t.config.Exchange(context.WithValue(ctx, oauth2.HTTPClient, p.HTTP), code, oauth2.VerifierOption(verifier))
 	if err != nil {
@@ -137,10 +138,10 @@ func (p *Provider) redeem(ctx context.Context, t *party, code, verifier string) 
 	return v, nil
 }
 
-// renew asks the provider about a user with the refresh token of the login. [ErrNoUser] says that it does not vouch for the user
-// any more. Where the provider takes the token, but has no userinfo endpoint and sends no ID token, which it need not (OpenID Connect
-// Core section 12.2), or one without the claims of the first, the user is who they were; isSaid is false where their groups were not
-// said again.
+// renew asks the provider to confirm a user, with the refresh token of the login. It returns
+// [ErrNoUser] if the provider does not. The provider may accept the token without an ID token or
+// its first claims (OpenID Connect Core section 12.2), and have no userinfo endpoint. Then the user
+// is unchanged. isSaid is false if the groups were not confirmed.
 func (p *Provider) renew(ctx context.Context, callback string, known vouched) (now *vouched, isSaid bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, providerTime)
 	defer cancel()
@@ -188,7 +189,7 @@ func (p *Provider) renew(ctx context.Context, callback string, known vouched) (n
 	return v, true, nil
 }
 
-// groups returns the groups of claims, which have several or one, that give scopes.
+// groups returns the groups in the claims (one text or an array) that give scopes.
 func (p *Provider) groups(claims map[string]any) (all []string) {
 	claim := claims[cmp.Or(p.GroupsClaim, "groups")]
 	several, isArray := claim.([]any)
@@ -204,7 +205,8 @@ func (p *Provider) groups(claims map[string]any) (all []string) {
 	return all
 }
 
-// vouch finds out who a user is from the claims of an ID token and, as far as they are not there, of the userinfo endpoint.
+// vouch returns a user from the claims of an ID token. Missing claims come from the userinfo
+// endpoint.
 func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, subject string, claims map[string]any) (*vouched, error) {
 	subjectClaim, emailClaim, groupsClaim := cmp.Or(p.SubjectClaim, "sub"), cmp.Or(p.EmailClaim, "email"), cmp.Or(p.GroupsClaim, "groups")
 	has := func(names ...string) bool {
@@ -241,7 +243,9 @@ func (p *Provider) vouch(ctx context.Context, t *party, token *oauth2.Token, sub
 	return v, nil
 }
 
-// merged are claims, and of others each set of names that the first have not all of: an address is verified by who says it.
+// merged returns claims with sets of names from more: each set that claims does not have
+// completely. A set must come from one source, because the source of an address also decides
+// whether it is verified.
 func merged(claims, more map[string]any, sets [][]string) map[string]any {
 	all := map[string]any{}
 	for _, names := range sets {
@@ -256,7 +260,8 @@ func merged(claims, more map[string]any, sets [][]string) map[string]any {
 	return all
 }
 
-// askUserinfo asks the userinfo endpoint about a user (OpenID Connect Core section 5.3).
+// askUserinfo requests the claims of a user from the userinfo endpoint (OpenID Connect Core section
+// 5.3).
 func (p *Provider) askUserinfo(ctx context.Context, t *party, token *oauth2.Token, subject string) (claims map[string]any, err error) {
 	fault := func(format string, a ...any) error {
 		return fmt.Errorf("%s: %s: %w", p.Issuer, t.userinfo, fmt.Errorf(format, a...))
@@ -295,7 +300,7 @@ func (p *Provider) askUserinfo(ctx context.Context, t *party, token *oauth2.Toke
 	return claims, nil
 }
 
-// signed is what a provider signed of a user in place of sending it as JSON.
+// signed returns the claims of a signed userinfo response.
 func (t *party) signed(ctx context.Context, text string) ([]byte, error) {
 	if strings.Count(text, ".") == 4 {
 		return nil, errors.New("it is encrypted, which is not read here: have the provider send it as JSON, or signed")

@@ -18,10 +18,10 @@ import (
 const (
 	headerProof = "DPoP"
 	headerNonce = "DPoP-Nonce"
-	// typeProof is that of an access token that is bound to a key.
+	// typeProof is the type of an access token that is bound to a key.
 	typeProof = "DPoP"
-	// usesTime is in which what is used once is counted, and maxUses how often a login can come with such a thing. So much
-	// is kept of it.
+	// usesTime is the time in which uses of one-time values are counted, and maxUses the limit for
+	// one login. It bounds what is stored for the login.
 	usesTime = 10 * time.Minute
 	maxUses  = 100
 )
@@ -32,8 +32,8 @@ func proofFault(why string) error {
 	return &oidc.Error{ErrorType: "invalid_dpop_proof", Description: "the proof (DPoP) does not hold: " + why}
 }
 
-// proof returns the proof with which a client asks for tokens (RFC 9449 section 5); nil: it sent none, and need not.
-// Whether it was used before is seen by spend.
+// proof returns the proof of a client's token request (RFC 9449 section 5), or nil if it sent none
+// and needs none. spend checks whether it was used before.
 func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	sent := h.Values(headerProof)
 	if len(sent) == 0 && s.options.Proofs == auth.ProofsTaken {
@@ -54,7 +54,8 @@ func (s *Server) proof(h http.Header) (*jws.Proof, error) {
 	return p, nil
 }
 
-// checkKey checks that who has something that is bound to a key has the key; without a thumbprint it is not bound.
+// checkKey checks that the sender of a value that is bound to a key has the key. Without a
+// thumbprint the value is not bound.
 func checkKey(what, thumbprint string, p *jws.Proof) error {
 	switch {
 	case thumbprint == "":
@@ -67,7 +68,7 @@ func checkKey(what, thumbprint string, p *jws.Proof) error {
 	return nil
 }
 
-// thumbprintOf names the key of a proof; empty: there is none.
+// thumbprintOf returns the thumbprint of a proof's key, or "" for nil.
 func thumbprintOf(p *jws.Proof) string {
 	if p == nil {
 		return ""
@@ -75,8 +76,8 @@ func thumbprintOf(p *jws.Proof) string {
 	return p.Thumbprint
 }
 
-// binds is the thumbprint of the key that refresh tokens are bound to. Those of a client that signs who it is are bound
-// to the client, which may come with another key (RFC 9449 section 5).
+// binds returns the thumbprint of the key to bind refresh tokens to. Those of a client with signed
+// assertions are bound to the client, which may change its key (RFC 9449 section 5).
 func binds(c op.Client, p *jws.Proof) string {
 	if c.AuthMethod() == oidc.AuthMethodPrivateKeyJWT {
 		return ""
@@ -84,8 +85,8 @@ func binds(c op.Client, p *jws.Proof) string {
 	return thumbprintOf(p)
 }
 
-// spend notes that the assertion and the proof with which a client comes were used. It does so for who has a login only,
-// so that nobody else makes this server keep anything.
+// spend marks the client's assertion and proof as used. It is called only for requests with a valid
+// login, so that others cannot make this server store data.
 func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Proof) error {
 	var signed *assertion
 	if own, is := c.(protocolClient); is {
@@ -96,7 +97,7 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	}
 	now := time.Now()
 	if !s.uses.take(now, usesTime, attempt{login, maxUses}) {
-		// Clients forget their login at an error below 500; at this one they come again later.
+		// Clients discard their login at an error below 500; at this one they try again later.
 		why := fmt.Sprintf("the login asked for tokens more than %d times in %v", maxUses, usesTime)
 		return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: why}, http.StatusServiceUnavailable)
 	}
@@ -119,8 +120,9 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	return err
 }
 
-// once reports whether something that holds once, for a time, was not used before, here or at another process. What has ended
-// since it was checked, as a store may be slow, is kept for a moment: without a time it would be for ever.
+// once reports whether a value that may be used once was unused, also by other processes, and marks
+// it as used. holds is how long it is remembered. If it expired during the check, because a store
+// may be slow, it is kept for a moment: without a TTL it would be kept for ever.
 func (s *Server) once(ctx context.Context, name string, holds time.Duration) (isNew bool, err error) {
 	_, err = s.options.Store.CompareAndSwap(ctx, usedPrefix+hash(name), "", []byte("{}"), state.Write{TTL: max(holds, time.Second)})
 	if errors.Is(err, state.ErrConflict) {

@@ -31,7 +31,7 @@ func newTestKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// signed is a JWT with a header that has more members than its algorithm.
+// signed returns a JWT whose header has additional members.
 func signed(t *testing.T, algorithm jose.SignatureAlgorithm, key any, header map[jose.HeaderKey]any, claims any) string {
 	t.Helper()
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: key}, &jose.SignerOptions{ExtraHeaders: header})
@@ -53,7 +53,7 @@ func signed(t *testing.T, algorithm jose.SignatureAlgorithm, key any, header map
 	return token
 }
 
-// A holder is who has a key that tokens are bound to.
+// A holder has a key that tokens are bound to.
 type holder struct {
 	t   *testing.T
 	key *ecdsa.PrivateKey
@@ -68,7 +68,7 @@ func (h holder) thumbprint() string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// proof is one for the token endpoint, with changes of its claims; - takes one away.
+// proof returns a proof for the token endpoint with changes of its claims; - removes one.
 func (h holder) proof(changes map[string]any) string {
 	h.t.Helper()
 	return h.proofIn(map[jose.HeaderKey]any{jose.HeaderType: "dpop+jwt", "jwk": jose.JSONWebKey{Key: h.key.Public()}}, changes)
@@ -82,14 +82,15 @@ func (h holder) proofIn(header map[jose.HeaderKey]any, changes map[string]any) s
 	return signed(h.t, jose.ES256, h.key, header, claims)
 }
 
-// with has requests of the site carry proofs.
+// with returns the site with proofs in its requests.
 func (s *site) with(proofs ...string) *site {
 	copied := *s
 	copied.header = http.Header{"Dpop": proofs}
 	return &copied
 }
 
-// sends reports how a guard answers a request with a token, sent in some way, and a proof for it.
+// sends returns the result of a guard for a request with a token, sent with a scheme, and a proof
+// for it.
 func (h holder) sends(g *auth.Guard, scheme, token string, changes map[string]any) error {
 	h.t.Helper()
 	claims := map[string]any{"htu": resource, "ath": base64.RawURLEncoding.EncodeToString(sha(token))}
@@ -156,7 +157,7 @@ func TestAProofBindsTokensToItsKey(t *testing.T) {
 		status, got := s.with(test.proofs...).refresh(id, l.refresh)
 		isRefused(t, "a refresh "+name, status, got, 400, test.fault, test.why)
 	}
-	status, got = s.with(ada.proof(nil)).refresh(id, l.refresh) // what was refused did not use it up
+	status, got = s.with(ada.proof(nil)).refresh(id, l.refresh) // the refused request did not use it up
 	next := s.tokensOf("DPoP", id, status, got)
 	status, got = s.with(ada.proof(nil)).refresh(id, l.refresh) // as if the response was lost
 	s.tokensOf("DPoP", id, status, got)
@@ -164,7 +165,7 @@ func TestAProofBindsTokensToItsKey(t *testing.T) {
 	isRefused(t, "the next refresh without a key", status, got, 400, "invalid_dpop_proof", "bound to a key")
 }
 
-// A refresh token that is not bound is so from the first proof on.
+// An unbound refresh token becomes bound with the first proof.
 func TestALoginIsBoundWhenItsClientFirstProvesAKey(t *testing.T) {
 	s := newSite(t)
 	ada := holder{t, newTestKey(t)}
@@ -247,7 +248,7 @@ func TestProofsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 	s.tokensOf("DPoP", l.client, status, got)
 }
 
-// A code that is bound to a key (RFC 9449 section 10) is nobody else's.
+// A code that is bound to a key (RFC 9449 section 10) needs that key.
 func TestACodeThatIsBoundNeedsItsKey(t *testing.T) {
 	s := newSite(t)
 	ada, eve := holder{t, newTestKey(t)}, holder{t, newTestKey(t)}
@@ -313,7 +314,7 @@ func TestAServerMayWantProofsAndNonces(t *testing.T) {
 	})
 }
 
-// What is kept of used proofs is bounded, and only who has a login has anything kept.
+// The stored data about used proofs is bounded, and exists only for holders of a login.
 func TestSoManyProofsOfALoginAreTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
@@ -349,13 +350,13 @@ func TestSoManyProofsOfALoginAreTaken(t *testing.T) {
 	})
 }
 
-// Whoever has a stolen refresh token cannot hide that by a key of their own: its owner, who knows no proofs, ends the login
-// with the token that was used, also in the moment in which a response may have been lost, and while the thief keeps the login
-// busy.
+// A thief with a stolen refresh token cannot hide by proving a key. The owner, whose client sends
+// no proofs, ends the login with the used token. That also works in the time in which a response
+// may have been lost, and while the thief keeps the login busy.
 func TestAThiefWhoProvesAKeyIsFoundOut(t *testing.T) {
 	for name, test := range map[string]struct {
 		after time.Duration
-		more  int // refreshes of the thief
+		more  int // further refreshes by the thief
 	}{
 		"after a while":      {time.Hour, 0},
 		"at once":            {0, 0},

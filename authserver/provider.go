@@ -14,33 +14,37 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 )
 
-// providerTime bounds the requests to a provider for one login.
+// providerTime is the time limit of all requests to a provider for one login.
 const providerTime = 15 * time.Second
 
-// A Provider is an OpenID provider at which users log in, in place of a page of this server. It is safe for concurrent
-// use.
+// A Provider is an OpenID provider at which users log in, in place of a page of this server. It is
+// safe for concurrent use.
 type Provider struct {
-	// Issuer is its name, and ClientID and Secret what this server is registered as there, with the redirect address
-	// /oauth/callback at its own origin.
+	// Issuer is the provider's issuer identifier. ClientID and Secret are the registration of this
+	// server there, with the redirect URI /oauth/callback at its own origin.
 	Issuer, ClientID, Secret string
-	// Domains are those of e-mail addresses, which the provider has verified, whose owners may log in. Such a user's
-	// name is the address.
+	// Domains lists domains of e-mail addresses whose owners may log in. The provider must have
+	// verified the address, which becomes the user's name.
 	Domains []string
-	// Subjects are users who may log in, too, by what the provider calls them (sub), which is then their name.
+	// Subjects lists further users who may log in, by the provider's identifier (sub), which
+	// becomes their name.
 	Subjects []string
-	// Scopes are those that all users have, and Groups those that users of a group have in addition.
+	// Scopes are the scopes of all users. Groups maps a group to the additional scopes of its
+	// users.
 	Scopes []string
 	Groups map[string][]string
-	// SubjectClaim, EmailClaim and GroupsClaim are the names of the claims that say so; default sub, email and groups.
+	// SubjectClaim, EmailClaim and GroupsClaim are the names of the claims; the defaults are sub,
+	// email and groups.
 	SubjectClaim, EmailClaim, GroupsClaim string
-	// HTTP sends the requests.
+	// HTTP sends the requests to the provider.
 	HTTP *http.Client
 
 	mu    sync.Mutex
-	party *party // nil until the provider was asked
+	party *party // nil until the provider's metadata was read
 }
 
-// find returns the user of a name, with the scopes of the groups; [ErrNoUser] says that the user may not log in.
+// find returns the user of a name, with the scopes of the groups, or [ErrNoUser] if the user may
+// not log in.
 func (p *Provider) find(name string, groups []string) (User, error) {
 	at := strings.LastIndex(name, "@")
 	isOfDomain := at >= 0 && slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, name[at+1:]) })
@@ -56,7 +60,7 @@ func (p *Provider) find(name string, groups []string) (User, error) {
 
 type nonce struct{}
 
-// A visit is the way to a provider and back. It travels sealed, as the state.
+// A visit is one redirect to a provider and back. It travels sealed, as the state parameter.
 type visit struct {
 	Request  request `json:"request"`
 	Nonce    string  `json:"nonce"`
@@ -65,7 +69,7 @@ type visit struct {
 
 const visitContext = "authserver visit"
 
-// askProvider sends the browser to the provider.
+// askProvider redirects the browser to the provider.
 func (s *Server) askProvider(w http.ResponseWriter, r *http.Request, q *request) {
 	ctx, cancel := context.WithTimeout(r.Context(), providerTime)
 	defer cancel()
@@ -83,7 +87,7 @@ func (s *Server) askProvider(w http.ResponseWriter, r *http.Request, q *request)
 	http.Redirect(w, r, party.page(sealed, &v), http.StatusSeeOther)
 }
 
-// providerSays takes the browser back from the provider.
+// providerSays handles the redirect back from the provider.
 func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	var v visit
 	err := s.open(r.URL.Query().Get("state"), visitContext, &v)

@@ -18,21 +18,21 @@ import (
 
 const providerAt = "https://login.example"
 
-// An organization is an OpenID provider whose users are logged in already.
+// An organization is an OpenID provider whose users are already logged in.
 type organization struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
 	claims map[string]any // of the user
 	change func(claims map[string]any)
-	asked  url.Values // of the last visit
-	spent  url.Values // of the last token request
+	asked  url.Values // parameters of the last visit
+	spent  url.Values // parameters of the last token request
 	secret string
 
-	members map[string]any // of the metadata, in addition
-	iss     string         // that the browser comes back with
-	refresh string         // the refresh token that holds
-	again   bool           // whether a refresh token gives an ID token, too
-	asks    int            // of the userinfo endpoint
+	members map[string]any // additional members of the metadata
+	iss     string         // iss parameter of the redirect back
+	refresh string         // the valid refresh token
+	again   bool           // whether a refresh also returns an ID token
+	asks    int            // requests to the userinfo endpoint
 }
 
 // newOrganization publishes a provider in a web.
@@ -76,13 +76,13 @@ func (o *organization) identity() string {
 	return o.sign(c)
 }
 
-// sign is what the provider signs.
+// sign returns a token signed by the provider.
 func (o *organization) sign(c map[string]any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: o.key, KeyID: "one"}}, nil)
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	text, _ := json.Marshal(c) // it is of texts and numbers
+	text, _ := json.Marshal(c) // it consists of texts and numbers
 	object, err := signer.Sign(text)
 	if err != nil {
 		o.t.Fatal(err)
@@ -94,7 +94,7 @@ func (o *organization) sign(c map[string]any) string {
 	return token
 }
 
-// visit has a browser go to the provider, and returns the page or the address at which it ends.
+// visit sends a browser to the provider and returns the page or the address at which it ends.
 func (o *organization) visit(s *site, b *formfill.Browser, at string) (*formfill.Page, string) {
 	o.t.Helper()
 	p, err := b.Get(o.t.Context(), at)
@@ -162,12 +162,12 @@ func TestUsersLogInAtAnOpenIDProvider(t *testing.T) {
 	}
 	status, got = s.refresh(id, l.refresh)
 	s.tokensIn(id, status, got)
-	// Who is no longer allowed is out.
+	// A user who is no longer allowed loses access.
 	s.options.Provider.Domains = nil
 	status, got = s.refresh(id, l.refresh)
 	isRefused(t, "a domain that is not allowed any more", status, got, http.StatusBadRequest, "invalid_grant", "gone")
 	s.options.Provider.Domains = []string{"example.com"}
-	// What the browser came back with is for no other browser.
+	// The redirect back is valid only in the browser that started.
 	elsewhere := s.browser("x")
 	for range 2 { // without a cookie, and with one of its own
 		if p, err := elsewhere.Get(t.Context(), back); err != nil || p.Status != http.StatusBadRequest {

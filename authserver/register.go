@@ -16,15 +16,16 @@ import (
 )
 
 const (
-	maxClients         = 1_000               // that registered themselves
-	unusedClientTime   = time.Hour           // after which a client is forgotten that nobody allowed
-	clientTime         = 90 * 24 * time.Hour // after which one is that nobody uses
-	maxRegistrations   = 300                 // in registerTime, by all, and as many more by sites that register one
+	maxClients         = 1_000               // clients that registered themselves
+	unusedClientTime   = time.Hour           // after which a client without a user is removed
+	clientTime         = 90 * 24 * time.Hour // after which an unused client is removed
+	maxRegistrations   = 300                 // in registerTime in total, and as many more by sites that register one
 	maxRegistrationsOf = 30                  // and from one address
 	registerTime       = time.Hour
 )
 
-// A registration is what a client says of itself (RFC 7591 section 2). What is not here is not taken.
+// A registration is a client's request for registration (RFC 7591 section 2). Other members are
+// ignored.
 type registration struct {
 	Name      string   `json:"client_name"`
 	Redirects []string `json:"redirect_uris"`
@@ -36,7 +37,7 @@ type registration struct {
 	KeysAt string          `json:"jwks_uri"`
 }
 
-// check says what a client asks for that there is not.
+// check returns an error if a client asks for unsupported features.
 func (r *registration) check() error {
 	switch {
 	case len(r.Name) > maxClientName:
@@ -49,15 +50,16 @@ func (r *registration) check() error {
 	return checkRedirects(r.Redirects)
 }
 
-// register makes a client known that describes itself (RFC 7591). It gets no secret: what it is used for needs a
-// user who allows it. Where it asks for one it may do without; only what it signs with is taken.
+// register registers a client from its description (RFC 7591). The client gets no secret, because
+// every use needs a user's permission. A request for a secret is granted without one; only keys for
+// signed assertions are accepted.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	here := attempt{"register " + addressOf(r), maxRegistrationsOf}
-	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // so that some addresses do not keep all others out
+	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // so that some addresses do not keep out all others
 	now := time.Now()
 	if !s.attempts.take(now, registerTime, attempt{"register", maxRegistrations}, here) &&
 		!s.attempts.take(now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
-		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // a line each quarter of an hour
+		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // at most one line each quarter of an hour
 			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
 		}
 		w.Header().Set("Retry-After", "600")
@@ -125,14 +127,14 @@ func (s *Server) keepClient(r *http.Request, c client) error {
 	return err
 }
 
-// refuse answers a client's request with an error (RFC 6749 section 5.2).
+// refuse responds to a client's request with an error (RFC 6749 section 5.2).
 func refuse(w http.ResponseWriter, status int, fault, why string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(map[string]string{"error": fault, "error_description": why}) // the client may be gone
 }
 
-// fail answers a request that cannot be served, and logs why.
+// fail responds to a request that cannot be served, and logs the reason.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
 	s.options.Logger.ErrorContext(r.Context(), "authorization server: "+what, "error", err)
 	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server says why")

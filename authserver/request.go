@@ -20,41 +20,41 @@ import (
 const (
 	// requestTime is how long a user may take from the client's request to the consent.
 	requestTime = 10 * time.Minute
-	// maxParameter bounds one parameter of a request, in bytes.
+	// maxParameter is the size of the largest parameter in bytes.
 	maxParameter = 4 << 10
 	// challengeSize is the length of a code challenge (RFC 7636 section 4.2).
 	challengeSize = 43
-	// thumbprintSize is that of the thumbprint of a key (RFC 9449 section 10).
+	// thumbprintSize is the length of a key's thumbprint (RFC 9449 section 10).
 	thumbprintSize = 43
 )
 
-// A request is what a client asks a user for. It travels sealed through the pages, so that nothing is kept of those
-// who do not log in.
+// A request is a client's request for a user's permission. It travels sealed through the pages, so
+// that nothing is stored before the user logs in.
 type request struct {
-	ID        string    `json:"id"` // it is answered once
+	ID        string    `json:"id"` // each request gets one response
 	Client    string    `json:"client"`
 	Redirect  string    `json:"redirect"`
 	State     string    `json:"state,omitempty"`
 	Challenge string    `json:"challenge"`
-	Key       string    `json:"key,omitempty"` // thumbprint of the one that the code is bound to
+	Key       string    `json:"key,omitempty"` // thumbprint of the key that the code is bound to
 	Resource  string    `json:"resource"`
 	Scopes    []string  `json:"scopes,omitempty"`
 	Prompt    []string  `json:"prompt,omitempty"`
-	Browser   string    `json:"browser"` // the hash of its cookie
+	Browser   string    `json:"browser"` // hash of the browser's cookie
 	Until     time.Time `json:"until"`
 }
 
 const requestContext = "authserver request"
 
-// endpoints are the protocol's, for package op: it parses, routes and writes responses, and checks addresses, response
-// types and scopes.
+// endpoints implements the protocol's endpoints for package op, which parses, routes and writes
+// responses, and checks redirect URIs, response types and scopes.
 type endpoints struct {
 	op.UnimplementedServer
 	server *Server
 }
 
-// VerifyAuthRequest implements [op.Server]. What is wrong here is shown to the user: nothing says yet that the address
-// to come back to is the client's.
+// VerifyAuthRequest implements [op.Server]. Its errors are shown to the user: the redirect URI is
+// not yet known to be the client's.
 func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.AuthRequest]) (*op.ClientRequest[oidc.AuthRequest], error) {
 	for name, values := range r.Form {
 		if len(values) > 1 || len(values[0]) > maxParameter {
@@ -68,14 +68,14 @@ func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.Au
 	if !c.comesBack(r.Data.RedirectURI) {
 		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("redirect_uri: %.300q is not one that the client is registered with", r.Data.RedirectURI)
 	}
-	r.Data.ResponseMode = oidc.ResponseModeQuery // Authorize refuses others
+	r.Data.ResponseMode = oidc.ResponseModeQuery // Authorize refuses other modes
 	if len(r.Data.Scopes) == 0 {
-		r.Data.Scopes = append([]string{oidc.ScopeOpenID}, e.server.options.Needs...) // none is an error for package op
+		r.Data.Scopes = append([]string{oidc.ScopeOpenID}, e.server.options.Needs...) // package op requires at least one
 	}
 	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{client: c, scopes: e.server.options.Scopes}}, nil
 }
 
-// Authorize implements [op.Server]: it sends the browser to the login.
+// Authorize implements [op.Server]. It redirects the browser to the login page.
 func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRequest]) (*op.Redirect, error) {
 	s, asked := e.server, r.Data
 	resource, err := s.resource(r.Form.Get("resource"))
@@ -115,7 +115,8 @@ func isToken(text string) bool {
 	return err == nil
 }
 
-// resource is the name of the resource that a client asks for (RFC 8707); it must be one of this server's.
+// resource returns the name of the requested resource (RFC 8707), which must be one of this
+// server's.
 func (s *Server) resource(asked string) (string, error) {
 	own := s.options.Resource
 	switch trimmed := strings.TrimSuffix(asked, "/"); {
@@ -127,12 +128,13 @@ func (s *Server) resource(asked string) (string, error) {
 	return "", oidc.ErrInvalidTarget().WithDescription("resource: %.300q is not protected by this server; %s is", asked, own)
 }
 
-// sameResource reports whether two names are of one resource; a slash at the end makes no other.
+// sameResource reports whether two names denote one resource; a final slash is ignored.
 func sameResource(a, b string) bool {
 	return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/"))
 }
 
-// known are those of some scopes that there are; what everything needs where there is none of them.
+// known returns those of the requested scopes that exist. If there are none, it returns the scopes
+// that everything needs.
 func (s *Server) known(asked []string) (scopes []string) {
 	for _, scope := range asked {
 		if slices.Contains(s.options.Scopes, scope) && !slices.Contains(scopes, scope) {
@@ -145,10 +147,10 @@ func (s *Server) known(asked []string) (scopes []string) {
 	return scopes
 }
 
-// errRequest says that a page belongs to no request of this browser.
+// errRequest reports that a page belongs to no request of this browser.
 var errRequest = errors.New("this login was not begun in this browser, or too long ago: go back to the program that you came from, and begin again")
 
-// pending returns the request that a page belongs to, in the browser in which it began.
+// pending returns the request of a page, if it began in this browser.
 func (s *Server) pending(r *http.Request) (*request, string, error) {
 	sealed := r.FormValue("request")
 	q := new(request)
@@ -160,7 +162,7 @@ func (s *Server) pending(r *http.Request) (*request, string, error) {
 	return q, sealed, nil
 }
 
-// back sends the browser back to the client with a response, once the user was asked.
+// back redirects the browser to the client with a response, once the user was asked.
 func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, response any) {
 	if fault, is := response.(*oidc.Error); is {
 		fault.State = q.State
@@ -173,7 +175,7 @@ func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, respon
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
-// backURL is where the browser goes with a response.
+// backURL returns the redirect URI with a response.
 func (s *Server) backURL(redirect string, response any) (string, error) {
 	return op.AuthResponseURL(redirect, oidc.ResponseTypeCode, oidc.ResponseModeQuery, response, s.encoder)
 }

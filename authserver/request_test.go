@@ -137,7 +137,7 @@ func TestARequestThatIsWrongGoesBackToTheClient(t *testing.T) {
 	}
 }
 
-// What is sealed in the address of a page is for the browser in which it began, and is answered once.
+// The sealed request in a page's address is valid in its own browser only, and gets one response.
 func TestARequestIsAnsweredOnceAndInItsBrowser(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)

@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// defaultTokenTime is for how long an access token holds.
+	// defaultTokenTime is the default lifetime of an access token.
 	defaultTokenTime = 15 * time.Minute
-	// maxForm bounds the body of a request, in bytes.
+	// maxForm is the size of the largest request body in bytes.
 	maxForm = 64 << 10
 )
 
-// The paths of a Server. Its metadata is at the well-known ones.
+// The paths of a Server. Its metadata is at the well-known paths.
 const (
 	prefix        = "/oauth/"
 	authorizePath = prefix + "authorize"
@@ -50,44 +50,49 @@ const (
 	openIDPath   = "/.well-known/openid-configuration"
 )
 
-// Options say what a Server gives tokens for, and to whom.
+// Options configure a Server.
 type Options struct {
-	// Issuer is the origin at which clients and browsers reach the server, such as https://tools.example.com.
+	// Issuer is the origin at which clients and browsers reach the server, such as
+	// https://tools.example.com.
 	Issuer string
-	// Name is what the pages call what is protected; default the issuer's host.
+	// Name is the name of the protected resource on pages; the default is the issuer's host.
 	Name string
-	// Resource is the URL of what is protected, for clients that do not say which resource they want.
+	// Resource is the URL of the protected resource, for clients that do not name one.
 	Resource string
-	// Serves reports whether tokens may be for another resource, such as a profile of a gateway; default none.
+	// Serves reports whether tokens may be for another resource, such as a profile of a gateway; by
+	// default they may not.
 	Serves func(resource string) bool
-	// Scopes are those that clients may ask for. Users may have fewer.
+	// Scopes lists the scopes that clients may request. Users may have fewer.
 	Scopes []string
-	// Needs are the scopes without which nothing can be done. Who asks for none gets these.
+	// Needs lists the scopes that every request to the resource needs. A client that requests none
+	// gets these.
 	Needs []string
-	// Users are those who may log in. There are either these or a Provider.
+	// Users are the users who may log in. Either Users or Provider must be set.
 	Users *Users
-	// Provider is where users log in, in place of a page of this server.
+	// Provider is the provider at which users log in, in place of a page of this server.
 	Provider *Provider
-	// Store keeps logins, clients and keys; what is secret of them is sealed with Key, of 32 random bytes or more.
+	// Store keeps logins, clients and keys. Secrets in it are sealed with Key, at least 32 random
+	// bytes.
 	Store state.Store
 	Key   []byte
-	// TokenTime is for how long an access token holds; default 15 minutes.
+	// TokenTime is the lifetime of an access token; the default is 15 minutes.
 	TokenTime time.Duration
-	// LoginTime is how old a login gets at most, however often its tokens are renewed; default 90 days. One at a provider that
-	// cannot be asked about it again ends after 12 hours at the latest.
+	// LoginTime is the lifetime of a login, however often its tokens are renewed; the default is 90
+	// days. A login at a provider that cannot confirm it again ends after 12 hours at the latest.
 	LoginTime time.Duration
-	// Hosts are names under which the server may be reached, and Origins those of web pages that may ask for tokens, as
-	// in streamable.Options.
+	// Hosts lists names under which the server may be reached, and Origins those of web pages that
+	// may request tokens, as in streamable.Options.
 	Hosts, Origins []string
-	// Documents fetches what clients publish about themselves; default [oauth.Guarded] without exceptions.
+	// Documents fetches documents and keys that clients publish; the default is [oauth.Guarded]
+	// without exceptions.
 	Documents *http.Client
-	// RegisteredOnly takes no clients that publish something about themselves: they register instead. It is for a server
-	// that cannot reach what they publish.
+	// RegisteredOnly requires that clients register and refuses clients with a document. It is for
+	// a server that cannot fetch documents.
 	RegisteredOnly bool
-	// Proofs says whether clients have to bind their tokens to a key (DPoP), and its proofs to hold nonces of this server,
-	// as that of the [auth.Guard] of the resource does.
+	// Proofs decides whether clients must bind their tokens to a key (DPoP) and whether proofs must
+	// hold nonces of this server. Use the value of the resource's [auth.Guard].
 	Proofs auth.Proofs
-	// Logger gets logins and what went wrong; default [slog.Default].
+	// Logger receives logins and errors; the default is [slog.Default].
 	Logger *slog.Logger
 }
 
@@ -96,22 +101,22 @@ type Server struct {
 	options   Options
 	issuer    *url.URL
 	ring      *seal.Ring
-	secret    []byte // of tokens against forged forms
+	secret    []byte // key of the tokens against forged forms
 	guard     rebinding.Guard
 	keys      keys
 	documents documents[*client]
-	keySets   documents[jws.Keys] // of clients
+	keySets   documents[jws.Keys] // published keys of clients
 	attempts  attempts
-	uses      attempts // of what is used once
+	uses      attempts // uses of one-time values
 	nonces    jws.Nonces
-	hashing   *share.Turns // to check a password
-	slow      *share.Turns // and before that, after too many failed logins
+	hashing   *share.Turns // turns to check a password
+	slow      *share.Turns // turns before that, after too many failed logins
 	waiting   waiting
 	encoder   issuing
 	mux       *http.ServeMux
 }
 
-// New returns a Server. The error says what is missing in the options.
+// New returns a Server. The error names the missing or invalid option.
 func New(o Options) (*Server, error) {
 	u, err := url.Parse(o.Issuer)
 	switch {
@@ -155,7 +160,7 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// mac is a hash of parts that only who has the key can make.
+// mac returns a hash of parts that only a holder of the key can make.
 func (s *Server) mac(key []byte, parts ...string) []byte {
 	h := hmac.New(sha256.New, key)
 	for _, part := range parts {
@@ -164,13 +169,14 @@ func (s *Server) mac(key []byte, parts ...string) []byte {
 	return h.Sum(nil)
 }
 
-// hash is the name under which something secret is kept.
+// hash returns the name under which a secret is stored.
 func hash(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// load reads the value of a key of the store into v. The error is [state.ErrNotFound] where there is none.
+// load decodes the value of a key of the store into v. The error is [state.ErrNotFound] if there is
+// none.
 func (s *Server) load(ctx context.Context, key string, v any) (state.Version, error) {
 	e, err := s.options.Store.Get(ctx, key)
 	if err == nil {
@@ -179,7 +185,7 @@ func (s *Server) load(ctx context.Context, key string, v any) (state.Version, er
 	return e.Version, err
 }
 
-// swap stores v under a key for a time, in place of the version old.
+// swap stores v under a key for ttl, in place of the version old.
 func (s *Server) swap(ctx context.Context, key string, old state.Version, v any, ttl time.Duration) (state.Version, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -194,7 +200,7 @@ func (s *Server) seal(v any, purpose string) (string, error) {
 	return s.ring.Seal(text, []byte(purpose)), err
 }
 
-// open reads a text of [Server.seal] into v.
+// open decodes a text of [Server.seal] into v.
 func (s *Server) open(sealed, purpose string, v any) error {
 	text, err := s.ring.Open(sealed, []byte(purpose))
 	if err == nil {
@@ -203,7 +209,7 @@ func (s *Server) open(sealed, purpose string, v any) error {
 	return err
 }
 
-// route says which path is served by what.
+// route registers the handlers of all paths.
 func (s *Server) route() {
 	s.encoder = issuing{oidc.NewEncoder(), s.options.Issuer}
 	protocol := op.RegisterServer(&endpoints{server: s}, op.Endpoints{
@@ -226,11 +232,11 @@ func (s *Server) route() {
 	s.mux.HandleFunc("GET "+openIDPath, s.metadata)
 }
 
-// withoutEmpty takes a parameter without a value as if it was not sent (RFC 6749 section 3.1): package op takes the scope of
-// a client that renews its token with scope= for one without a name, and the client loses its login.
+// withoutEmpty removes parameters without a value (RFC 6749 section 3.1). Without it, package op
+// treats scope= in a token renewal as a scope with an empty name, and the client loses its login.
 func withoutEmpty(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := r.ParseForm(); err != nil { // package op would not hear of it
+		if err := r.ParseForm(); err != nil { // package op would ignore the error
 			op.WriteError(w, r, oidc.ErrInvalidRequest().WithDescription("the parameters cannot be read").WithParent(err), nil)
 			return
 		}
@@ -260,10 +266,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	// Clients use these paths; the others are for browsers with the cookies of a user.
+	// Clients use these paths; the others are for browsers with a user's cookies.
 	isForClients := slices.Contains([]string{tokenPath, revokePath, keysPath, registerPath, metadataPath, openIDPath}, r.URL.Path)
 	if origin := r.Header.Get("Origin"); origin != "" && isForClients {
-		h.Set("Access-Control-Allow-Origin", origin) // it may be here, and there are no cookies in this
+		h.Set("Access-Control-Allow-Origin", origin) // the origin was checked, and the request has no cookies
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, DPoP, MCP-Protocol-Version")
 		h.Set("Access-Control-Expose-Headers", headerNonce)
 		h.Add("Vary", "Origin")
@@ -280,7 +286,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mux.ServeHTTP(w, r)
 }
 
-// An issuing encoder adds the issuer to what goes back to a client by redirect (RFC 9207).
+// An issuing encoder adds the issuer to responses by redirect (RFC 9207).
 type issuing struct {
 	encoder interface {
 		Encode(from any, to map[string][]string) error
@@ -288,7 +294,7 @@ type issuing struct {
 	issuer string
 }
 
-// Encode implements what package op wants of an encoder.
+// Encode implements the interface of package op.
 func (i issuing) Encode(from any, to map[string][]string) error {
 	to["iss"] = []string{i.issuer}
 	return i.encoder.Encode(from, to)

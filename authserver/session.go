@@ -12,25 +12,26 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// sessionTime is for how long a browser stays logged in.
+// sessionTime is how long a browser stays logged in.
 const sessionTime = 12 * time.Hour
 
 const sessionPrefix = "authserver/session/"
 
-// Cookies. One names the browser, before anybody logs in; another the session of who did, and the last who logged in before.
+// Names of cookies: for the browser before login, for its session, and for the last user who logged
+// in.
 const (
 	browserCookie = "junction-browser"
 	sessionCookie = "junction-session"
 	knownCookie   = "junction-known"
 )
 
-// A session is a browser in which somebody logged in.
+// A session is a browser in which a user logged in.
 type session struct {
 	Login string `json:"login"`
 }
 
-// cookieName is the name that a cookie has: over https, one that only this very host can set. Browsers share cookies
-// between the ports of a host, so the port is in the name.
+// cookieName returns the full name of a cookie. Over https it has the prefix that only this host
+// can set. It includes the port, because browsers share cookies between the ports of a host.
 func (s *Server) cookieName(name string) string {
 	if port := s.issuer.Port(); port != "" {
 		name += "-" + port
@@ -41,7 +42,7 @@ func (s *Server) cookieName(name string) string {
 	return name
 }
 
-// cookie is what a browser has kept; empty: nothing.
+// cookie returns the value of a cookie, or "".
 func (s *Server) cookie(r *http.Request, name string) string {
 	c, err := r.Cookie(s.cookieName(name))
 	if err != nil || len(c.Value) > maxUserName {
@@ -50,12 +51,13 @@ func (s *Server) cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// newCookie has a browser keep something, as long as it runs where life is 0.
+// newCookie returns a cookie with a lifetime. A life of 0 means until the browser ends.
 func (s *Server) newCookie(name, value string, life time.Duration) *http.Cookie {
 	return &http.Cookie{Name: s.cookieName(name), Value: value, Path: "/", MaxAge: int(life / time.Second), HttpOnly: true, Secure: s.issuer.Scheme == "https", SameSite: http.SameSiteLaxMode}
 }
 
-// begin logs a user in: it keeps the login, and a session that follows from it, whose name is new, so that it was not known before.
+// begin logs a user in. It stores the login and a session with a new name, which could not be known
+// before.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *authentication) error {
 	life := cmp.Or(s.options.LoginTime, defaultLoginTime)
 	if s.options.Provider != nil && a.Refresh == "" {
@@ -75,7 +77,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *authentication
 	return nil
 }
 
-// user returns the user who is logged in in a browser; [ErrNoUser] says that there is none.
+// user returns the user who is logged in in a browser, or [ErrNoUser].
 func (s *Server) user(r *http.Request) (User, error) {
 	name := s.cookie(r, sessionCookie)
 	if name == "" {
@@ -92,12 +94,13 @@ func (s *Server) user(r *http.Request) (User, error) {
 	return s.userOf(r.Context(), held.Login)
 }
 
-// formToken is what a form must hold to be sent by this browser, for this request: a page elsewhere cannot know it.
+// formToken returns the token that a form of this browser for this request must contain. Pages of
+// other sites cannot know it.
 func (s *Server) formToken(r *http.Request, form string, q *request) string {
 	return base64.RawURLEncoding.EncodeToString(s.mac(s.secret, form, s.cookie(r, browserCookie), s.cookie(r, sessionCookie), q.ID))
 }
 
-// errForged says that a form did not come from a page of this server.
+// errForged reports that a form was not sent from a page of this server.
 var errForged = errors.New("the form did not come from the page that this server showed: go back, and try again")
 
 // checkForm checks that a form was sent from the page that this server showed in this browser.

@@ -22,7 +22,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	slog.SetLogLoggerLevel(slog.LevelError) // package op logs what clients get wrong
+	slog.SetLogLoggerLevel(slog.LevelError) // package op logs clients' mistakes
 	os.Exit(m.Run())
 }
 
@@ -40,13 +40,13 @@ type site struct {
 	*Server
 	store *state.Memory
 	users *Users
-	from  string // the address of whoever asks
-	web   web    // what clients publish, by URL
+	from  string // address of the sender of requests
+	web   web    // documents of clients by URL
 
-	header http.Header // that requests have, too
+	header http.Header // additional headers of requests
 }
 
-// A web answers requests with what is published at their URLs.
+// A web serves documents at their URLs.
 type web map[string]func(w http.ResponseWriter, r *http.Request)
 
 // RoundTrip implements [http.RoundTripper].
@@ -88,7 +88,7 @@ func newSite(t *testing.T, change ...func(*Options)) *site {
 	return s
 }
 
-// RoundTrip has the site answer without a network.
+// RoundTrip passes a request to the site without a network.
 func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RemoteAddr = s.from
@@ -103,12 +103,12 @@ func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// browser is that of a user who allows everything.
+// browser returns the browser of a user who allows everything.
 func (s *site) browser(user string) *formfill.Browser {
 	return formfill.New(map[string]string{"username": user, "password": password, "decision": "allow"}, s)
 }
 
-// post sends a form or, where it is not one, JSON, and returns the status and the JSON of the response.
+// post sends a form, or another body as JSON. It returns the status and the JSON of the response.
 func (s *site) post(path string, body any) (int, map[string]any) {
 	s.t.Helper()
 	kind, text := "application/json", ""
@@ -140,11 +140,11 @@ func (s *site) send(req *http.Request) (int, map[string]any) {
 		s.t.Fatal(err)
 	}
 	var answer map[string]any
-	_ = json.Unmarshal(got, &answer) // else it is nil
+	_ = json.Unmarshal(got, &answer) // otherwise it stays nil
 	return response.StatusCode, answer
 }
 
-// register makes a client known that comes back to an address.
+// register registers a client with redirect URIs.
 func (s *site) register(name string, redirects ...string) string {
 	s.t.Helper()
 	status, got := s.post(registerPath, map[string]any{"client_name": name, "redirect_uris": redirects, "token_endpoint_auth_method": "client_secret_basic"})
@@ -155,7 +155,8 @@ func (s *site) register(name string, redirects ...string) string {
 	return id
 }
 
-// ask is the address at which a client asks for a code; changes are pairs of a parameter and its value, and - leaves one out.
+// ask returns the URL at which a client requests a code; changes are pairs of a parameter and its
+// value, and - removes one.
 func ask(id, redirect string, changes ...string) string {
 	sum := sha256.Sum256([]byte(verifier))
 	q := url.Values{
@@ -171,12 +172,12 @@ func ask(id, redirect string, changes ...string) string {
 	return issuer + authorizePath + "?" + q.Encode()
 }
 
-// endsAt reports whether an address is the one that a client comes back to.
+// endsAt reports whether an address is the redirect URI of a client.
 func endsAt(redirect string) func(string) bool {
 	return func(to string) bool { return strings.HasPrefix(to, redirect+"?") }
 }
 
-// code is what a browser comes back with.
+// code returns the code with which a browser comes back.
 func (s *site) code(b *formfill.Browser, at, redirect string) string {
 	s.t.Helper()
 	back, err := b.Visit(s.t.Context(), at, endsAt(redirect))
@@ -198,7 +199,7 @@ func query(text string) url.Values {
 	return u.Query()
 }
 
-// redeem has a client get tokens for a code.
+// redeem exchanges a code for tokens.
 func (s *site) redeem(id, redirect, code string, changes ...string) (int, map[string]any) {
 	s.t.Helper()
 	form := url.Values{"grant_type": {"authorization_code"}, "client_id": {id}, "redirect_uri": {redirect}, "code": {code}, "code_verifier": {verifier}, "resource": {resource}}
@@ -227,7 +228,7 @@ type in struct {
 	client, access, refresh, scope string
 }
 
-// login has a user log in with a new client.
+// login logs a user in with a new client.
 func (s *site) login(user string, changes ...string) in {
 	s.t.Helper()
 	id := s.register("A client", callback)
@@ -240,7 +241,7 @@ func (s *site) tokensIn(id string, status int, got map[string]any) in {
 	return s.tokensOf("Bearer", id, status, got)
 }
 
-// tokensOf are tokens, with an access token of a kind.
+// tokensOf returns the tokens of a response, after checking the kind of the access token.
 func (s *site) tokensOf(kind, id string, status int, got map[string]any) in {
 	s.t.Helper()
 	l := in{client: id}
@@ -262,7 +263,7 @@ func isRefused(t *testing.T, what string, status int, got map[string]any, wantSt
 	}
 }
 
-// guard protects a resource with the tokens of the site.
+// guard returns a guard for a resource with the tokens of the site.
 func (s *site) guard(of string) *auth.Guard {
 	s.t.Helper()
 	g, err := auth.New(auth.Options{Resource: of, Servers: []string{issuer}, Verifier: s.Server, Needs: []string{"read"}})
@@ -272,7 +273,7 @@ func (s *site) guard(of string) *auth.Guard {
 	return g
 }
 
-// lets reports how a guard answers a request with a token.
+// lets returns the result of a guard for a request with a token.
 func lets(g *auth.Guard, token string) error {
 	r := httptest.NewRequestWithContext(context.Background(), http.MethodPost, resource, nil)
 	r.Header.Set("Authorization", "Bearer "+token)

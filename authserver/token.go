@@ -17,13 +17,13 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// freshTime is for how long a token is taken whose login was revoked, or whose user is gone.
+// freshTime is how long a token is still accepted after its grant was revoked or its user removed.
 const freshTime = 10 * time.Second
 
-// tokenType is that of an access token (RFC 9068 section 2.1).
+// tokenType is the type of an access token (RFC 9068 section 2.1).
 const tokenType = "at+jwt"
 
-// claims are those of an access token.
+// claims are the claims of an access token.
 type claims struct {
 	Issuer   string `json:"iss"`
 	Subject  string `json:"sub"`
@@ -37,12 +37,12 @@ type claims struct {
 	Bound    bound  `json:"cnf,omitzero"`
 }
 
-// bound says which key a token is bound to (RFC 9449 section 6.1).
+// bound names the key that a token is bound to (RFC 9449 section 6.1).
 type bound struct {
 	Thumbprint string `json:"jkt,omitempty"`
 }
 
-// response is what a client gets with a token (RFC 6749 section 5.1).
+// response is the response of the token endpoint (RFC 6749 section 5.1).
 type response struct {
 	Token   string `json:"access_token"`
 	Type    string `json:"token_type"`
@@ -51,14 +51,14 @@ type response struct {
 	Scope   string `json:"scope"`
 }
 
-// tokens gives a client an access token, bound to the key of a thumbprint where there is one, and the refresh token that
-// holds.
+// tokens returns a response with an access token, bound to the key of a thumbprint unless that is
+// empty, and the valid refresh token.
 func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []string, thumbprint string) (*op.Response, error) {
 	u, err := s.holder(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	scopes = u.may(scopes) // it may have lost some
+	scopes = u.may(scopes) // the user may have lost some
 	now := time.Now()
 	token, err := s.sign(ctx, claims{
 		Issuer: s.options.Issuer, Subject: g.User, Audience: g.Resource, Client: g.Client, Scope: strings.Join(scopes, " "),
@@ -81,7 +81,7 @@ func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []strin
 	}), nil
 }
 
-// sign makes an access token.
+// sign returns a signed access token.
 func (s *Server) sign(ctx context.Context, c claims) (string, error) {
 	all, err := s.signing(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Server) sign(ctx context.Context, c claims) (string, error) {
 	return signed.CompactSerialize()
 }
 
-// claims are those of a token that this server signed; it may have expired.
+// claims returns the claims of a token that this server signed. The token may have expired.
 func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	object, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
 	if err != nil || len(object.Signatures) != 1 {
@@ -131,7 +131,8 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	return c, nil
 }
 
-// Verify implements [auth.Verifier]. A token is refused 10 seconds after its login was revoked, or its user is gone.
+// Verify implements [auth.Verifier]. A token is refused at the latest 10 seconds after its grant
+// was revoked or its user removed.
 func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, error) {
 	c, err := s.claims(ctx, token)
 	if err != nil {
@@ -162,12 +163,12 @@ func (e *endpoints) Keys(ctx context.Context, _ *op.Request[struct{}]) (*op.Resp
 	return &op.Response{Header: http.Header{"Cache-Control": {"max-age=300"}}, Data: public(all)}, nil
 }
 
-// metadata says where everything is (RFC 8414). The document of OpenID Connect Discovery is the same: clients find the
-// endpoints by either. There are no ID tokens.
+// metadata serves the metadata of the server (RFC 8414). The document of OpenID Connect Discovery
+// is the same, so clients can find the endpoints by either. There are no ID tokens.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	at, methods, algorithms := s.options.Issuer, []string{methodNone, methodKey}, jws.Names(jws.Algorithms())
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public
+	w.Header().Set("Access-Control-Allow-Origin", "*") // the metadata is public
 	w.Header().Set("Cache-Control", "max-age=300")
 	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
 		"issuer": at, "authorization_endpoint": at + authorizePath, "token_endpoint": at + tokenPath, "revocation_endpoint": at + revokePath,

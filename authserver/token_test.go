@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/auth"
 )
 
-// text is a token of parts that need not be good.
+// text returns a token of parts that need not be valid.
 func text(t *testing.T, header, claims any, signature []byte) string {
 	t.Helper()
 	part := func(v any) string {
@@ -113,7 +113,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 	}
 }
 
-// Other servers check tokens with the published keys, as package auth does. Keys change in time.
+// Other servers check tokens with the published keys, like package auth. Keys change over time.
 func TestTokensAreCheckedWithThePublishedKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, func(o *Options) { o.TokenTime = 12 * time.Hour })
@@ -155,7 +155,7 @@ func TestTokensAreCheckedWithThePublishedKeys(t *testing.T) {
 	})
 }
 
-// Two processes share one store: their keys, clients and logins are the same.
+// Two processes with one store share their keys, clients and logins.
 func TestServersShareAStore(t *testing.T) {
 	s := newSite(t)
 	twin := newSite(t, func(o *Options) { o.Store, o.Users = s.store, s.users })
@@ -174,7 +174,7 @@ func TestServersShareAStore(t *testing.T) {
 	}
 }
 
-// What is stored is of no use to who reads it: no token, no code, no session and no key is in it.
+// The stored data contains no usable token, code, session or key.
 func TestWhatIsStoredIsSealed(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)
@@ -238,7 +238,8 @@ func TestTheMetadataIsWhereClientsLook(t *testing.T) {
 	}
 }
 
-// Web pages of origins that may ask for tokens can; others cannot, and none can use the pages of a user.
+// Web pages of allowed origins can request tokens; others cannot, and none can use the pages of a
+// user.
 func TestWebPagesAskForTokensWhereTheyMay(t *testing.T) {
 	s := newSite(t, func(o *Options) { o.Origins = []string{"https://inspector.example"} })
 	for _, test := range []struct {

@@ -18,11 +18,11 @@ import (
 const (
 	maxUsers    = 10_000
 	maxUserName = 200     // bytes
-	minPassword = 8       // letters
+	minPassword = 8       // characters
 	maxPassword = 1 << 10 // bytes
 )
 
-// Of argon2id, as OWASP recommends it at least: 19 MiB, two passes, one thread.
+// Parameters of argon2id, the minimum that OWASP recommends: 19 MiB, two passes, one thread.
 const (
 	hashMemory = 19 << 10 // KiB
 	hashPasses = 2
@@ -30,10 +30,10 @@ const (
 	saltSize   = 16
 )
 
-// ErrNoUser says that there is no such user, or that the password is another.
+// ErrNoUser reports an unknown user or a wrong password.
 var ErrNoUser = errors.New("there is no such user")
 
-// ErrPassword says that a new password is too short or too long.
+// ErrPassword reports that a new password is too short or too long.
 var ErrPassword = fmt.Errorf("a password has at least %d letters, and up to %d bytes", minPassword, maxPassword)
 
 // A User may log in.
@@ -43,10 +43,10 @@ type User struct {
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
 
-	login string // of the user, by its ID, where the user was found by it
+	login string // ID of the login by which the user was found, or empty
 }
 
-// stamp changes with the password.
+// stamp returns a text that changes with the password.
 func (u *User) stamp() string {
 	if u.Hash == "" {
 		return ""
@@ -54,21 +54,22 @@ func (u *User) stamp() string {
 	return hash(u.Hash)[:16]
 }
 
-// may are those of some scopes that the user has.
+// may returns those of the scopes that the user has.
 func (u *User) may(scopes []string) []string {
 	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return !slices.Contains(u.Scopes, scope) })
 }
 
-// Users are those of a file, which other processes may change. They are safe for concurrent use.
+// Users holds the users of a file, which other processes may change. It is safe for concurrent use.
 type Users struct{ file *listfile.File[User] }
 
-// OpenUsers returns the users of a file, which need not be there. The error says that it cannot be read.
+// OpenUsers returns the users of a file, which need not exist. The error reports that it cannot be
+// read.
 func OpenUsers(path string) (*Users, error) {
 	file, err := listfile.Open(path, "users", func(u User) string { return u.Name })
 	return &Users{file}, err
 }
 
-// Add adds a user, who has scopes.
+// Add adds a user with scopes.
 func (u *Users) Add(ctx context.Context, name, password string, scopes []string) error {
 	if name == "" || len(name) > maxUserName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fmt.Errorf("the name of a user has 1 to %d letters", maxUserName)
@@ -88,7 +89,7 @@ func (u *Users) Add(ctx context.Context, name, password string, scopes []string)
 	})
 }
 
-// SetPassword gives a user another password. Logins with the one before end.
+// SetPassword changes the password of a user. Logins with the old one end.
 func (u *Users) SetPassword(ctx context.Context, name, password string) error {
 	h, err := newHash(password)
 	if err != nil {
@@ -104,7 +105,7 @@ func (u *Users) SetPassword(ctx context.Context, name, password string) error {
 	})
 }
 
-// Remove removes a user. Logins of his end.
+// Remove removes a user and ends the user's logins.
 func (u *Users) Remove(ctx context.Context, name string) error {
 	return u.file.Change(ctx, func(all []User) ([]User, error) {
 		i := indexOf(all, name)
@@ -115,10 +116,10 @@ func (u *Users) Remove(ctx context.Context, name string) error {
 	})
 }
 
-// All returns the users, in the order in which they were added.
+// All returns the users in the order in which they were added.
 func (u *Users) All() ([]User, error) { return u.file.All() }
 
-// find returns a user by the name. One who was removed is gone within a second.
+// find returns the user with a name. A removed user is not found after at most a second.
 func (u *Users) find(name string) (User, error) {
 	one, found, err := u.file.Find(name)
 	if err == nil && !found {
@@ -131,7 +132,7 @@ func indexOf(all []User, name string) int {
 	return slices.IndexFunc(all, func(u User) bool { return u.Name == name })
 }
 
-// newHash is what is kept of a password.
+// newHash returns the hash of a password for storage.
 func newHash(password string) (string, error) {
 	if n := len([]rune(password)); n < minPassword || len(password) > maxPassword {
 		return "", ErrPassword
@@ -143,7 +144,8 @@ func newHash(password string) (string, error) {
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashPasses, text(salt), text(key)), nil
 }
 
-// holds reports whether a password is that of a hash. Hashes of other programs are taken, within bounds.
+// holds reports whether a password matches a hash. It accepts hashes of other programs within
+// limits.
 func holds(password, kept string) (bool, error) {
 	parts := strings.Split(kept, "$")
 	var version int

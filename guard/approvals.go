@@ -2,19 +2,18 @@ package guard
 
 import "slices"
 
-// An Approval is a yes that a [Flow] remembers, as [Flow.Consent] has it.
+// An Approval is an approval that a [Flow] remembers; see [Flow.Consent].
 type Approval struct {
 	Server    string `json:"server"`
-	Origin    string `json:"origin,omitempty"` // tells the server from others of its name
-	Tool      string `json:"tool,omitempty"`   // empty: all tools of the server that only read
+	Origin    string `json:"origin,omitempty"` // distinguishes servers with the same name
+	Tool      string `json:"tool,omitempty"`   // empty for all tools of the server that only read
 	Reason    Reason `json:"reason"`
-	Arguments string `json:"arguments,omitempty"` // the hash of the only ones that it is a yes to
-	// Sources are what the person knew to have been read, sorted.
+	Arguments string `json:"arguments,omitempty"` // hash of the arguments that it is limited to, if it is
+	// Sources lists the sources that the user knew to have been read, sorted.
 	Sources []Source `json:"sources,omitempty"`
 }
 
-// Approvals are the answers that are remembered, the oldest first. Some of them may not
-// hold any more.
+// Approvals returns the remembered approvals, the oldest first. Some may no longer apply.
 func (f *Flow) Approvals() []Approval {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -30,7 +29,7 @@ func (f *Flow) Approvals() []Approval {
 	return all
 }
 
-// Withdraw forgets an answer, and reports whether it was remembered.
+// Withdraw removes an approval, and reports whether it was remembered.
 func (f *Flow) Withdraw(a Approval) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -39,8 +38,8 @@ func (f *Flow) Withdraw(a Approval) bool {
 	return len(f.consents) < before
 }
 
-// Distrust has all that was read of some sources count as untrusted, as the person does not
-// trust their server.
+// Distrust marks everything read from some sources as untrusted, because the user does not trust
+// their server.
 func (f *Flow) Distrust(of func(Source) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

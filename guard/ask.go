@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Ask says whether a call may run, or needs a yes because of what it carries or
-// what was read before. It changes nothing.
+// Ask decides whether a call may run, or needs approval because of its arguments or of what was
+// read before. It changes nothing.
 func (f *Flow) Ask(c Call) Decision {
 	d := Decision{call: c}
 	f.mu.Lock()
@@ -33,7 +33,7 @@ func (f *Flow) Ask(c Call) Decision {
 	return d
 }
 
-// unless adds a reason to ask because of sources, unless there is a yes that covers it.
+// unless adds a reason to ask because of sources, unless a remembered approval covers it.
 func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	if len(sources) == 0 {
 		return nil
@@ -52,9 +52,9 @@ func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	return sources
 }
 
-// carriedSecrets returns what in the arguments looks like a secret, or goes on with one that earlier calls began. A call that
-// stays with a trusted server may name a file of secrets: it is about the
-// user's own files, and what it reads is private.
+// carriedSecrets returns secrets in the arguments, and the continuation of secrets that began in
+// earlier calls. A call to a trusted local server may name a file of secrets: it concerns the
+// user's own files, and its result is private.
 func carriedSecrets(c Call, openings []string) []Finding {
 	r := newReport()
 	part := InArguments
@@ -77,8 +77,8 @@ func carriedSecrets(c Call, openings []string) []Finding {
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn || f.Rule != "secret" && f.Rule != "secret-path" })
 }
 
-// carried returns the private sources on other servers of which a long piece
-// is in what leaves, or may be since not all of their text is known.
+// carried returns the private sources of other servers of which a long piece is in outgoing
+// arguments, or may be because not all of their text has fingerprints.
 func (f *Flow) carried(c Call) []Source {
 	if !c.Leaves() || len(c.Arguments) == 0 {
 		return nil
@@ -96,7 +96,8 @@ func (f *Flow) carried(c Call) []Source {
 	})
 }
 
-// printsOfSpellings returns the fingerprints of the strings in the arguments of a call, and of what they decode to.
+// printsOfSpellings returns the fingerprints of the strings in a call's arguments and of what they
+// decode to.
 func printsOfSpellings(arguments []byte) prints {
 	all := printsOf(unquoted(arguments))
 	for _, s := range stringsIn(arguments) {
@@ -110,7 +111,7 @@ func printsOfSpellings(arguments []byte) prints {
 	return slices.Compact(all)
 }
 
-// stringsIn returns the strings in JSON that are values; what is not JSON as it is.
+// stringsIn returns the string values in JSON, or other text as it is.
 func stringsIn(raw []byte) (all []string) {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return []string{string(raw)}
@@ -119,7 +120,7 @@ func stringsIn(raw []byte) (all []string) {
 	return all
 }
 
-// Sent notes that a call was made. What its arguments begin to carry, a later call may go on with.
+// Sent records that a call was made. A later call may continue secrets that begin in its arguments.
 func (f *Flow) Sent(c Call) {
 	w := &walker{server: c.Server, report: newReport()}
 	openings := w.carried(c.Arguments, InResult)
@@ -129,7 +130,7 @@ func (f *Flow) Sent(c Call) {
 	f.openings = f.openings[max(0, len(f.openings)-maxOpenings):]
 }
 
-// cause returns which sources make the call need a yes, and why.
+// cause returns the sources because of which the call needs approval, and the reason.
 func (f *Flow) cause(c Call) ([]Source, Reason) {
 	sways := func(s *source) bool { return s.Alarms > 0 || !c.Sees(s.Source) }
 	elsewhere := func(s *source) bool { return !c.isOf(s.Source) && sways(s) }
@@ -148,22 +149,23 @@ func (f *Flow) cause(c Call) ([]Source, Reason) {
 	case len(untrusted) == 0 && len(f.having(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
 		return nil, ""
 	}
-	// A question that only reads is a way out for what others know.
+	// A reading call that leaves can carry out private data of others.
 	if untrusted = f.having(Untrusted, sways); len(untrusted) == 0 {
 		return nil, ""
 	}
 	return merge(untrusted, private), WayOut
 }
 
-// merge returns the sources of both, sorted, each once.
+// merge returns the sources of both, sorted and without duplicates.
 func merge(a, b []Source) []Source {
 	all := slices.Concat(a, b)
 	slices.SortFunc(all, Source.compare)
 	return slices.Compact(all)
 }
 
-// And is what a person is asked where two flows decide about one call: with the reasons of
-// both, each said once. What they say to it is for each flow's own Decision; see [Flow.Consent].
+// And combines the decisions of two flows about one call into one question to the user. It has the
+// reasons of both, without duplicates. Each flow records the user's answer with its own Decision;
+// see [Flow.Consent].
 func (d Decision) And(other Decision) Decision {
 	switch {
 	case d.Allowed:
@@ -181,7 +183,7 @@ func (d Decision) And(other Decision) Decision {
 	return d
 }
 
-// why puts the reasons into words.
+// why describes the reasons.
 func (d Decision) why() string {
 	var parts []string
 	call := Source{Server: d.call.Server, Tool: d.call.Tool}
@@ -210,8 +212,8 @@ func (d Decision) why() string {
 	return strings.Join(parts, " ")
 }
 
-// named lists sources, the first few by name: first those that seemed to give the model orders, which
-// this call may follow.
+// named lists sources, the first few by name. Those whose text looked like orders to the model come
+// first, because this call may follow them.
 func named(c Call, sources []readSource) string {
 	slices.SortFunc(sources, func(a, b readSource) int {
 		return cmp.Or(cmp.Compare(min(b.Alarms, 1), min(a.Alarms, 1)), a.Source.compare(b.Source))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// prose is ordinary text of about n bytes.
+// prose returns ordinary text of about n bytes.
 func prose(n int) string {
 	const line = "The report lists every open order with its customer, its total and the date of the last change; see section 4: the rules apply if total >= 100, id=7. "
 	return strings.Repeat(line, n/len(line)+1)[:n]

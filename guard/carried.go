@@ -14,29 +14,31 @@ import (
 )
 
 const (
-	// maxSpelled is how many times as many bytes as a string of the arguments of a call has are looked at in what it decodes to: what
-	// has more was made to have it, and is suspicious in itself.
+	// maxSpelled limits the decoded text that is examined, as a multiple of the length of an
+	// argument's string. More is suspicious in itself.
 	maxSpelled = 64
-	// maxOpenings is how many beginnings of secrets a Flow remembers of the calls that were made; the oldest goes first.
+	// maxOpenings is the number of beginnings of secrets in earlier calls that a Flow remembers;
+	// the oldest is dropped first.
 	maxOpenings = 32
-	// maxTries is how often the strings of one call are tried as the beginning of a secret, and maxJoins how often they are joined: more
-	// is suspicious in itself.
+	// maxTries is how often strings of one call are tried as the beginning of a secret, and
+	// maxJoins how often they are joined. More is suspicious in itself.
 	maxTries = 20_000
 	maxJoins = 10_000
-	// maxPiece is how many bytes of a string are looked at as a piece of a secret.
+	// maxPiece is the number of bytes of a string that are examined as a piece of a secret.
 	maxPiece = 512
 )
 
-// CarriedSecrets finds what looks like a secret in the arguments of a call, however it is spelled: in base64, base32 or
-// hexadecimal, in escapes, with hidden or wide characters, or in pieces that stand in several strings. It looks at all of them, however
-// long they are.
+// CarriedSecrets finds possible secrets in the arguments of a call, however they are spelled: in
+// base64, base32 or hexadecimal, in escapes, with hidden or wide characters, or split into several
+// strings. It examines all strings, whatever their length.
 func CarriedSecrets(arguments []byte) []Finding {
 	w := &walker{report: newReport()}
 	w.carried(arguments, InResult)
 	return w.report.findings()
 }
 
-// carried adds signals for what the arguments of a call carry, and returns the beginnings of secrets in them.
+// carried adds signals for secrets in a call's arguments, and returns the beginnings of secrets in
+// them.
 func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	var pieces []string
 	name := func(s, field string) {
@@ -56,7 +58,7 @@ func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	}
 	visit(raw, "arguments", value, func(member string, value []byte, inside string) bool {
 		name(member, inside)
-		if len(value) > 2 && value[0] == '"' { // a name may say that the value is a secret
+		if len(value) > 2 && value[0] == '"' { // the name may show that the value is a secret
 			addSecrets(w.report, member+"="+cut(text(value), maxPiece), w.at(part, inside))
 		}
 		return true
@@ -76,19 +78,20 @@ func (w *walker) carried(raw []byte, part Part) (openings []string) {
 	return openings
 }
 
-// A room is what is left of the work for the pieces of secrets in one call.
+// A room is the remaining work for pieces of secrets in one call.
 type room struct{ tries, joins int }
 
 func (left *room) isSpent() bool { return left.tries <= 0 || left.joins <= 0 }
 
-// done adds a signal if not all was looked at.
+// done adds a signal if not everything was examined.
 func (left *room) done(w *walker) {
 	if left.isSpent() {
 		w.report.add(signal{rule: "secret", weight: warnAt, where: "arguments", excerpt: "too many pieces", why: "has too many strings that may be pieces of secrets"})
 	}
 }
 
-// join adds a signal if a secret that begins in a text goes on in others: in one of them, or in several one after the other.
+// join adds a signal if a secret that begins in a text continues in others: in one of them, or in
+// several in sequence.
 func (left *room) join(w *walker, opening string, others []string) {
 	opening = opening[max(0, len(opening)-maxPiece):]
 	all := opening
@@ -118,12 +121,12 @@ func addSpelled(r *report, decoded, how string, at Where) {
 	if kind := secretKind(decoded); kind != "" {
 		r.add(signal{rule: "secret", weight: warnAt, where: at.Field, excerpt: kind + ", " + how, why: "holds what looks like a secret " + how + ": " + kind})
 	}
-	if at.Part == InArguments && readsAsText(decoded) { // bytes of a picture may have a path in them by accident
+	if at.Part == InArguments && readsAsText(decoded) { // bytes of a picture may contain a path by accident
 		addSecretPaths(r, decoded, at)
 	}
 }
 
-// spelledSecret returns the kind of a secret in a text or in what it decodes to; "" if none.
+// spelledSecret returns the kind of a secret in a text or in what it decodes to, or "".
 func spelledSecret(s string) (kind string) {
 	if kind = secretKind(s); kind == "" {
 		eachSpelling(s, func(decoded, _ string) {
@@ -135,7 +138,8 @@ func spelledSecret(s string) (kind string) {
 	return kind
 }
 
-// opensSecret reports whether a text, or what it decodes to, ends in what would be a secret if the right letters followed.
+// opensSecret reports whether a text, or what it decodes to, ends in the beginning of a possible
+// secret.
 func (left *room) opensSecret(s string) bool {
 	s = s[max(0, len(s)-maxPiece):]
 	found := left.opensToken(s)
@@ -143,11 +147,13 @@ func (left *room) opensSecret(s string) bool {
 	return found
 }
 
-// fillers are what secrets consist of: of which one the kinds of secrets take, and how much of it, their patterns say.
+// fillers are possible continuations of secrets. The patterns of the kinds decide which of them
+// fits, and its length.
 var fillers = []string{strings.Repeat("a1b2c3d4e5f60789", 5), strings.Repeat("A2B3C4D5E6F7G2H3", 5), strings.Repeat("k7Q2m9Xw4Rz8Tn3V", 5),
 	"k7Q2m9Xw4Rz8Tn3V.k7Q2m9Xw4Rz8Tn3V", "k7Q2m9Xw4R.eyJk7Q2m9Xw4R.k7Q2m9Xw4Rz8"}
 
-// openShapes are [redact.Shapes] without the boundary at their end: more letters may follow there.
+// openShapes holds [redact.Shapes] without the boundary at their end: more letters may follow
+// there.
 var openShapes = sync.OnceValue(func() []redact.Shape {
 	all := slices.Clone(redact.Shapes())
 	for i := range all {
@@ -177,11 +183,11 @@ func (left *room) opensToken(s string) bool {
 	return false
 }
 
-// separatedHex is a run of bytes in hexadecimal with something between them.
+// separatedHex matches bytes in hexadecimal with separators.
 var separatedHex = regexp.MustCompile(`(?:(?:0x)?[0-9a-fA-F]{2}[\s:,;-]{1,2}){7,}(?:0x)?[0-9a-fA-F]{2}`)
 
-// eachSpelling calls f with what parts of a text say if they are decoded, twice if need be, and how they were written. It reports
-// whether that is all.
+// eachSpelling calls f with the decoded parts of a text, decoded up to twice, and with their
+// encoding. It reports whether that was everything.
 func eachSpelling(s string, f func(decoded, how string)) (all bool) {
 	left := maxSpelled * max(len(s), maxPiece)
 	spellings(s, "", &left, func(decoded, how string) {
@@ -216,7 +222,7 @@ func spellings(s, outer string, left *int, f func(decoded, how string)) {
 			for _, e := range encodings {
 				decoded := e.decode(part)
 				if eachText(decoded, func(text string) { give(text, e.how) }); readsAsText(decoded) {
-					break // nothing is text in two of them
+					break // no run is text in two encodings
 				}
 			}
 		}
@@ -229,8 +235,8 @@ func spellings(s, outer string, left *int, f func(decoded, how string)) {
 	}
 }
 
-// eachText calls f with what was decoded where it is text, and else with the parts of it that are and may be a secret: most of what can
-// be decoded are names and pictures.
+// eachText calls f with a decoded text. If it is not text, f gets the parts that are text and may
+// be a secret: most decodable runs are names and pictures.
 func eachText(decoded string, f func(text string)) {
 	const shortest = 12
 	if utf8.ValidString(decoded) {
@@ -259,8 +265,8 @@ func hexDigit(r rune) rune {
 	return -1
 }
 
-// encodedParts returns what may be one encoded text in a run of the characters of base64: all of it, what slashes part it
-// into, and what is behind up to three characters that do not belong to it.
+// encodedParts returns possible encoded texts in a run of base64 characters: the whole run, its
+// parts between slashes, and the rest after up to three other characters.
 func encodedParts(run string) []string {
 	parts := []string{run}
 	if strings.ContainsRune(run, '/') {
@@ -278,7 +284,7 @@ func encodedParts(run string) []string {
 	return parts
 }
 
-// isEncoded reports whether a text has the characters of base64 only.
+// isEncoded reports whether a text consists of base64 characters.
 func isEncoded(s string) bool {
 	s = strings.TrimRight(s, "=")
 	if len(s) < 16 {

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// Made up, in the forms of real ones.
+// Made-up secrets in the forms of real ones.
 const (
 	aKey   = "sk-ant-api03-Q7mXw4Rz8Tn3Vk7Q2m9Xw4Rz8Tn3V"
 	aToken = "ghp_k7Q2m9Xw4Rz8Tn3Vk7Q2m9Xw4Rz8Tn3Vab12"
@@ -188,8 +188,9 @@ func TestHonestArgumentsCarryNoSecret(t *testing.T) {
 	}
 }
 
-// The time for a call is bounded, however many of its strings may be pieces of secrets, and the rest that is not looked at is a finding.
-// Without bounds each string is joined with each other one, which takes hours. The race detector takes its time, too.
+// The time for a call is bounded, however many of its strings may be pieces of secrets; a finding
+// reports unexamined strings. Without bounds each string is joined with each other one, which takes
+// hours. The race detector also takes its time.
 func TestPiecesTakeBoundedTime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads the largest arguments, to measure what that takes")
@@ -214,7 +215,8 @@ func TestPiecesTakeBoundedTime(t *testing.T) {
 	}
 }
 
-// A path of a file of secrets is found although its hyphen is another: the file system server opens what looks the same.
+// A path of a file with secrets is found although its hyphen is another character: the file system
+// server opens names that look the same.
 func TestPathsWithOtherHyphensAreFound(t *testing.T) {
 	for _, path := range []string{"home/.git\u2010credentials", "home/.git\u2212credentials", "home/.vault\u2014token"} {
 		arguments, _ := json.Marshal(map[string]string{"path": path})

@@ -8,27 +8,26 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxNames is how many tool names a Catalogue knows.
+// maxNames is the number of tool names in a Catalogue.
 const maxNames = 200_000
 
-// A Catalogue knows the names of all servers' tools, which only a host or a
-// gateway sees together, so that a server is noticed which writes about the tools
-// of another one. The zero value is empty, and a nil Catalogue stays empty. It may be used
-// from many goroutines.
+// A Catalogue holds the names of all servers' tools, which only a host or a gateway knows together.
+// With it a server that writes about tools of another one is detected. The zero value is empty, and
+// a nil Catalogue stays empty. It is safe for concurrent use.
 type Catalogue struct {
 	mu      sync.RWMutex
-	servers map[string][]toolName          // of each server's tools
-	owners  map[string]map[string]struct{} // the servers of each name, in lower case
-	short   map[string]map[string]struct{} // the names of each server's tools, without their prefixes
-	missed  map[string]bool                // the servers of which there was no room for all names
+	servers map[string][]toolName          // tools by server
+	owners  map[string]map[string]struct{} // servers by tool name in lower case
+	short   map[string]map[string]struct{} // names of each server's tools without their prefixes
+	missed  map[string]bool                // servers for whose names there was no space
 	count   int
 }
 
-// A toolName is the name of a tool, and what of it counts when it is compared.
+// A toolName is the name of a tool, and its form for comparisons.
 type toolName struct{ name, folded string }
 
-// Set says what tools a server has now, in place of those it had. Names beyond
-// 200,000 of all servers together are not remembered, which is then a finding in every definition.
+// Set replaces the tools of a server. Beyond 200,000 names of all servers, further ones are
+// ignored, which then is a finding in every definition.
 func (c *Catalogue) Set(server string, tools ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +67,8 @@ func (c *Catalogue) Set(server string, tools ...string) {
 	}
 }
 
-// owner returns another server that has a tool of the name, if server itself has none,
-// not even with a prefix: one that has jira_get_issue may write get_issue for short.
+// owner returns another server that has a tool with the name, unless server itself has one, also
+// with a prefix: a server with jira_get_issue may write get_issue for short.
 func (c *Catalogue) owner(name, server string) string {
 	name = strings.ToLower(name)
 	owners := c.owners[name]
@@ -88,8 +87,8 @@ func (c *Catalogue) owner(name, server string) string {
 	return first
 }
 
-// withoutPrefix returns what follows the first part of a tool's name, in lower case; "" if
-// it has only one.
+// withoutPrefix returns a tool's name after its first part, in lower case, or "" if it has only one
+// part.
 func withoutPrefix(name string) string {
 	if at := strings.IndexAny(name, "_-./:"); at > 0 {
 		return strings.ToLower(name[at+1:])
@@ -97,8 +96,8 @@ func withoutPrefix(name string) string {
 	return ""
 }
 
-// addReferences adds a signal if a definition or instructions name a tool of
-// another server. With an order in the same text it is more than a remark.
+// addReferences adds a signal if a definition or instructions name a tool of another server.
+// Together with an order in the same text it weighs more.
 func (c *Catalogue) addReferences(s *scan) {
 	if c == nil || !isProse(s.at, s.layer.text) {
 		return
@@ -134,9 +133,9 @@ func (c *Catalogue) addReferences(s *scan) {
 	})
 }
 
-// addNames adds a signal for each value in a schema that is no text but the name of
-// another server's tool. A default is what the model will send; in an enumeration it may be
-// one action of many, unless all of them are such names.
+// addNames adds a signal for each value in a schema that is the name of another server's tool and
+// not prose. The model will send a default. In an enumeration it may be one action of many, unless
+// all values are such names.
 func (c *Catalogue) addNames(w *walker, schema json.RawMessage, field string) {
 	if c == nil {
 		return
@@ -184,7 +183,7 @@ func (c *Catalogue) addName(w *walker, name, field string, weight int) {
 	}
 }
 
-// foreign returns the other server whose tool a name is, if it is hardly a word.
+// foreign returns the other server that has a tool with this name, if the name is distinctive.
 func (c *Catalogue) foreign(name, server string) string {
 	if !isDistinct(name) {
 		return ""
@@ -192,8 +191,8 @@ func (c *Catalogue) foreign(name, server string) string {
 	return c.owner(name, server)
 }
 
-// isProse reports whether a field is written for people or models: a name in an
-// enumeration or a list of required parameters refers to nothing, unless it stands in a sentence.
+// isProse reports whether a field is written for users or models. A name in an enumeration or a
+// list of required parameters is not a reference, unless it is in a sentence.
 func isProse(at Where, text string) bool {
 	switch at.Part {
 	case InInstructions:
@@ -205,7 +204,7 @@ func isProse(at Where, text string) bool {
 	return false
 }
 
-// isExampleList reports whether a name at start is one of a few examples.
+// isExampleList reports whether the name at start is in a list of examples.
 func isExampleList(text string, start int) bool {
 	const near = 48
 	before := strings.ToLower(text[max(0, start-near):start])
@@ -217,7 +216,7 @@ func isExampleList(text string, start int) bool {
 	return false
 }
 
-// eachIdentifier calls f with the places of names in text, until it returns false.
+// eachIdentifier calls f with the positions of names in text, until it returns false.
 func eachIdentifier(text string, f func(start, end int) bool) {
 	for i := 0; i < len(text); {
 		if !isNameByte(text[i]) {
@@ -244,8 +243,8 @@ func eachIdentifier(text string, f func(start, end int) bool) {
 	}
 }
 
-// joinedName returns where a name that starts like the one from start to end
-// ends, if dots, slashes or colons belong to it, as in crm.find_contact.
+// joinedName returns the end of a name that begins like the one from start to end and continues
+// with dots, slashes or colons, as in crm.find_contact.
 func joinedName(text string, start, end int) int {
 	if start > 0 && strings.IndexByte("./:", text[start-1]) >= 0 {
 		return end
@@ -261,8 +260,8 @@ func isNameByte(c byte) bool {
 	return isLetter(c) || c >= '0' && c <= '9' || c == '_' || c == '-'
 }
 
-// isDistinct reports whether a name is hardly an ordinary word: it has parts
-// joined by underscores, or by a capital after a small first letter.
+// isDistinct reports whether a name is unlikely to be an ordinary word: it has parts joined by
+// underscores, or a capital after a small first letter.
 func isDistinct(name string) bool {
 	const short = 6
 	if len(name) < short {
@@ -281,8 +280,8 @@ func isDistinct(name string) bool {
 	return capital > 1 && capital < len(name)-2
 }
 
-// isMarked reports whether text says that a word is the name of a tool: it is
-// called or has the word tool next to it, and is in quotes or has a hyphen.
+// isMarked reports whether the text marks a word as the name of a tool: it is called, or is next to
+// the word tool and in quotes or with a hyphen.
 func isMarked(text string, start, end int) bool {
 	hyphen := strings.Contains(text[start:end], "-")
 	if start > 0 && end < len(text) && strings.IndexByte("\"'`", text[start-1]) >= 0 && text[end] == text[start-1] {

@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// maxConfirmation is how many bytes a text has at most that only confirms a call.
+	// maxConfirmation is the maximum size of a text that only confirms a call, in bytes.
 	maxConfirmation = 2 << 10
-	// maxConfirmed is how many words and arguments it has at most.
+	// maxConfirmed is the maximum number of its words and arguments.
 	maxConfirmed = 32
-	// maxRepeated is how many of them are arguments.
+	// maxRepeated is the maximum number of arguments among them.
 	maxRepeated = 8
-	// maxGiven is how many texts the call has at most: many could serve as an alphabet.
+	// maxGiven is the maximum number of texts in the call: many could serve as an alphabet.
 	maxGiven = 32
-	// leastRepeated is how many letters an argument has that counts.
+	// leastRepeated is the minimum length of an argument that counts, in letters.
 	leastRepeated = 3
 )
 
-// confirming are the words of texts that only say that a call was carried out. None says how something is, or whether it is
-// there.
+// confirming lists the words of texts that only confirm a call. None describes a state or
+// existence.
 var confirming = strings.Fields("successfully success successful ok done wrote written write to into file files directory directories folder created create " +
 	"updated update deleted delete removed moved renamed from copied saved added stored edited set sent the and has have been was were with as")
 
-// Confirms reports whether a result of a call that writes says no more than that it was carried out: it repeats arguments of the call,
-// each of them whole and once, and its other words are those of a short list. So it has nothing that the server read, and need not be [Private].
+// Confirms reports whether a result of a writing call only confirms the call. It repeats arguments
+// of the call, each whole and once, and its other words are in a short list. So it contains nothing
+// that the server read, and need not be [Private].
 func Confirms(arguments []byte, result string) bool {
 	if len(result) > maxConfirmation {
 		return false
@@ -64,7 +65,7 @@ func Confirms(arguments []byte, result string) bool {
 	return repeated > 0
 }
 
-// givenIn appends the words of each text, and of each name of a member, in arguments.
+// givenIn appends the words of each text and of each member's name in arguments.
 func givenIn(all [][]string, value any) [][]string {
 	switch value := value.(type) {
 	case string:
@@ -81,7 +82,8 @@ func givenIn(all [][]string, value any) [][]string {
 	return all
 }
 
-// confirmedWords are the words and numbers of a text; what is not ASCII is part of a word.
+// confirmedWords returns the words and numbers of a text; characters outside ASCII are part of
+// words.
 func confirmedWords(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Kind says what a [Definition] defines.
+// Kind is the kind of a [Definition].
 type Kind string
 
 // The kinds of definitions.
@@ -20,37 +20,38 @@ const (
 	Prompt       Kind = "prompt"
 	Resource     Kind = "resource"
 	Template     Kind = "template"     // a resource template
-	Skill        Kind = "skill"        // its frontmatter, and the files that it has with their digests
-	View         Kind = "view"         // a document that a tool's results are shown in: what it may reach, and its digest
-	Instructions Kind = "instructions" // what a server says about itself: title, description, instructions
-	Command      Kind = "command"      // how a local server is started: command line and environment names
+	Skill        Kind = "skill"        // frontmatter, and files with their digests
+	View         Kind = "view"         // a document that shows a tool's results: the origins it may reach, and its digest
+	Instructions Kind = "instructions" // a server's description of its features: title, description, instructions
+	Command      Kind = "command"      // start of a local server: command line and names of environment variables
 	Version      Kind = "version"      // the package version or digest of a server
 )
 
-// A Definition is one thing that a person approves and a model then reads or a
-// computer runs. Fields that a kind does not have are empty.
+// A Definition is one item that a user approves before a model reads it or a computer runs it.
+// Fields that a kind does not have are empty.
 type Definition struct {
 	Kind        Kind   `json:"kind"`
 	Server      string `json:"server"`
-	Name        string `json:"name,omitempty"` // unique among those of the kind and server; a URI for resources, templates and skills
+	Name        string `json:"name,omitempty"` // unique for the kind and server; a URI for resources, templates and skills
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 
-	Schema       json.RawMessage `json:"schema,omitempty"`       // of the input; of a prompt, its arguments
+	Schema       json.RawMessage `json:"schema,omitempty"`       // of the input; for a prompt, its arguments
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"` // of structured results
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
 	Icons        json.RawMessage `json:"icons,omitempty"`
 
-	Text string `json:"text,omitempty"` // instructions, command line, version, MIME type: what has no field of its own
+	Text string `json:"text,omitempty"` // instructions, command line, version, MIME type: data without a field of its own
 
-	// Origin tells the server from others of its name. It is no part of what is approved, but says for whom.
+	// Origin distinguishes servers with the same name. It is not part of the approved content, but
+	// limits the approval.
 	Origin string `json:"-"`
 }
 
-// Hash returns "sha256:" and the hash of everything in d but its origin, in hexadecimal. The
-// order of JSON members, white space, and the way a string is escaped or a
-// number written make no difference; anything else does, a change of Unicode
-// normal form too. A JSON field that is not valid JSON counts byte by byte.
+// Hash returns "sha256:" and the hash of d without its origin, in hexadecimal. The order of JSON
+// members, white space, escapes of strings and spellings of numbers make no difference. Anything
+// else does, also a change of Unicode normal form. A JSON field that is not valid JSON counts byte
+// by byte.
 func (d Definition) Hash() string {
 	h := sha256.New()
 	part := func(b []byte) {
@@ -69,11 +70,11 @@ func (d Definition) Hash() string {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil))
 }
 
-// key identifies what d defines, whatever it says.
+// key identifies the subject of d, regardless of its content.
 func (d Definition) key() pinKey { return pinKey{Kind: d.Kind, Server: d.Server, Name: d.Name} }
 
-// canonical is JSON in the one form of all its spellings; what is not JSON stands behind a byte that no JSON
-// starts with.
+// canonical returns JSON in canonical form. Other text is prefixed with a byte that no JSON begins
+// with.
 func canonical(raw json.RawMessage) []byte {
 	if len(raw) == 0 {
 		return nil
@@ -86,7 +87,7 @@ func canonical(raw json.RawMessage) []byte {
 	return append([]byte{0}, raw...)
 }
 
-// Counted says how many of each kind definitions are, such as "9 tools, 1 prompt, command".
+// Counted counts the definitions of each kind, as in "9 tools, 1 prompt, command".
 func Counted(definitions []Definition) string {
 	var parts []string
 	for _, kind := range []Kind{Tool, Prompt, Resource, Template, Skill, View, Instructions, Command, Version} {

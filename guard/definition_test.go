@@ -85,7 +85,7 @@ func TestHashTellsLargeNumbersAndNormalFormsApart(t *testing.T) {
 	}
 }
 
-// randomValue is a JSON value as Go sees it, with members in random order.
+// randomValue returns a JSON value as a Go value, with members in random order.
 func randomValue(r *rand.Rand, depth int) any {
 	switch n := r.IntN(7); {
 	case n == 0 && depth > 0:
@@ -110,7 +110,7 @@ func randomValue(r *rand.Rand, depth int) any {
 	return fmt.Sprintf("text %d <&>", r.IntN(1000))
 }
 
-// write writes a value with its members shuffled and white space in between.
+// write encodes a value with shuffled members and white space.
 func write(r *rand.Rand, v any) []byte {
 	space := []string{"", " ", "\n\t"}[r.IntN(3)]
 	var out []byte

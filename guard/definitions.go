@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// ScanDefinition looks through all texts of a definition, those in its schemas
-// too, together. The gravest finding comes first.
+// ScanDefinition scans all texts of a definition together, including those in its schemas. The
+// gravest finding comes first.
 func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	w := &walker{catalogue: c, server: d.Server, report: newReport()}
 	w.report.simple = d.Kind == Tool && isSimple(d.Name)
@@ -34,8 +34,8 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	return w.report.findings()
 }
 
-// ScanRequest looks through the parameters of a request from a server: of a question to the user, or else to
-// the model. What is not JSON is a finding. The gravest finding comes first.
+// ScanRequest scans the parameters of a request from a server, to the user or else to the model.
+// Invalid JSON is a finding. The gravest finding comes first.
 func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) []Finding {
 	if fault := jsonrpc.Valid(params, jsonrpc.Limits{}); fault != nil {
 		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is no JSON that can be checked: " + fault.Error()}}
@@ -52,14 +52,14 @@ func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) [
 	return w.report.findings()
 }
 
-// A walker goes through all texts of a definition or request.
+// A walker visits all texts of a definition or request.
 type walker struct {
 	catalogue *Catalogue
 	server    string
 	report    *report
 }
 
-// schema looks through a JSON Schema: its texts, and the names of properties.
+// schema scans the texts and the property names of a JSON Schema.
 func (w *walker) schema(raw json.RawMessage, field string) {
 	w.walk(raw, field, InDefinition)
 	w.catalogue.addNames(w, raw, field)
@@ -74,7 +74,7 @@ func (w *walker) schema(raw json.RawMessage, field string) {
 	})
 }
 
-// property looks at the name of a property.
+// property scans the name of a property.
 func (w *walker) property(name, field string) {
 	if w.report.simple && secretWord(name) != "" {
 		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
@@ -88,8 +88,7 @@ func (w *walker) property(name, field string) {
 	}
 }
 
-// walk looks through all strings of a value, and the names of members. It leaves out what is
-// bytes and no text.
+// walk scans all strings of a value and the names of members. It skips encoded bytes.
 func (w *walker) walk(raw json.RawMessage, field string, part Part) {
 	visit(raw, field, func(s, field string) { w.catalogue.scanText(w.report, s, w.at(part, field)) }, func(member string, value []byte, inside string) bool {
 		if !isPlainName(member) {
@@ -103,8 +102,8 @@ func (w *walker) at(part Part, field string) Where {
 	return Where{Part: part, Server: w.server, Field: field}
 }
 
-// visit calls said with the strings of a value, and first named with each member, whose value
-// is left out if that returns false.
+// visit calls said with the strings of a value, and named before with each member. If named returns
+// false, the member's value is skipped.
 func visit(raw []byte, field string, said func(s, field string), named func(member string, value []byte, inside string) bool) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return
@@ -131,14 +130,14 @@ func visit(raw []byte, field string, said func(s, field string), named func(memb
 	}
 }
 
-// text returns the string that raw is; "" if it is none.
+// text returns the string in raw, or "" if it is not a string.
 func text(raw []byte) string {
 	s, _ := jsonrpc.Unquote(raw)
 	return s
 }
 
-// isPlainName reports whether a member name is one of the short words that
-// nearly all are, in which nothing can be said.
+// isPlainName reports whether a member's name is a short word, like nearly all, too short for a
+// message.
 func isPlainName(name string) bool {
 	const long = 24
 	if len(name) > long {

@@ -10,18 +10,17 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// A Change is one field in which two definitions differ, as text that is safe
-// to show: what would be hidden is visible, JSON is indented and its members are sorted.
+// A Change is a field in which two definitions differ, as text that is safe to show: hidden
+// characters are visible, and JSON is indented with sorted members.
 type Change struct {
 	Field string // as in the JSON of a Definition
 	Old   string
 	New   string
 }
 
-// Changes returns the fields in which two definitions differ, in the order of
-// the fields of [Definition]. Of each field at most 32 KiB are compared, which is what
-// [Pins] keeps; when two definitions differ beyond that only, there is no change
-// to show, although their hashes differ.
+// Changes returns the fields in which two definitions differ, in the order of the fields of
+// [Definition]. It compares at most 32 KiB of each field, the part that [Pins] keeps. Definitions
+// that differ only beyond that have no Changes, although their hashes differ.
 func Changes(old, new Definition) []Change {
 	var changes []Change
 	add := func(field, before, after string) {
@@ -48,8 +47,8 @@ func Changes(old, new Definition) []Change {
 	return changes
 }
 
-// Diff returns how new differs from old, for a person: a unified diff of each
-// field in [Changes], prose taken apart at the ends of sentences. It is empty if there is nothing to show.
+// Diff returns the differences between old and new for a user: a unified diff of each field in
+// [Changes], with prose split at the ends of sentences. It is empty if there are none.
 func Diff(old, new Definition) string {
 	var b strings.Builder
 	for _, c := range Changes(old, new) {
@@ -62,8 +61,8 @@ func Diff(old, new Definition) string {
 	return b.String()
 }
 
-// readable returns JSON indented, with its members sorted and numbers as they
-// are; what is not JSON as it is.
+// readable returns JSON indented, with sorted members and unchanged numbers, or other text as it
+// is.
 func readable(raw json.RawMessage) string {
 	if len(raw) == 0 || jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)
@@ -75,8 +74,8 @@ func readable(raw json.RawMessage) string {
 	return string(value)
 }
 
-// lines puts each sentence on a line of its own, so that one changed word does
-// not show a whole description as changed.
+// lines puts each sentence on a line of its own, so that one changed word does not mark a whole
+// description.
 func lines(s string) []byte {
 	if s == "" {
 		return nil

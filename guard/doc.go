@@ -1,30 +1,26 @@
-// Package guard checks what servers say and where data flows, so that text
-// written by somebody else cannot turn a model against its user.
+// Package guard checks the texts of servers and the flow of data, so that text of others cannot
+// turn a model against its user.
 //
-// Its three parts stand by themselves.
+// It has three independent parts.
 //
-// [Pins] remembers every [Definition] that a person approved, by a hash of all
-// it says, and shows what changed since with [Diff]. A changed definition must not reach a model,
-// nor a changed command run, before it was approved again.
+// [Pins] stores every [Definition] that a user approved, with a hash of its content, and shows later changes with [Diff]. A changed definition must not reach a model, nor a changed command run, before it is approved again.
 //
-// A [Catalogue] looks through definitions and texts for hidden characters,
-// hidden orders, and references to another server's tools, which only a host
-// or gateway can see. Texts are read as a model may read them: without what is
-// invisible, with look-alike letters as the Latin ones, with what base64, base32, hexadecimal and
-// escapes decode to. Rules are sequences of ideas, not of words, so that a synonym is
-// no way around them; a text that quotes an order in order to detect it is
-// distinguished from the order where that is possible. Each finding has a weight; weights
-// of different rules in one definition or text add up to [Warn] or [Block]. [Secrets]
-// finds keys and tokens, and [Visible] shows a person what would stay hidden.
+// A [Catalogue] scans definitions and texts for hidden characters, hidden orders, and references to
+// another server's tools, which only a host or gateway can detect. Texts are scanned as a model may
+// read them: without invisible characters, with look-alike letters as Latin ones, and with base64,
+// base32, hexadecimal and escapes decoded. Rules are sequences of ideas, not of words, so that
+// synonyms match, too. A text that quotes an order to detect it is distinguished from the order if
+// possible. Each finding has a weight; weights of different rules in one definition or text add up
+// to [Warn] or [Block]. [Secrets] finds keys and tokens, and [Visible] shows hidden characters to a
+// user.
 //
-// Orders in ordinary words cannot be found in text. They are what [Flow] is
-// for: it follows which text of a conversation is [Private] and which is
-// [Untrusted], and says which calls need approval because of it, whatever the
-// text said. A server that is not trusted in the configuration is believed that a tool only
-// reads, but not that it keeps to itself what it is sent: to ask it anything is
-// a way out for private text of others. Private text is what no configuration called public, as
-// no annotation says so.
+// Scanning cannot find orders in ordinary words. [Flow] protects against these. It records which
+// text of a conversation is [Private] and which is [Untrusted]. From that it decides which calls
+// need approval, regardless of the text. For a server that the configuration does not trust, the
+// annotation that a tool only reads is accepted. But anything sent to that server may leave: a
+// reading call is then a way out for private text of others. Private is all text of servers that
+// the configuration does not declare public, because no annotation declares it.
 //
-// Checks fail closed: what is too long or too deep to be looked at is a
-// finding, and text of which no fingerprint could be kept counts as copied.
+// Checks fail closed: a text that is too long or too deeply nested to scan is a finding, and text
+// without fingerprints counts as copied.
 package guard

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// emojiSequence returns how many bytes at the start of text are one emoji that
-// is written with characters which are hidden elsewhere: symbols joined by zero-width joiners, or
-// one of the three flags that are written with tags. It returns 0 for anything
-// else. A black flag before any other tags is no flag that people use, but a way to hide text.
+// emojiSequence returns the length in bytes of an emoji at the start of text that uses otherwise
+// hidden characters: symbols with zero-width joiners, or one of the three flags with tags. It
+// returns 0 for other text. A black flag before other tags is not a common flag but a way to hide
+// text.
 func emojiSequence(text string) int {
 	first, size := utf8.DecodeRuneInString(text)
 	if first < 0x2190 || !isPictograph(first) {
@@ -33,8 +33,8 @@ func emojiSequence(text string) int {
 	return end
 }
 
-// pictographEnd returns the end of the symbol that text starts with, whose
-// first rune has size bytes, with its skin tone and selector.
+// pictographEnd returns the end of the symbol at the start of text with its skin tone and selector.
+// size is the length of its first rune in bytes.
 func pictographEnd(text string, size int) int {
 	for {
 		r, n := utf8.DecodeRuneInString(text[size:])
@@ -45,7 +45,7 @@ func pictographEnd(text string, size int) int {
 	}
 }
 
-// tagFlag returns the length of the flag of England, Scotland or Wales.
+// tagFlag returns the length of a flag of England, Scotland or Wales at the start of text, or 0.
 func tagFlag(text string) int {
 	const black = "\U0001f3f4"
 	rest, found := strings.CutPrefix(text, black)

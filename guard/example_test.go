@@ -43,7 +43,7 @@ func ExampleFlow() {
 	save := guard.Call{Server: "notes", Tool: "save", Trust: guard.Trust{Trusted: true}, Annotations: guard.Annotations{OpenWorld: &no}}
 	decision := flow.Ask(save)
 	fmt.Println(decision.Why)
-	flow.Consent(decision) // once a person said yes
+	flow.Consent(decision) // after the user approved
 	fmt.Println(flow.Ask(save).Allowed)
 	// Output:
 	// true

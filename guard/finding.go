@@ -8,15 +8,15 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Severity says what a finding asks for.
+// Severity is the severity of a finding.
 type Severity int
 
 // The severities, mildest first.
 const (
-	None  Severity = iota // nothing was found
-	Note                  // worth showing where the text is shown anyway
-	Warn                  // a person should see it before the text is used
-	Block                 // the text should not reach a model
+	None  Severity = iota // there is no finding
+	Note                  // show it together with the text
+	Warn                  // show it to a user before the text is used
+	Block                 // keep the text from a model
 )
 
 // String returns "none", "note", "warn" or "block".
@@ -24,16 +24,16 @@ func (s Severity) String() string {
 	return [...]string{"none", "note", "warn", "block"}[s]
 }
 
-// A Finding is one thing that a check saw in a text.
+// A Finding is the result of a check of a text.
 type Finding struct {
 	Rule     string // a stable name such as "secrecy" or "other-server"
 	Severity Severity
-	Where    string // which field of the definition or message, such as "inputSchema.properties.city.description"
-	Excerpt  string // the place, as a short line that is safe to show; for a secret, what kind it is
-	Why      string // one sentence for a person
+	Where    string // field of the definition or message, such as "inputSchema.properties.city.description"
+	Excerpt  string // the place, as a short line that is safe to show; for a secret, its kind
+	Why      string // one sentence for a user
 }
 
-// Worst returns the gravest severity among findings.
+// Worst returns the highest severity among findings.
 func Worst(findings []Finding) Severity {
 	worst := None
 	for _, f := range findings {
@@ -42,46 +42,45 @@ func Worst(findings []Finding) Severity {
 	return worst
 }
 
-// Part says what kind of text is scanned: what is an order in a description
-// may be a quotation in a document.
+// Part is the kind of a scanned text. An order in a description may be a quotation in a document.
 type Part int
 
 // The parts of the protocol that carry text.
 const (
 	InDefinition   Part = iota // of a tool, prompt, resource or template
-	InInstructions             // of a server, and what it says about itself
+	InInstructions             // a server's instructions and description
 	InResult                   // of a tool, its errors, notifications, completions
-	InResource                 // the contents of a resource: a document, which may describe attacks; at most Warn
-	InPrompt                   // the messages of a prompt
-	InElicitation              // a question to the user
+	InResource                 // contents of a resource: a document, which may describe attacks; at most Warn
+	InPrompt                   // messages of a prompt
+	InElicitation              // a request to the user
 	InSampling                 // a request to the model
-	InArguments                // what is about to leave: only secrets and paths to them count
+	InArguments                // outgoing arguments: only secrets and paths to them count
 )
 
-// Where says where a scanned text stands.
+// Where is the origin of a scanned text.
 type Where struct {
 	Part   Part
-	Server string // whose text it is
+	Server string // server that sent the text
 	Field  string // for Finding.Where
 }
 
-// The sum of the weights of a text's signals decides.
+// Thresholds for the sum of the weights of a text's signals.
 const (
 	warnAt  = 5
 	blockAt = 10
 )
 
 const (
-	// maxText is how many bytes of one definition or request are looked at.
-	// What is longer is found to be too long to check.
+	// maxText is the number of bytes of one definition or request that are scanned. The rest is
+	// reported as too long to check.
 	maxText = 1 << 20
-	// maxFindings is how many findings one definition or request has.
+	// maxFindings is the maximum number of findings in one definition or request.
 	maxFindings = 64
-	// maxExcerpt is how many characters of an excerpt are shown.
+	// maxExcerpt is the maximum length of an excerpt in characters.
 	maxExcerpt = 160
 )
 
-// A signal is a Finding before its severity is known.
+// A signal is a Finding before its severity is determined.
 type signal struct {
 	rule, why string
 	where     string
@@ -89,19 +88,19 @@ type signal struct {
 	weight    int
 }
 
-// A report gathers the signals of one definition or message.
+// A report collects the signals of one definition or message.
 type report struct {
 	signals []signal
-	left    int      // how many bytes may still be looked at
-	tooLong bool     // there were more
-	atMost  Severity // no finding is graver
-	simple  bool     // of a tool that only computes, by its name
-	about   []string // the texts of a tool's definition
+	left    int      // number of bytes that may still be scanned
+	tooLong bool     // the text was longer
+	atMost  Severity // maximum severity of its findings
+	simple  bool     // the name is that of a tool that only computes
+	about   []string // texts of a tool's definition
 }
 
 func newReport() *report { return &report{left: maxText, atMost: Block} }
 
-// take returns as much of text as may still be looked at.
+// take returns the part of text that may still be scanned.
 func (r *report) take(text string, where string) string {
 	if len(text) > r.left {
 		text = text[:r.left]
@@ -111,7 +110,7 @@ func (r *report) take(text string, where string) string {
 	return text
 }
 
-// cutShort adds, once, that not everything was looked at.
+// cutShort records, once, that not everything was scanned.
 func (r *report) cutShort(where, why string) {
 	if !r.tooLong {
 		r.tooLong = true
@@ -119,8 +118,8 @@ func (r *report) cutShort(where, why string) {
 	}
 }
 
-// add keeps a signal, of the same rule the heaviest only for each field; where
-// there are too many, the heaviest.
+// add adds a signal. It keeps the heaviest of one rule for each field, and the heaviest of all if
+// there are too many.
 func (r *report) add(s signal) {
 	for i, old := range r.signals {
 		if old.rule == s.rule && old.where == s.where {
@@ -145,8 +144,8 @@ func (r *report) add(s signal) {
 	}
 }
 
-// findings turns signals into findings, gravest first. Weak signals of
-// different rules add up; then the heaviest of them carries the severity.
+// findings converts signals to findings, gravest first. Weak signals of different rules add up;
+// then the heaviest of them gets the severity.
 func (r *report) findings() []Finding {
 	if len(r.signals) == 0 {
 		return nil
@@ -181,11 +180,11 @@ func severityOf(weight int) Severity {
 	return Note
 }
 
-// excerpt returns the place from start to end in text with the words around it.
+// excerpt returns the part from start to end of text with the words around it.
 func excerpt(text string, start, end int) string {
 	const around = 20
 	before, after := "", ""
-	for end < len(text) && text[end]&0xc0 == 0x80 { // within a character
+	for end < len(text) && text[end]&0xc0 == 0x80 { // inside a character
 		end++
 	}
 	if from := start - around; from > 0 {

@@ -13,75 +13,71 @@ import (
 )
 
 const (
-	// maxSources is how many sources a Flow tells apart; beyond, a source
-	// counts as its server as a whole, and beyond twice as many as "others".
+	// maxSources is the number of sources that a Flow distinguishes. Beyond it, a source counts as
+	// its whole server, and beyond twice as many as "others".
 	maxSources = 512
-	// maxConsents is how many answers a Flow remembers; the oldest goes first.
+	// maxConsents is the number of approvals that a Flow remembers; the oldest is dropped first.
 	maxConsents = 512
-	// maxNamed is how many sources a reason names.
+	// maxNamed is the number of sources that a reason names.
 	maxNamed = 5
 )
 
-// A Flow follows where the text of one conversation came from. It never forgets a source,
-// so that its decisions hold after old turns were compacted; as JSON it is kept
-// with the conversation. The zero value has read nothing. It may be used from many goroutines.
+// A Flow records the sources of the text in one conversation. It never forgets a source, so that
+// its decisions also apply after old turns were compacted. As JSON it is stored with the
+// conversation. The zero value has no sources. It is safe for concurrent use.
 //
-// Two things make a call need a yes, whatever any text said. First, what it
-// would carry: a secret, or a long piece of private text that came from another server,
-// on its way out. Second, what was read before: once there is untrusted text,
-// a call that writes, sends or spends; and a call that only reads, if private text of another server
-// was read too and the question itself leaves. A reading call back to the one server that all
-// of this text came from needs none. The yes is remembered with [Flow.Consent], for its
-// reasons only, until a new untrusted source is read, or one that was known says something
-// new: what looks like an order, or much more than when the yes was given. What the server
-// that is called said itself is no new source of a reading call. Nor is what the person
-// attached one for a call that [Call.Sees] it already.
+// A call needs approval for two reasons, regardless of the texts. The first is its arguments: an
+// outgoing secret, or an outgoing long piece of private text from another server. The second is
+// what was read before. After untrusted text, a call that writes, sends or spends needs approval.
+// So does a reading call that leaves, if private text of another server was read too. A reading
+// call to the one server from which all this text came needs none.
+//
+// [Flow.Consent] remembers an approval, for its reasons only. It ends when a new untrusted source is read, or when a known one has text that looks like an order, or much more text than at the approval. Text of the called server itself is not a new source for a reading call. Text that the user attached is none for a call for which [Call.Sees] reports it.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
 	consents []consent
-	openings []string // beginnings of secrets that calls carried; forgotten with the process
+	openings []string // beginnings of secrets in calls; not stored
 }
 
-// A source is what was read from one Source.
+// A source is a Source that was read.
 type source struct {
 	Source
 	Labels Labels `json:"labels"`
-	Prints prints `json:"prints,omitempty"` // of private text
-	Missed bool   `json:"missed,omitempty"` // some of it has no prints
+	Prints prints `json:"prints,omitempty"` // fingerprints of its private text
+	Missed bool   `json:"missed,omitempty"` // part of it has no fingerprints
 	state
 }
 
-// state is how far a source was read.
+// state records how far a source was read.
 type state struct {
-	Reads  int `json:"reads,omitempty"`  // how often, where it is untrusted
-	Alarms int `json:"alarms,omitempty"` // how often what it said looked like an order
+	Reads  int `json:"reads,omitempty"`  // number of reads while untrusted
+	Alarms int `json:"alarms,omitempty"` // number of texts that looked like an order
 }
 
-// holds reports whether a yes that was given at one state is one at a later state:
-// few are asked again, but no yes is for ever.
+// holds reports whether an approval given at one state still applies at a later state. The limit
+// avoids frequent questions, but no approval lasts for ever.
 func (s state) holds(now state) bool {
 	const few = 8
 	return s.Alarms == now.Alarms && now.Reads <= 2*s.Reads+few
 }
 
-// A consent is a yes to the calls of a tool, for one reason and as far as they have to
-// do with certain sources.
+// A consent is an approval of the calls of a tool, for one reason and certain sources.
 type consent struct {
 	scope
 	Sources []readSource `json:"sources"`
 }
 
-// A scope is what a yes is about.
+// A scope is the subject of an approval.
 type scope struct {
 	Server    string `json:"server"`
 	Origin    string `json:"origin,omitempty"`
-	Tool      string `json:"tool,omitempty"` // none for all tools that only read
+	Tool      string `json:"tool,omitempty"` // empty for all tools that only read
 	Reason    Reason `json:"reason"`
-	Arguments string `json:"arguments,omitempty"` // the hash of the only ones, where they carry text
+	Arguments string `json:"arguments,omitempty"` // hash of the arguments that it is limited to, if they carry text
 }
 
-// consentTo is a yes to a call for a reason, with no sources yet.
+// consentTo returns an approval of a call for a reason, without sources.
 func consentTo(c Call, reason Reason) consent {
 	to := consent{scope: scope{Server: c.Server, Origin: c.Origin, Tool: c.Tool, Reason: reason}}
 	switch reason {
@@ -94,9 +90,9 @@ func consentTo(c Call, reason Reason) consent {
 	return to
 }
 
-// about is what a yes to a call for a reason says of a source, if it matters. Of a query that
-// leaves it is the whole server: which of its tools returned the text makes no difference to where
-// that can get. What the called server said itself matters where it looks like an order.
+// about returns the source, as recorded by an approval of a call for a reason, and whether it
+// matters. For a reading call that leaves, the source is the whole server, because any tool's text
+// can leave in the same way. Text of the called server itself matters if it looks like an order.
 func (f *Flow) about(c Call, reason Reason, of Source) (about readSource, matters bool) {
 	own := c.isOf(of)
 	if reason != WayOut || of.Tool == "" && !own {
@@ -115,7 +111,7 @@ func (f *Flow) about(c Call, reason Reason, of Source) (about readSource, matter
 	return about, !own || about.Alarms > 0
 }
 
-// isPartOf reports whether a yes was given to all of c, and still holds.
+// isPartOf reports whether a given approval covers all of c and still applies.
 func (c consent) isPartOf(given consent) bool {
 	return c.scope == given.scope && !slices.ContainsFunc(c.Sources, func(now readSource) bool {
 		return !slices.ContainsFunc(given.Sources, func(then readSource) bool {
@@ -124,30 +120,30 @@ func (c consent) isPartOf(given consent) bool {
 	})
 }
 
-// A readSource is a source as it was when a question was asked.
+// A readSource is a source with its state at the time of a question.
 type readSource struct {
 	Source
 	state
 }
 
-// Reason says why a call needs a yes.
+// Reason is the reason why a call needs approval.
 type Reason string
 
 // The reasons, gravest first.
 const (
-	CarriesSecret Reason = "carries-secret" // the arguments hold what looks like a secret, or a path to one
-	CarriesText   Reason = "carries-text"   // they hold a long piece of private text of another server
+	CarriesSecret Reason = "carries-secret" // the arguments contain a possible secret, or a path to one
+	CarriesText   Reason = "carries-text"   // the arguments contain a long piece of private text of another server
 	Tainted       Reason = "tainted"        // untrusted text was read, and the call writes, sends or spends
-	WayOut        Reason = "way-out"        // private and untrusted text were read, and the question leaves
+	WayOut        Reason = "way-out"        // private and untrusted text was read, and the arguments leave
 )
 
-// A Decision says whether a call may run as far as the flow of data goes.
+// A Decision reports whether the flow of data allows a call.
 type Decision struct {
 	Allowed bool
-	Reasons []Reason  // why it needs a yes, gravest first
-	Sources []Source  // what was read, sorted
-	Secrets []Finding // what in the arguments looks like a secret
-	Why     string    // one or two sentences for a person, with the sources; safe to show
+	Reasons []Reason  // reasons to ask, gravest first
+	Sources []Source  // sources that were read, sorted
+	Secrets []Finding // possible secrets in the arguments
+	Why     string    // one or two sentences for a user, with the sources; safe to show
 
 	call  Call
 	asked []question
@@ -155,12 +151,12 @@ type Decision struct {
 
 // A question is one reason to ask.
 type question struct {
-	means consent      // what a yes to it is
-	named []readSource // what the card names
+	means consent      // the approval that an agreement means
+	named []readSource // the sources that the question names
 }
 
-// Read notes that text of a source is in the conversation now, also where it has no labels:
-// [Flow.Distrust] may give it one. Fingerprints of private text are kept, not the text.
+// Read records that text of a source is in the conversation, even without labels: [Flow.Distrust]
+// may add one later. It stores fingerprints of private text, not the text.
 func (f *Flow) Read(from Source, labels Labels, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -190,10 +186,10 @@ func (s *source) note(text string) {
 	s.Reads++
 }
 
-// source returns what is known of a source, or of its server where there are too many.
+// source returns the record of a source, or of its server if there are too many.
 func (f *Flow) source(of Source) *source {
 	of = Source{Server: cut(of.Server, 256), Origin: cut(of.Origin, 256), Tool: cut(of.Tool, 256), URI: cut(of.URI, 2<<10)}
-	others := Source{Server: "others", Origin: "others"} // which is no server's
+	others := Source{Server: "others", Origin: "others"} // not the name of a server
 	for _, coarser := range []Source{of, of.whole(), others} {
 		for _, s := range f.sources {
 			if s.Source == coarser {
@@ -205,7 +201,7 @@ func (f *Flow) source(of Source) *source {
 		case of.whole():
 			limit = 2 * maxSources
 		case others:
-			limit++ // there is always room for this one
+			limit++ // there is always space for this one
 		}
 		if len(f.sources) < limit || coarser == others {
 			s := &source{Source: coarser}
@@ -216,8 +212,7 @@ func (f *Flow) source(of Source) *source {
 	return f.sources[len(f.sources)-1]
 }
 
-// Trust takes back that what was read of some sources is untrusted, as the person trusts
-// their server now.
+// Trust removes the label untrusted from some sources, because the user now trusts their server.
 func (f *Flow) Trust(now func(Source) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -239,14 +234,14 @@ func (f *Flow) Labels() Labels {
 	return all
 }
 
-// Sources returns what was read, sorted, that has any of the labels.
+// Sources returns the sources with any of the labels, sorted.
 func (f *Flow) Sources(labels Labels) []Source {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.having(labels, func(*source) bool { return true })
 }
 
-// having returns the sources with any of the labels that keep is true for, sorted.
+// having returns the sources with any of the labels for which keep returns true, sorted.
 func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
 	var found []Source
 	for _, s := range f.sources {
@@ -262,12 +257,12 @@ func (s Source) compare(other Source) int {
 	return cmp.Or(strings.Compare(s.Server, other.Server), strings.Compare(s.Tool, other.Tool), strings.Compare(s.URI, other.URI), strings.Compare(s.Origin, other.Origin))
 }
 
-// Consent remembers that the person said yes to what d asked for: calls of the
-// same tool are not asked about again for the same reason and sources, as they were when
-// [Flow.Ask] was called; nor are, if the call only read, other reading calls of its server,
-// whatever tools of these sources' servers are read, or of its own. The yes ends when one of the sources says something that looks like an order, or was read more
-// than twice and eight times as often. A yes to text that is carried is one to the same
-// arguments only, and a secret is asked about every time.
+// Consent remembers that the user approved the question of d. Later calls of the same tool need no
+// approval for the same reason and sources, in their state at [Flow.Ask]. If the call only read,
+// this applies to all reading calls of its server, and to all tools of the sources' servers and of
+// its own. The approval ends when one of the sources has text that looks like an order, or has been
+// read more than twice and eight times as often. An approval for carried text applies only to the
+// same arguments, and approvals for secrets are not remembered.
 func (f *Flow) Consent(d Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -292,7 +287,7 @@ func (f *Flow) Consent(d Decision) {
 	}
 }
 
-// asRead returns a source with how far it was read.
+// asRead returns a source with its state.
 func (f *Flow) asRead(of Source) readSource {
 	for _, s := range f.sources {
 		if s.Source == of {
@@ -302,21 +297,21 @@ func (f *Flow) asRead(of Source) readSource {
 	return readSource{Source: of}
 }
 
-// flowState is the form of a Flow as JSON.
+// flowState is the JSON form of a Flow.
 type flowState struct {
 	Sources  []*source `json:"sources,omitempty"`
 	Consents []consent `json:"consents,omitempty"`
 }
 
-// MarshalJSON writes what was read and agreed to.
+// MarshalJSON encodes the sources and approvals.
 func (f *Flow) MarshalJSON() ([]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return json.Marshal(flowState{Sources: f.sources, Consents: f.consents})
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote, in place of everything in f. What
-// exceeds the limits is an error.
+// UnmarshalJSON replaces the content of f by the output of MarshalJSON. It fails if that exceeds
+// the limits.
 func (f *Flow) UnmarshalJSON(text []byte) error {
 	var state flowState
 	if err := json.Unmarshal(text, &state); err != nil {

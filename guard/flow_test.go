@@ -25,7 +25,7 @@ var (
 	otherWeb = Call{Server: "weather", Tool: "now", Annotations: asking, Arguments: []byte(`{"city":"Oslo"}`)}
 )
 
-// A flow that has read what the names of its arguments say.
+// having returns a flow that has read the sources named by its arguments.
 func having(sources ...string) *Flow {
 	var f Flow
 	for _, s := range sources {
@@ -190,7 +190,8 @@ func TestAYesToAQuestionCountsForItsServer(t *testing.T) {
 	}
 }
 
-// A yes covers what was asked: one to what was read before does not cover a copy of it.
+// An approval covers only its question: one for text read before does not cover a copy of that
+// text.
 func TestAYesIsOneToItsReasons(t *testing.T) {
 	f := having("private web page", "diary")
 	f.Consent(f.Ask(otherWeb))
@@ -269,7 +270,7 @@ func TestLabelsFollowTrust(t *testing.T) {
 	}
 }
 
-// A name is nobody's: what two servers of one name say comes from two, also once it was stored.
+// Servers with one name are distinguished by origin, also after the flow was stored.
 func TestServersOfOneNameAreTwo(t *testing.T) {
 	one, other := Source{Server: "files", Origin: "one", Tool: "read"}, Source{Server: "files", Origin: "other", Tool: "read"}
 	read := func(from Source) *Flow {
@@ -398,7 +399,7 @@ func TestEveryLongCopyIsFound(t *testing.T) {
 	}
 	text := b.String()
 	prints := printsOf(text)
-	const enough = 110 // bytes that surely hold 63 letters and digits
+	const enough = 110 // bytes that certainly contain 63 letters and digits
 	for i := 0; i+enough < len(text); i += 7 {
 		if !prints.overlap(printsOf("before it " + text[i:i+enough] + " and behind")) {
 			t.Fatalf("a copy of %q is not found", text[i:i+enough])
@@ -419,7 +420,7 @@ func TestTheSourceThatGaveOrdersIsNamedFirst(t *testing.T) {
 	}
 }
 
-// A reason says once why approved definitions count, and does not name a call as its own cause.
+// A reason gives the cause of approved definitions once, and does not name a call as its own cause.
 func TestAReasonDoesNotGoInCircles(t *testing.T) {
 	var f Flow
 	f.Read(Source{Server: "web", URI: Definitions}, Untrusted, "")
@@ -432,8 +433,8 @@ func TestAReasonDoesNotGoInCircles(t *testing.T) {
 	}
 }
 
-// What the called server returned to the calls that a yes allowed is no new source, nor is another
-// tool of a server that the yes covers; another server is one, and what looks like an order.
+// After an approval, results of the called server are not a new source, nor are other tools of a
+// covered server. Another server is one, and so is text that looks like an order.
 func TestAYesToAQueryHoldsForWhatItsCardNamed(t *testing.T) {
 	f := having("diary")
 	f.Read(web, Untrusted|Private, "A page.")
@@ -460,8 +461,8 @@ func TestAYesToAQueryHoldsForWhatItsCardNamed(t *testing.T) {
 	}
 }
 
-// What the person attached sways what writes, what leaves this machine and what a server elsewhere is
-// asked, and nothing that a program on this machine reads there.
+// Text that the user attached affects calls that write, leave this machine or go to a remote
+// server. It does not affect what a program on this machine reads here.
 func TestWhatWasAttachedIsNoReasonToAskAboutReadingOnThisMachine(t *testing.T) {
 	attached := func(text string) *Flow {
 		f := having()

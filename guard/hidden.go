@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// addHidden adds signals for hidden characters, and reports whether some stand
-// where only somebody who hides something puts them.
+// addHidden adds signals for hidden characters. It reports whether some are at places that only
+// concealment explains.
 func addHidden(r *report, text string, at Where) (concealed bool) {
 	found, tags := hiddenIn(text)
 	if !found {
@@ -23,9 +23,9 @@ func addHidden(r *report, text string, at Where) (concealed bool) {
 	return true
 }
 
-// addControls adds a signal for characters that command a terminal, by which text is written
-// over or shown in no color. A definition has no use for them; the output of programs has
-// colors, but conceals nothing.
+// addControls adds a signal for characters that control a terminal, with which text is overwritten
+// or made invisible. Definitions have no use for them. The output of programs may have colors, but
+// none that conceal.
 func addControls(r *report, text string, at Where) {
 	start := strings.IndexFunc(text, func(c rune) bool {
 		return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85
@@ -41,7 +41,8 @@ func addControls(r *report, text string, at Where) {
 	r.add(signal{rule: "hidden-characters", weight: warnAt, where: at.Field, excerpt: excerpt(text, start, start+1), why: "has characters that command a terminal, which can hide what is written"})
 }
 
-// hiddenIn says whether text has hidden characters, but for a byte order mark, and tag characters among them.
+// hiddenIn reports whether text has hidden characters other than a byte order mark, and whether tag
+// characters are among them.
 func hiddenIn(text string) (found, tags bool) {
 	if !hasHidden(text) {
 		return false, false

@@ -6,7 +6,7 @@ import (
 )
 
 // TestHonestDefinitionsAreNotFlagged has, for each way in which definitions of real servers
-// look like orders, one in other words.
+// resemble orders, one in other words.
 func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 	for _, test := range []struct{ name, description string }{
 		{"file names quoted as examples", `Finds files by name. Good for setup files: ".env", "makefile", "tox.ini". Use kind="text" for what is in them.`},

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Labels say what kind of text a conversation has read.
+// Labels describe the text that a conversation has read.
 type Labels uint8
 
 const (
-	// Private text is the user's: what it says must not get to others.
+	// Private text belongs to the user and must not reach others.
 	Private Labels = 1 << iota
-	// Untrusted text was written by somebody whom the user did not choose to
-	// obey: what it says may be an order to the model.
+	// Untrusted text comes from an author whom the user did not choose to trust. It may contain
+	// orders to the model.
 	Untrusted
 )
 
@@ -31,11 +31,10 @@ func (l Labels) String() string {
 	return strings.Join(names, "+")
 }
 
-// MarshalText writes labels as String does.
+// MarshalText encodes labels like String.
 func (l Labels) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// UnmarshalText reads what MarshalText writes. A label that is not known is an
-// error.
+// UnmarshalText decodes the output of MarshalText. An unknown label is an error.
 func (l *Labels) UnmarshalText(text []byte) error {
 	*l = 0
 	for name := range strings.SplitSeq(string(text), "+") {
@@ -52,30 +51,31 @@ func (l *Labels) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// A Source is where text came from: a tool, or a resource of a server.
+// A Source is the origin of a text: a tool, or a resource of a server.
 type Source struct {
 	Server string `json:"server"`
-	Origin string `json:"origin,omitempty"` // tells the server from others of its name
+	Origin string `json:"origin,omitempty"` // distinguishes servers with the same name
 	Tool   string `json:"tool,omitempty"`
 	URI    string `json:"uri,omitempty"` // of a resource
 }
 
-// IsOf reports whether a server is the one of this name and origin.
+// IsOf reports whether the source belongs to the server with this name and origin.
 func (s Source) IsOf(server, origin string) bool { return s.Server == server && s.Origin == origin }
 
-// Attached is the Server of the sources that the person attached, which are no server's.
+// Attached is the Server of the sources that the user attached, which belong to no server.
 const Attached = "what was attached"
 
-// IsAttached reports whether the person attached it.
+// IsAttached reports whether the user attached the source.
 func (s Source) IsAttached() bool { return s.Server == Attached && s.Origin == "" && s.Tool == "" }
 
-// Definitions is the URI of the sources that are the definitions of a server's tools, or what else a model reads of it before a call.
+// Definitions is the URI of the source of a server's tool definitions and other texts that a model
+// reads before a call.
 const Definitions = "its definitions"
 
-// IsDefinitions reports whether it is the definitions of a server.
+// IsDefinitions reports whether the source is the definitions of a server.
 func (s Source) IsDefinitions() bool { return s.Tool == "" && s.URI == Definitions }
 
-// whole is the server of a source as a whole.
+// whole returns the source that stands for the whole server.
 func (s Source) whole() Source { return Source{Server: s.Server, Origin: s.Origin} }
 
 // String returns "server/tool" or "server: uri", safe to show.
@@ -89,8 +89,8 @@ func (s Source) String() string {
 	return Visible(cut(s.Server, maxExcerpt))
 }
 
-// Annotations are what a server says of a tool. Nil is unknown, and means what
-// the specification says: it writes, destroys and deals with the outside world.
+// Annotations are a server's hints about a tool. Nil is unknown and means the specification's
+// default: the tool writes, destroys and reaches the outside world.
 type Annotations struct {
 	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
 	Destructive *bool `json:"destructiveHint,omitempty"`
@@ -100,18 +100,19 @@ type Annotations struct {
 func (a Annotations) readOnly() bool  { return a.ReadOnly != nil && *a.ReadOnly }
 func (a Annotations) openWorld() bool { return a.OpenWorld == nil || *a.OpenWorld }
 
-// Trust is what the user's configuration says of a server.
+// Trust is the trust in a server according to the user's configuration.
 type Trust struct {
-	// Trusted servers are believed what their annotations say. The text of an
-	// untrusted one is untrusted, and whatever it is sent may leave.
+	// Trusted reports that the server's annotations are believed. The text of an untrusted server
+	// is untrusted, and everything sent to it may leave.
 	Trusted bool `json:"trusted,omitempty"`
-	// Public servers have nothing private: a search engine, a weather service.
+	// Public reports that the server has no private data, like a search engine or a weather
+	// service.
 	Public bool `json:"public,omitempty"`
 }
 
-// LabelsOf returns the labels of what a tool answers. Text is trusted only if the
-// server is and says that the tool does not reach the outside world; it is private
-// unless the server is public, since no annotation says so.
+// LabelsOf returns the labels of a tool's results. Text is trusted only if the server is trusted
+// and the tool does not reach the outside world. It is private unless the server is public, because
+// no annotation declares it.
 func LabelsOf(trust Trust, a Annotations) Labels {
 	var l Labels
 	if !trust.Trusted || a.openWorld() {
@@ -123,41 +124,40 @@ func LabelsOf(trust Trust, a Annotations) Labels {
 	return l
 }
 
-// A Call is a call that a model asks for.
+// A Call is a call that a model requests.
 type Call struct {
 	Server      string
-	Origin      string // tells the server from others of its name
+	Origin      string // distinguishes servers with the same name
 	Tool        string
 	Trust       Trust
 	Annotations Annotations
-	Arguments   []byte // JSON, or any text that will leave
+	Arguments   []byte // JSON, or any outgoing text
 
-	// Local is for a call of a server that is a program on this machine, run as the person.
+	// Local is set for a server that is a program on this machine, run as the user.
 	Local bool
-	// Chosen is for a call that a rule allows which the person made for its server: what
-	// this server says itself is part of that, where the call can carry nothing to it that
-	// is others'.
+	// Chosen is set for a call that a rule of the user for its server allows. The rule covers text
+	// of the server itself, if the call cannot carry data of others to it.
 	Chosen bool
-	// Known are servers whose text the person knew of when they made such a rule. It is no
-	// reason to ask, unless it looks like an order.
+	// Known lists servers whose text the user knew when they made such a rule. It is no reason to
+	// ask unless it looks like an order.
 	Known []Source
 }
 
-// isOf reports whether text comes from the server that is called.
+// isOf reports whether text comes from the called server.
 func (c Call) isOf(s Source) bool { return s.IsOf(c.Server, c.Origin) }
 
-// Writes reports whether a call may change, send or spend something. A server
-// that is not trusted is believed that a tool only reads, but not where the
-// question goes: see Leaves.
+// Writes reports whether a call may change, send or spend something. For an untrusted server too,
+// the annotation that a tool only reads is believed, but not that its arguments stay there: see
+// Leaves.
 func (c Call) Writes() bool { return !c.Annotations.readOnly() }
 
-// Leaves reports whether what the call says gets to others than the user.
+// Leaves reports whether the arguments of the call reach others than the user.
 func (c Call) Leaves() bool { return !c.Trust.Trusted || c.Annotations.openWorld() }
 
-// Sees reports whether asking a person about a source could keep nothing from the server that
-// is called: a program that runs as the person can read what the person attached by itself.
-// That is so only of calls that claim to read, and to stay on this machine: what others are
-// asked may get further than an honest server, or than the person, knows.
+// Sees reports whether the called server can read the source anyway, so that asking the user would
+// protect nothing. A program that runs as the user can read the files that the user attached. That
+// applies only to calls that claim to read and to stay on this machine. The arguments of other
+// calls may travel further than an honest server, or the user, knows.
 func (c Call) Sees(s Source) bool {
 	return c.Local && s.IsAttached() && !c.Writes() && !c.Annotations.openWorld()
 }

@@ -7,13 +7,12 @@ import (
 	"sync"
 )
 
-// ideas is a set of things that a word may mean. Rules are written in ideas,
-// so that a synonym is no way around them.
+// ideas is a set of meanings of a word. Rules use ideas, so that synonyms match, too.
 type ideas uint64
 
-// vocabulary has a line for each idea: its name, and the stems of its words.
-// "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
-// only one after the other are joined by "_".
+// vocabulary has a line for each idea: its name, and the stems of its words. Endings such as "-s",
+// "-ed" and "-ing" are found without being listed. Words that have the meaning only in sequence are
+// joined by "_".
 const vocabulary = `
 ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
@@ -66,33 +65,33 @@ meta      detect flag filter classify identify recognize example phrase such lik
 prefer    override outrank precede supersede trump precedence
 `
 
-// simple are words in the names of tools that only compute: such a tool has no
-// business with files, keys or other machines.
+// simple lists words in the names of tools that only compute. Such a tool needs no files, keys or
+// other machines.
 var simple = map[string]bool{
 	"sum": true, "subtract": true, "multiply": true, "divide": true, "calculate": true, "calculator": true, "calc": true, "math": true, "arithmetic": true, "average": true, "median": true, "sqrt": true,
 	"reverse": true, "uppercase": true, "lowercase": true, "capitalize": true, "string": true, "strings": true, "concat": true, "slugify": true, "trim": true, "format": true, "sort": true, "count": true, "length": true,
 	"uuid": true, "random": true, "unit": true, "units": true, "temperature": true, "percentage": true, "numbers": true, "color": true,
 }
 
-// compounds are words before which "user" is no person: the user interface.
+// compounds lists words before which "user" is not the user: the user interface.
 var compounds = map[string]bool{
 	"interface": true, "interfaces": true, "menu": true, "group": true, "groups": true, "agent": true, "id": true, "ids": true, "account": true, "accounts": true,
 	"manual": true, "guide": true, "name": true, "names": true, "profile": true, "profiles": true, "role": true, "roles": true, "input": true, "data": true, "table": true,
 	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "land": true, "space": true, "defined": true, "friendly": true, "facing": true, "supplied": true, "provided": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
 
-// messages are words before which "webhook" is a kind of message, and no place that something is sent to.
+// messages lists words before which "webhook" is a kind of message, not a destination.
 var messages = map[string]bool{"notification": true, "notifications": true, "event": true, "events": true}
 
-// words and names that the rest is written with.
+// A language holds the tables of words for the rules.
 type language struct {
-	names map[string]ideas // name of an idea
-	words map[string]ideas // stem of a word
-	pairs map[string]ideas // two words, joined
-	ends  map[string]bool  // words that pairs end with
+	names map[string]ideas // by name of an idea
+	words map[string]ideas // by stem of a word
+	pairs map[string]ideas // by two joined words
+	ends  map[string]bool  // last words of pairs
 }
 
-// theLanguage reads the vocabulary at its first use.
+// theLanguage parses the vocabulary on first use.
 var theLanguage = sync.OnceValue(func() language {
 	l := language{names: map[string]ideas{}, words: map[string]ideas{}, pairs: map[string]ideas{}, ends: map[string]bool{}}
 	next := ideas(1)
@@ -122,7 +121,7 @@ var theLanguage = sync.OnceValue(func() language {
 	return l
 })
 
-// pair returns what two words mean together, of which the last may be a plural.
+// pair returns the meanings of two words in sequence; the last may be a plural.
 func (l language) pair(first, last []byte) ideas {
 	last = bytes.TrimSuffix(last, []byte("s"))
 	if !l.ends[string(last)] || len(first)+len(last) >= maxWord {
@@ -132,8 +131,8 @@ func (l language) pair(first, last []byte) ideas {
 	return l.pairs[string(append(append(append(joined[:0], first...), '_'), last...))]
 }
 
-// lookUp returns what a plain word may mean, in any of its forms. The users of
-// a product are not the user of the model, and its conversations not the one with it.
+// lookUp returns the meanings of a plain word in any of its forms. The users of a product are not
+// the user of the model, and its conversations not the one with the model.
 func lookUp(words map[string]ideas, w []byte) ideas {
 	found := words[string(w)]
 	if len(w) < 4 || len(w) > 24 || found != 0 || string(w) == "users" || string(w) == "conversations" {
@@ -145,7 +144,7 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 	case ends(w, "es"):
 		found = words[string(w[:len(w)-1])]
 		if stem := w[:len(w)-2]; found == 0 && bytes.ContainsRune([]byte("shxzo"), rune(stem[len(stem)-1])) {
-			found = words[string(stem)] // passes are pass, but notes are not not
+			found = words[string(stem)] // "passes" is a form of pass, but "notes" not of not
 		}
 	case ends(w, "s"):
 		found = words[string(w[:len(w)-1])]
@@ -159,8 +158,8 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 	return found
 }
 
-// stem looks a word up whose ending was taken off, with the letters that the
-// ending may have cost or doubled.
+// stem looks up a word without its ending, also with letters that the ending may have removed or
+// doubled.
 func stem(words map[string]ideas, w []byte) ideas {
 	if found := words[string(w)]; found != 0 {
 		return found
@@ -178,7 +177,7 @@ func ends(w []byte, ending string) bool {
 	return len(w) > len(ending) && string(w[len(w)-len(ending):]) == ending
 }
 
-// isSimple reports whether the name of a tool says that it only computes.
+// isSimple reports whether the name is that of a tool that only computes.
 func isSimple(name string) bool {
 	if strings.EqualFold(name, "add") {
 		return true

@@ -2,9 +2,8 @@ package guard
 
 import "strings"
 
-// links looks for images and links that would carry something out in the query
-// of their address, if they are repeated where they are shown: an image is fetched without
-// anybody's doing. An address with a gap to be filled in asks for it.
+// links finds images and links that would carry data out in the query of their address if they are
+// displayed: an image is fetched automatically. A placeholder in an address asks to fill it in.
 func (s *scan) links() {
 	text := s.layer.text
 	for i := 0; ; {
@@ -33,8 +32,8 @@ func (s *scan) links() {
 	}
 }
 
-// linkBefore reports whether an address whose scheme text ends with stands in an
-// image or a link of Markdown or HTML.
+// linkBefore reports whether the address whose scheme ends text is in an image or a link of
+// Markdown or HTML.
 func linkBefore(text string) (image, linked bool) {
 	const scheme, near = len("https://"), 200
 	text = text[max(0, len(text)-near):]
@@ -54,8 +53,8 @@ func linkBefore(text string) (image, linked bool) {
 	return false, false
 }
 
-// addressLength returns how long the address is that text starts with; a gap in it
-// may hold spaces.
+// addressLength returns the length of the address at the start of text; a placeholder in it may
+// contain spaces.
 func addressLength(text string) int {
 	const long = 512
 	depth := 0
@@ -77,7 +76,7 @@ func addressLength(text string) int {
 	return min(len(text), long)
 }
 
-// hasGap reports whether a query has a place to be filled in.
+// hasGap reports whether a query contains a placeholder.
 func hasGap(query string) bool {
 	if strings.ContainsAny(query, "{<[") || strings.Contains(query, "...") || strings.Contains(query, "%7B") || strings.Contains(query, "$") {
 		return true

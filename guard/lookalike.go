@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// LookAlikes compares the name of a server's tool with those of the tools of all other
-// servers: the same but for case, separators, letters that look alike, or a
-// slip of the pen. It is for the moment of approval, when a person can tell a
-// neighbour from an impostor: similar names are common among honest servers, so that nothing is
-// graver than Warn, and an equal name is only a Note unless the tool does something that cannot
-// be taken back.
+// LookAlikes compares the name of a server's tool with those of all other servers' tools. Names
+// match apart from case, separators, letters that look alike, or a typing error. It is for the time
+// of approval, when a user can tell a similar server from an impostor. Similar names are common
+// among honest servers, so the severity is at most Warn. An equal name is only a Note unless the
+// tool does something irreversible.
 func (c *Catalogue) LookAlikes(server, name string) []Finding {
 	if c == nil {
 		return nil
@@ -59,8 +58,8 @@ func lookAlike(own, theirs toolName) (Finding, bool) {
 	return Finding{}, false
 }
 
-// foldName returns a name without case and separators, and with the Latin
-// letters that others look like.
+// foldName returns a name without case and separators, and with Latin letters in place of
+// look-alikes.
 func foldName(name string) string {
 	var b strings.Builder
 	for _, field := range strings.FieldsFunc(plainForm(Clean(cut(name, 256))), func(r rune) bool { return strings.ContainsRune("_-. /:", r) }) {
@@ -70,8 +69,8 @@ func foldName(name string) string {
 	return b.String()
 }
 
-// isSlip reports whether two different words become equal when one letter is
-// changed, added or left out, or two neighbours change places.
+// isSlip reports whether two different words become equal when one letter is changed, added or
+// removed, or two neighbours are swapped.
 func isSlip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -84,7 +83,7 @@ func isSlip(a, b string) bool {
 		i++
 	}
 	if len(a) != len(b) {
-		// A plural is another word, not a slip.
+		// A plural is another word, not a typing error.
 		return a[i:] == b[i+1:] && (i < len(a) || b[i] != 's')
 	}
 	return a[i+1:] == b[i+1:] && !isDigit(a[i]) || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
@@ -92,8 +91,7 @@ func isSlip(a, b string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// acts reports whether a name says that the tool does something that cannot be
-// taken back.
+// acts reports whether a name is that of a tool that does something irreversible.
 func acts(name string) bool {
 	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(splitCamel(name)), "-", "_"), "_")
 	first, _, _ = strings.Cut(first, " ")

@@ -9,18 +9,18 @@ var (
 	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab = regexp.MustCompile(`^\[/?INST\]|(?i)^\[\s*/?\s*(?:system|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
-	// aboutMarkup follows markup that is only spoken of.
+	// aboutMarkup follows markup that is only mentioned.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
-	// option is what stands before the placeholder of a command line: --secret <secret>.
+	// option matches the text before the placeholder of a command line: --secret <secret>.
 	option = regexp.MustCompile(`--[\w-]+[ =]$`)
-	// longerName is of a part of a text that is in parts, or of a placeholder: <important_notes>, <sys_id>.
+	// longerName matches the name of a section or a placeholder: <important_notes>, <sys_id>.
 	longerName = regexp.MustCompile(`(?i)^</?(?:important|critical|priority|instructions?|sys)[_-]\w`)
-	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
+	// elementName matches lower-case markup that is also common in honest documents: sitemaps,
+	// projects.
 	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )
 
-// marks looks for markup that gives a text more authority than it has, or
-// moves a part of it out of sight.
+// marks finds markup that claims authority for a text, or moves a part of it out of sight.
 func (s *scan) marks() {
 	text := s.layer.text
 	s.authority("<", authorityTag, 6)
@@ -38,8 +38,7 @@ func (s *scan) marks() {
 	}
 }
 
-// afterEmptiness returns where text goes on after more white space than any
-// layout needs, or 0.
+// afterEmptiness returns the offset of text after more white space than any layout needs, or 0.
 func afterEmptiness(text string) int {
 	const wide, high = 60, 12
 	spaces, newlines := 0, 0
@@ -59,8 +58,8 @@ func afterEmptiness(text string) int {
 	return 0
 }
 
-// authority looks for markup that starts with sign and is found by pattern,
-// which is less in what may be a document than in a definition or question.
+// authority finds markup that starts with sign and matches pattern. It weighs less in a possible
+// document than in a definition or request.
 func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 	const long, many = 80, 64
 	text := s.layer.text
@@ -98,8 +97,8 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 	}
 }
 
-// mayName reports, quickly, whether a piece of markup may have one of the
-// names with authority: whether its first letter fits.
+// mayName reports, quickly, whether the first letter of a piece of markup fits a name with
+// authority.
 func mayName(piece string) bool {
 	const most = 12
 	for i := 1; i < min(len(piece), most); i++ {
@@ -118,7 +117,7 @@ func (s *scan) isCode(i int) bool {
 	return i > 0 && s.layer.text[i-1] == '`' || strings.Count(s.layer.text[:i], "```")%2 == 1
 }
 
-// weigh returns the weight in a definition or question, or that in anything else.
+// weigh returns one weight for a definition or request, and the other for other parts.
 func (s *scan) weigh(definition, other int) int {
 	switch s.at.Part {
 	case InResult, InResource, InPrompt:
@@ -127,16 +126,16 @@ func (s *scan) weigh(definition, other int) int {
 	return definition
 }
 
-// label is that of a message of the system, at the start of a line.
+// label matches the label of a system message at the start of a line.
 var label = regexp.MustCompile(`(?i)^(?:system|developer|administrator)(?: (?:message|prompt|note|notice|alert|override))?[*]*:[* \t]+[^\s*]`)
 
-// turns looks in what a tool gives for messages that pretend to be of the system.
+// turns finds text in a tool's output that imitates system messages.
 func (s *scan) turns() {
 	if s.at.Part != InResult && s.at.Part != InResource {
 		return
 	}
 	text := s.layer.text
-	const many, near = 64, 10 // labels looked at, and words behind each
+	const many, near = 64, 10 // number of labels, and of words behind each, that are examined
 	names := theLanguage().names
 	orders := names["must"] | names["ignore"] | names["send"] | names["follow"] | names["you"] | names["model"] | names["now"]
 	i, labels, start := 0, 0, 0
@@ -160,16 +159,16 @@ func (s *scan) turns() {
 
 var shell = regexp.MustCompile(`(?i)^(?:(?:curl|wget)\b[^|\n]*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|rm\s+-(?:rf|fr|r\s+-f)\s+\S|/dev/tcp/|bash\s+-i\s+>&|nc\s+(?:-\w+\s+)*-e\b|base64\s+(?:-d|--decode)[^|\n]*\|\s*(?:ba|z)?sh\b|powershell[^\n]*\s-e(?:nc|ncodedcommand)\b)`)
 
-// shellSigns are how the texts start in which shell matches.
+// shellSigns lists the beginnings of texts in which shell matches.
 var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -", "base64 -", "powershell"}
 
-// fetcher is a command that an encoded command line may start with.
+// fetcher matches a command at the start of an encoded command line.
 var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
 
 const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
 
-// commands looks for command lines that destroy, or run what comes from
-// elsewhere. In the open they are for a person to judge; nobody encodes an honest one.
+// commands finds command lines that destroy data or run downloaded code. A user judges visible
+// ones; honest ones are not encoded.
 func (s *scan) commands() {
 	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
 		return

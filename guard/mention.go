@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// isMention reports whether the words from first to last are about an order and
-// none themselves: quoted, narrated, checked for or forbidden. What was encoded is
-// never a mention.
+// isMention reports whether the words from first to last only mention an order: quoted, narrated,
+// checked for or forbidden. Encoded text is never a mention.
 func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
@@ -24,9 +23,8 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	return s.isForbidden(first)
 }
 
-// isQuotation reports whether the words from first to last are quoted by
-// somebody who writes about attacks, and so are no order: the first may be the
-// "says" before the quotation.
+// isQuotation reports whether the words from first to last are quoted in a text about attacks, and
+// so are not an order. The first may be the "says" before the quotation.
 func (s *scan) isQuotation(first, last int) bool {
 	names := theLanguage().names
 	if !s.words[last].quoted || !s.words[first].quoted && s.words[first].ideas&names["tell"] == 0 {
@@ -41,8 +39,8 @@ func (s *scan) isQuotation(first, last int) bool {
 	return false
 }
 
-// isNarrated reports whether a result tells what somebody makes a model do, in a
-// text about attacks: "the attacker makes a model ignore its orders".
+// isNarrated reports whether a result, in a text about attacks, tells of an effect on a model: "the
+// attacker makes a model ignore its orders".
 func (s *scan) isNarrated(first int) bool {
 	names := theLanguage().names
 	subject := false
@@ -60,9 +58,8 @@ func (s *scan) isNarrated(first int) bool {
 	return false
 }
 
-// isChecked reports whether the words before first say, in the same clause, that a
-// text is checked for what follows ("detects whether a prompt tries to …"), or are the label of
-// a sample, after which comes what a tool answers.
+// isChecked reports whether the preceding words of the clause describe a check ("detects whether a
+// prompt tries to …"), or are the label of a sample, followed by a tool's output.
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
 	if first >= 2 && strings.HasPrefix(s.between(first-1), ":") {
@@ -76,8 +73,8 @@ func (s *scan) isChecked(first int) bool {
 	return attempt >= 0 && s.before(attempt, 6, about) >= 0
 }
 
-// isForbidden reports whether the words before first forbid what follows, which
-// may be the last of several things: "never commit, print, or upload …".
+// isForbidden reports whether the words before first forbid what follows, which may be the last
+// item of a list: "never commit, print, or upload …".
 func (s *scan) isForbidden(first int) bool {
 	not := theLanguage().names["not"]
 	if first == 0 || s.before(first, 3, not) >= 0 {
@@ -91,9 +88,9 @@ func (s *scan) isForbidden(first int) bool {
 	return false
 }
 
-// isCase reports whether the words from first to last say what is or may be, or are one case
-// of several: "the manual does not tell", "ignore this mail if you received it by mistake",
-// "models may ignore …". That you may is an order, kindly put.
+// isCase reports whether the words from first to last state a fact, a possibility or one case of
+// several: "the manual does not tell", "ignore this mail if you received it by mistake", "models
+// may ignore …". "You may" is an order.
 func (s *scan) isCase(first, last int) bool {
 	you := theLanguage().names["you"]
 	if first > 0 {
@@ -105,7 +102,7 @@ func (s *scan) isCase(first, last int) bool {
 		}
 	}
 	if s.at.Part == InResult && strings.HasSuffix(s.text(first), "es") && !s.means(first, last, you) {
-		return true // somebody ignores something
+		return true // a statement about others
 	}
 	for i := first; i <= last; i++ {
 		switch strings.ToLower(s.text(i)) {
@@ -116,11 +113,12 @@ func (s *scan) isCase(first, last int) bool {
 	return false
 }
 
-// isForced is what force has a program leave out.
+// isForced matches the checks that a program skips with force.
 var isForced = regexp.MustCompile(`^[a-z]+ing (all |any |the )?(safety|security) checks?$`)
 
-// isForce reports whether the words say of a tool what it does by force: "with force it goes on, bypassing safety checks". They
-// are a participle, the sentence names force before them, and neither you nor a model is in it, who could be ordered.
+// isForce reports whether the words describe what a tool does with force: "with force it goes on,
+// bypassing safety checks". They are a participle, the sentence mentions force before them, and it
+// addresses neither you nor a model.
 func (s *scan) isForce(first, last int) bool {
 	names := theLanguage().names
 	what := strings.ToLower(s.layer.text[s.words[first].start:s.words[last].end])
@@ -137,8 +135,8 @@ func (s *scan) isForce(first, last int) bool {
 	return forced
 }
 
-// isAdvice reports whether what is to be kept from people, or what they are not to
-// be asked for, is a password or key, as it should be.
+// isAdvice reports whether the order is about a password or key, which should be kept from others
+// or not be asked for.
 func (s *scan) isAdvice(first, last int) bool {
 	const after = 4
 	names := theLanguage().names
@@ -154,8 +152,8 @@ func (s *scan) isAdvice(first, last int) bool {
 	return s.means(first+1, last-1, names["cred"])
 }
 
-// isPromise reports whether a form says of what the user fills in that nobody else gets it: "never
-// shared with anyone else". An order to keep quiet names the user, or who keeps quiet.
+// isPromise reports whether a form promises that the user's input stays private: "never shared with
+// anyone else". An order to conceal names the user, or the one to be silent.
 func (s *scan) isPromise(first, last int) bool {
 	who := strings.ToLower(s.text(last))
 	if s.at.Part != InElicitation || who != "anyone" && who != "anybody" {
@@ -170,8 +168,8 @@ func (s *scan) isPromise(first, last int) bool {
 	return false
 }
 
-// isWork reports whether what the user is not to be asked for is work that the model can do, and no consent: "do not ask the
-// user to run it".
+// isWork reports whether the user is not to be asked for work that the model can do, rather than
+// for consent: "do not ask the user to run it".
 func (s *scan) isWork(first, last int) bool {
 	if last+2 >= len(s.words) || s.words[last+2].position-s.words[last].position != 2 {
 		return false
@@ -180,13 +178,14 @@ func (s *scan) isWork(first, last int) bool {
 	return (asks == "ask the user to" || asks == "asking the user to") && s.words[last+2].ideas&theLanguage().names["use"] != 0
 }
 
-// text returns a word as it is written.
+// text returns a word as written.
 func (s *scan) text(i int) string { return s.layer.text[s.words[i].start:s.words[i].end] }
 
-// between returns what stands between the word at i and the next.
+// between returns the text between the word at i and the next.
 func (s *scan) between(i int) string { return s.layer.text[s.words[i].end:s.words[i+1].start] }
 
-// means reports whether any of the words from first to last, as far as there are such, means one of the ideas.
+// means reports whether any of the words from first to last has one of the ideas. last may be out
+// of range.
 func (s *scan) means(first, last int, wanted ideas) bool {
 	for i := first; i <= last && i < len(s.words); i++ {
 		if s.words[i].ideas&wanted != 0 {
@@ -196,14 +195,13 @@ func (s *scan) means(first, last int, wanted ideas) bool {
 	return false
 }
 
-// inSentence reports whether j is one of the words before i, at most far of them, and in the
-// sentence of those behind it.
+// inSentence reports whether j is one of at most far words before i, in the same sentence.
 func (s *scan) inSentence(j, i, far int) bool {
 	return j >= max(0, i-far) && s.words[j+1].position-s.words[j].position == 1
 }
 
-// before returns the index of the nearest of the words before i, at most near
-// of them and in the same clause, with one of the ideas; -1 if there is none.
+// before returns the index of the nearest word before i with one of the ideas, in the same clause
+// and at most near words away, or -1.
 func (s *scan) before(i, near int, wanted ideas) int {
 	for j := i - 1; j >= max(0, i-near); j-- {
 		if strings.ContainsAny(s.between(j), ",;:.!?\n") {

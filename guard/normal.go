@@ -14,11 +14,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxDecoded is how many encoded pieces of one text are looked at.
+// maxDecoded is the number of encoded pieces of one text that are decoded.
 const maxDecoded = 64
 
-// A layer is a text as somebody may read it: the visible one, or one that was
-// hidden in it.
+// A layer is one reading of a text: the visible one, or one hidden in it.
 type layer struct {
 	text string
 	how  string // how it was hidden; "" for the visible text
@@ -26,19 +25,18 @@ type layer struct {
 	isEncoded bool // in one of the encodings
 }
 
-// howSplit is how the visible text is hidden when its words are run together or
-// taken apart.
+// howSplit is the how of visible text whose words are joined or split by hidden characters.
 const howSplit = "split by hidden characters"
 
-// encodings are the ways to write bytes as a run of letters, in the order in which they are tried. decode returns the bytes of a
-// run, or "" if it is of another encoding.
+// encodings lists encodings of bytes as a run of letters, in the order in which they are tried.
+// decode returns the bytes of a run, or "" for another encoding.
 var encodings = [...]struct {
 	how    string
 	decode func(run string) string
 }{{"in hexadecimal", decodeHex}, {"in base32", decodeBase32}, {"in base64", decodeBase64}}
 
-// layersOf returns what text says: first its visible text in plain characters,
-// then what is concealed in it, and whether all of that.
+// layersOf returns the readings of text: first its visible text in plain characters, then the
+// concealed ones. all reports whether these are complete.
 func layersOf(text string) (_ []layer, all bool) {
 	layers := []layer{{text: plainForm(Clean(text))}}
 	if any, _ := hiddenIn(text); any {
@@ -54,8 +52,8 @@ func layersOf(text string) (_ []layer, all bool) {
 	return append(layers, decoded...), all
 }
 
-// hiddenLayers returns the text with its hidden characters as spaces, since
-// they may have stood for the gaps between words, and what its tag characters spell.
+// hiddenLayers returns the text with spaces in place of its hidden characters, which may have
+// replaced gaps between words, and the text of its tag characters.
 func hiddenLayers(text string) []layer {
 	var spaced, tags strings.Builder
 	eachHidden(text, func(part string, hidden bool) {
@@ -73,8 +71,8 @@ func hiddenLayers(text string) []layer {
 	return layers
 }
 
-// plainForm returns compatibility characters (full width, mathematical,
-// circled) as the plain ones, and character references of HTML decoded.
+// plainForm converts compatibility characters (full width, mathematical, circled) to plain ones,
+// and decodes character references of HTML.
 func plainForm(text string) string {
 	if strings.Contains(text, "&") && strings.Contains(text, ";") {
 		text = html.UnescapeString(text)
@@ -85,7 +83,8 @@ func plainForm(text string) string {
 	return strings.Map(plainHyphen, norm.NFKC.String(strings.Map(withoutPhrases, text)))
 }
 
-// plainHyphen writes what looks like a hyphen as one: servers of files take a name that looks like that of a file for it.
+// plainHyphen converts characters that look like a hyphen: file servers accept file names with
+// them.
 func plainHyphen(r rune) rune {
 	if '\u2010' <= r && r <= '\u2015' || r == '\u2212' {
 		return '-'
@@ -93,8 +92,8 @@ func plainHyphen(r rune) rune {
 	return r
 }
 
-// withoutPhrases leaves out the two Arabic phrases in one character, which
-// normalization would make 18 times as long.
+// withoutPhrases removes the two Arabic phrases in one character, which normalization would make 18
+// times as long.
 func withoutPhrases(r rune) rune {
 	if r == 0xfdfa || r == 0xfdfb {
 		return ' '
@@ -113,8 +112,8 @@ func isASCII(s string) bool {
 
 var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 
-// decodedLayers returns what the encodings, percent and backslash escapes
-// in text decode to, once, where that is text, and whether that is all.
+// decodedLayers returns the texts that encodings, percent escapes and backslash escapes in text
+// decode to, once. all reports whether these are complete.
 func decodedLayers(text string) (layers []layer, all bool) {
 	all = true
 	eachEncoded(text, func(run string) bool {
@@ -140,12 +139,12 @@ func decodedLayers(text string) (layers []layer, all bool) {
 	return layers, all
 }
 
-// unescaped returns the parts of text that have escapes, decoded, with a little of what
-// stands around them: who escapes one word of an order leaves the others as they are.
+// unescaped returns the parts of text with escapes, decoded, with some of the text around them: an
+// order may have only one escaped word.
 func unescaped(text string) string {
 	const around = 48
 	var decoded strings.Builder
-	end := 0 // of what was written
+	end := 0 // end of the written part
 	for _, at := range escapedRun.FindAllStringIndex(text, -1) {
 		if at[0]-end > 2*around {
 			decoded.WriteString(text[end:end+around] + "\n\n" + text[at[0]-around:at[0]])
@@ -159,15 +158,15 @@ func unescaped(text string) string {
 	return strings.ToValidUTF8(decoded.String(), " ")
 }
 
-// unseenStyle is how an element of a page is made invisible.
+// unseenStyle matches the styles that make an element of a page invisible.
 var unseenStyle = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:[^.\d]|$)|color\s*:\s*(?:white|transparent|#fff)|(?:left|top|text-indent)\s*:\s*-\d{3,})[^<>]{0,200}>`)
 
-// unseenElements returns the texts of the elements that a page does not show.
+// unseenElements returns the texts of a page's invisible elements.
 func unseenElements(text string) string {
 	if !strings.Contains(text, "style=") {
 		return ""
 	}
-	const many, long = 64, 2 << 10 // of what is longer, the rest is looked at as what is shown
+	const many, long = 64, 2 << 10 // of longer elements, the rest counts as visible
 	var unseen strings.Builder
 	for _, at := range unseenStyle.FindAllStringIndex(text, many) {
 		inside := text[at[1]:min(len(text), at[1]+long)]
@@ -180,8 +179,8 @@ func unseenElements(text string) string {
 	return unseen.String()
 }
 
-// spelledOut returns the words that are written with a character between all
-// letters ("i g n o r e   t h i s"), or "" if there are none.
+// spelledOut returns the words written with a character between all letters ("i g n o r e t h i
+// s"), or "".
 func spelledOut(text string) string {
 	const short = 4
 	var words strings.Builder
@@ -206,8 +205,7 @@ func spelledOut(text string) string {
 	return words.String()
 }
 
-// eachEncoded calls f with the runs of characters that may be of one of the
-// encodings, until it returns false.
+// eachEncoded calls f with runs of characters that may be encoded, until it returns false.
 func eachEncoded(text string, f func(run string) bool) {
 	const short = 16
 	start := 0
@@ -236,7 +234,7 @@ func decodeHex(s string) string {
 }
 
 func decodeBase32(s string) string {
-	if !strings.ContainsAny(s, "234567") { // a word: of 32 letters that encode something, one in a thousand has none
+	if !strings.ContainsAny(s, "234567") { // probably a word: of 32 encoded letters, one in a thousand has no digit
 		return ""
 	}
 	s = strings.ToUpper(strings.TrimRight(s, "="))
@@ -262,7 +260,7 @@ func decodeBase64(s string) string {
 	return string(decoded)
 }
 
-// unescape returns the character that one escape stands for.
+// unescape returns the character of one escape.
 func unescape(escape string) string {
 	digits := strings.TrimLeft(escape, `%\xu`)
 	n, err := strconv.ParseUint(digits, 16, 32)
@@ -292,8 +290,8 @@ func readsAsText(s string) bool {
 	return letters*10 >= utf8.RuneCountInString(s)*6
 }
 
-// skeleton returns the Latin letter that a Cyrillic, Greek or other letter
-// looks like, or the letter itself.
+// skeleton returns the Latin letter that a Cyrillic, Greek or other letter resembles, or the letter
+// itself.
 func skeleton(r rune) rune {
 	if r < utf8.RuneSelf || r >= 0x590 {
 		return r
@@ -304,13 +302,13 @@ func skeleton(r rune) rune {
 	return r
 }
 
-// Letters of other scripts, in lower case, and the Latin letters that they look like.
+// Letters of other scripts, in lower case, and the Latin letters that they resemble.
 const (
 	lookAlikes = "абвгдекмнорстухісјѕԁһԛԝѵӏүɡɑαβγεικνορτυχωѡոհսօցւɩıŀłøđħ"
 	looksLike  = "a6brgekmhopctyxicjsdhqwvlygaabyeikvoptuxwwnhuoguiillodh"
 )
 
-// otherScript reports whether r belongs to a script whose letters pass for Latin ones.
+// otherScript reports whether r belongs to a script with letters that resemble Latin ones.
 func otherScript(r rune) bool {
 	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
 }

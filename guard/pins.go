@@ -15,56 +15,60 @@ import (
 )
 
 const (
-	// maxPins is how many definitions may be approved at a time.
+	// maxPins is the maximum number of approved definitions.
 	maxPins = 50_000
-	// maxOrigins is how many servers of one name have approvals of their own; the one approved first goes first.
+	// maxOrigins is the number of servers with one name that have approvals of their own; the
+	// oldest approval is dropped first.
 	maxOrigins = 8
-	// maxKept is how many bytes of each field of an approved definition are
-	// kept to show what changed. The hash is of all of it.
+	// maxKept is the number of bytes of each field of an approved definition that are stored to
+	// show changes. The hash covers the whole field.
 	maxKept = 32 << 10
-	// maxIndented is how many bytes JSON that is kept has in the file, where each element stands in a line of its own.
+	// maxIndented is the maximum size in the file of stored JSON, which has each element on a line
+	// of its own.
 	maxIndented = 8 * maxKept
 )
 
-// ErrTooManyPins is returned by [Pins.Approve] and [Pins.Save] when the store is full; forget
+// ErrTooManyPins is returned by [Pins.Approve] and [Pins.Save] when the store is full. Forget
 // servers that are no longer used.
 var ErrTooManyPins = errors.New("too many approved definitions")
 
-// Pins remembers which definitions were approved, and what they said; and apart from these, which were let through
-// without anybody having been shown them. The zero value is empty and lives in memory only; [Load] makes one that is
-// kept in a file. It may be used from many goroutines.
+// Pins stores the approved definitions with their content, and separately those that were accepted
+// without being shown to a user. The zero value is empty and in memory only; [Load] returns one
+// that is stored in a file. It is safe for concurrent use.
 type Pins struct {
 	mu   sync.Mutex
 	path string
 	kept pinned
 
-	// What changed since the file was read: first the servers of which nothing is kept any more, and then the pins.
+	// Changes since the file was read: first the servers that were forgotten, and then the pins.
 	forgotten map[string]bool
 	fresh     pinned
 }
 
-// pinned is what is approved, and what was only seen. A definition is in one of them.
+// pinned holds the approved definitions and those that were only seen. A definition is in one of
+// them.
 type pinned struct {
 	approved map[pinKey]approvals
 	seen     map[pinKey]pin
-	of       map[string]seenOf // what is in seen, by servers
+	of       map[string]seenOf // summary of seen, by server
 }
 
 func newPinned() pinned {
 	return pinned{approved: map[pinKey]approvals{}, seen: map[pinKey]pin{}, of: map[string]seenOf{}}
 }
 
-// approve adds an approval. What was seen stays where another server of the name may still be the one that was seen.
+// approve adds an approval. A seen definition stays if it may belong to another server with the
+// same name.
 func (p pinned) approve(key pinKey, now pin) {
 	p.approved[key] = p.approved[key].with(now)
 	if now.Origin == "" || p.seen[key].Hash == now.Hash {
 		p.unsee(key)
 	}
-	for p.size() > maxPins && p.spare(0) { // an approval is worth more than what was seen
+	for p.size() > maxPins && p.spare(0) { // an approval takes precedence over a seen definition
 	}
 }
 
-// forget removes what of is a server's.
+// forget removes the definitions of servers.
 func (p pinned) forget(of func(server string) bool) {
 	maps.DeleteFunc(p.approved, func(key pinKey, _ approvals) bool { return of(key.Server) })
 	for key := range p.seen {
@@ -74,7 +78,7 @@ func (p pinned) forget(of func(server string) bool) {
 	}
 }
 
-// size is how many definitions there are.
+// size returns the number of definitions.
 func (p pinned) size() int { return len(p.approved) + len(p.seen) }
 
 type pinKey struct {
@@ -82,17 +86,17 @@ type pinKey struct {
 	Server, Name string
 }
 
-// A pin is what was approved.
+// A pin is an approved definition.
 type pin struct {
 	Hash       string     `json:"hash"`
 	Approved   time.Time  `json:"approved"`
-	Definition Definition `json:"definition"` // as much as is kept
-	// Reads is whether the person said that it only reads, of the server of this origin.
+	Definition Definition `json:"definition"` // possibly shortened
+	// Reads reports whether the user declared that it only reads, for the server of this origin.
 	Reads  bool   `json:"reads,omitempty"`
 	Origin string `json:"origin,omitempty"`
 }
 
-// approvals are those of one kind, server and name, one for each origin, the latest last.
+// approvals holds the approvals of one kind, server and name, one for each origin, the latest last.
 type approvals []pin
 
 // of returns the approval for the server of an origin.
@@ -104,7 +108,8 @@ func (a approvals) of(origin string) (p pin, found bool) {
 	return a[i], true
 }
 
-// with returns a with another approval, in place of that for the same origin; one for no origin is in place of all.
+// with returns a with another approval, which replaces the one for the same origin; one without
+// origin replaces all.
 func (a approvals) with(p pin) approvals {
 	a = slices.DeleteFunc(slices.Clone(a), func(old pin) bool { return old.Origin == p.Origin || p.Origin == "" })
 	a = append(a, p)
@@ -112,14 +117,14 @@ func (a approvals) with(p pin) approvals {
 	return a[max(0, len(a)-maxOrigins):]
 }
 
-// State is what [Pins.Check] found.
+// State is the result of [Pins.Check].
 type State int
 
 // The states of a definition.
 const (
-	New     State = iota // nothing of this kind, server and name was approved
-	Same                 // what was approved
-	Changed              // something else was approved
+	New     State = iota // nothing with this kind, server and name was approved
+	Same                 // it was approved
+	Changed              // other content was approved
 )
 
 // String returns "new", "same" or "changed".
@@ -127,21 +132,22 @@ func (s State) String() string {
 	return [...]string{"new", "same", "changed"}[s]
 }
 
-// A Verdict says whether a definition is the approved one.
+// A Verdict compares a definition with the approved one.
 type Verdict struct {
 	State State
-	Hash  string // of the definition that was checked
+	Hash  string // of the checked definition
 
-	// Old is the approved definition, if State is Changed, or the one that was let through by [Pins.See], if State is New and that
-	// was another one. Fields of more than 32 KiB are cut short.
+	// Old is the approved definition if State is Changed. If State is New, it is another definition
+	// accepted by [Pins.See], if any. Fields of more than 32 KiB are cut.
 	Old      Definition
-	Approved time.Time // when Same or Changed
-	// Seen says that the definition that it was compared with was let through by [Pins.See], which is no approval.
+	Approved time.Time // set if Same or Changed
+	// Seen reports that the comparison is with a definition accepted by [Pins.See], which is not an
+	// approval.
 	Seen bool
 }
 
-// Check compares d with what was approved under its kind, server and name: for its origin, or else for any other
-// server of the name. Only State Same may reach a model or be run.
+// Check compares d with the approved definition of its kind, server and name: for its origin, or
+// else for any server with the name. Only a definition with State Same may reach a model or be run.
 func (p *Pins) Check(d Definition) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,8 +158,8 @@ func (p *Pins) Check(d Definition) Verdict {
 	return v
 }
 
-// CheckSeen is Check that takes what was let through by [Pins.See] for approved, if nothing else is. It says whether
-// a server changed, and not whether a model may have what it offers.
+// CheckSeen is like Check, but treats a definition accepted by [Pins.See] as approved if no other
+// is. It reports whether a server changed, not whether a model may use it.
 func (p *Pins) CheckSeen(d Definition) Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -168,7 +174,7 @@ func (p *Pins) CheckSeen(d Definition) Verdict {
 	return v
 }
 
-// check is Check; the lock is held.
+// check implements Check. The caller holds the lock.
 func (p *Pins) check(d Definition) Verdict {
 	hash := d.Hash()
 	all := p.kept.approved[d.key()]
@@ -187,16 +193,16 @@ func (p *Pins) check(d Definition) Verdict {
 	return Verdict{State: Changed, Hash: hash, Old: old.Definition, Approved: old.Approved}
 }
 
-// Approve pins definitions, all or none, in place of what was approved before
-// under the same kind, server, name and origin. It fails with [ErrTooManyPins] only.
-// Nothing is written to the file before [Pins.Save].
+// Approve pins definitions, all or none, and replaces those approved for the same kind, server,
+// name and origin. Its only error is [ErrTooManyPins]. [Pins.Save] writes them to the file.
 func (p *Pins) Approve(definitions ...Definition) error {
 	return p.approve(definitions, pin{})
 }
 
-// See notes definitions that are let through though nobody was shown them, so that [Pins.CheckSeen] finds out what
-// changes; for [Pins.Check] they stay new. Of one server, and of all together, there are so many that others have room: those that
-// would be more are not noted, and stay new. It does not fail.
+// See records definitions that are accepted without being shown to a user, so that [Pins.CheckSeen]
+// detects changes; for [Pins.Check] they stay new. One server, and all servers together, have
+// limits, so that space remains for others. Definitions beyond them are not recorded and stay new.
+// See does not fail.
 func (p *Pins) See(definitions ...Definition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +216,7 @@ func (p *Pins) See(definitions ...Definition) error {
 	return nil
 }
 
-// Knows reports whether anything of a kind was approved or seen of a server.
+// Knows reports whether a definition of a kind was approved or seen for a server.
 func (p *Pins) Knows(server string, kind Kind) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,14 +234,14 @@ func (p *Pins) Knows(server string, kind Kind) bool {
 	return false
 }
 
-// ApproveReading is [Pins.Approve] of tools of which the person says that they only read, where
-// the server says nothing. That holds as long as the definition is the same, and for the server
-// of this origin only.
+// ApproveReading is like [Pins.Approve], for tools of which the user declares that they only read,
+// without an annotation of the server. It applies as long as the definition is the same, and only
+// to the server of this origin.
 func (p *Pins) ApproveReading(origin string, definitions ...Definition) error {
 	return p.approve(definitions, pin{Reads: true, Origin: origin})
 }
 
-// Reads reports whether d is what [Pins.ApproveReading] approved, and so is its server.
+// Reads reports whether d and its server are those that [Pins.ApproveReading] approved.
 func (p *Pins) Reads(d Definition, origin string) bool {
 	p.mu.Lock()
 	old, _ := p.kept.approved[d.key()].of(origin)
@@ -243,7 +249,7 @@ func (p *Pins) Reads(d Definition, origin string) bool {
 	return old.Reads && old.Hash == d.Hash()
 }
 
-// Reading returns the names of the tools of a server that [Pins.ApproveReading] approved, sorted.
+// Reading returns the names of a server's tools that [Pins.ApproveReading] approved, sorted.
 func (p *Pins) Reading(server string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -257,7 +263,7 @@ func (p *Pins) Reading(server string) []string {
 	return names
 }
 
-// of is a pin of a definition, with what the person said of it.
+// of returns a pin of a definition, with the user's declarations in p.
 func (p pin) of(d *Definition) pin {
 	p.Hash, p.Approved, p.Definition = d.Hash(), time.Now().UTC(), d.kept()
 	if !p.Reads {
@@ -266,7 +272,7 @@ func (p pin) of(d *Definition) pin {
 	return p
 }
 
-// approve approves definitions, with what the person said of them.
+// approve approves definitions, with the user's declarations in said.
 func (p *Pins) approve(definitions []Definition, said pin) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -288,7 +294,7 @@ func (p *Pins) approve(definitions []Definition, said pin) error {
 	return nil
 }
 
-// Forget removes everything approved for a server, and seen of it, so that all of it is new.
+// Forget removes everything approved or seen for a server, so that all of it is new.
 func (p *Pins) Forget(server string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -299,8 +305,8 @@ func (p *Pins) Forget(server string) {
 	}
 }
 
-// Approved returns what is approved for a server, the latest of each kind and name, sorted by these.
-// Fields of more than 32 KiB are cut short.
+// Approved returns the approved definitions of a server, the latest of each kind and name, sorted
+// by these. Fields of more than 32 KiB are cut.
 func (p *Pins) Approved(server string) []Definition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -314,7 +320,7 @@ func (p *Pins) Approved(server string) []Definition {
 	return found
 }
 
-// Servers returns the names of the servers of which something is approved, sorted.
+// Servers returns the names of the servers with approved definitions, sorted.
 func (p *Pins) Servers() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -335,7 +341,7 @@ func (k pinKey) compare(other pinKey) int {
 	return 0
 }
 
-// change makes room for a change.
+// change prepares the maps for a change.
 func (p *Pins) change() {
 	if p.kept.approved == nil {
 		p.kept = newPinned()
@@ -345,8 +351,8 @@ func (p *Pins) change() {
 	}
 }
 
-// kept is d as it is stored: bounded, and possible to write as JSON. Kind,
-// server and name are the key and stay whole.
+// kept returns d as it is stored: limited in size, and valid for JSON. Kind, server and name are
+// the key and stay whole.
 func (d Definition) kept() Definition {
 	for _, s := range []*string{&d.Title, &d.Description, &d.Text} {
 		*s = strings.ToValidUTF8(cut(*s, maxKept), "\uFFFD")
@@ -357,7 +363,7 @@ func (d Definition) kept() Definition {
 	return d
 }
 
-// keptJSON returns raw, or what can be kept of it as a JSON string.
+// keptJSON returns raw, or the beginning of it as a JSON string.
 func keptJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 || len(raw) <= maxKept && jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil && indentedSize(raw) <= maxIndented {
 		return bytes.Clone(raw)
@@ -365,7 +371,7 @@ func keptJSON(raw json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendString(nil, strings.ToValidUTF8(cut(string(raw), maxKept), "\uFFFD"))
 }
 
-// indentedSize is about how many bytes JSON has where each element stands in a line of its own.
+// indentedSize returns the approximate size of JSON with each element on a line of its own.
 func indentedSize(raw []byte) (size int) {
 	size = len(raw)
 	depth := 0
@@ -384,12 +390,12 @@ func indentedSize(raw []byte) (size int) {
 		default:
 			continue
 		}
-		size += 1 + len("  ")*(depth+4) // in the file it is within others
+		size += 1 + len("  ")*(depth+4) // nested in the file
 	}
 	return size
 }
 
-// cut returns at most max bytes of s, with a mark where something is missing.
+// cut returns at most max bytes of s, with a mark if something is missing.
 func cut(s string, max int) string {
 	if len(s) <= max {
 		return s

@@ -17,21 +17,20 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 )
 
-// maxPinsFile is how many bytes a file of pins may have.
+// maxPinsFile is the maximum size of a file of pins in bytes.
 const maxPinsFile = 256 << 20
 
 // pinsFile is the form of the file.
 type pinsFile struct {
 	Version int   `json:"version"`
 	Pins    []pin `json:"pins"`
-	// Seen are definitions that nobody was shown. They stand apart, so that a program that does not know of them takes
-	// none for approved.
+	// Seen holds definitions that were not shown to a user. They are separate, so that older
+	// programs do not treat them as approved.
 	Seen []pin `json:"seen,omitempty"`
 }
 
-// Load returns the pins kept in the file at path; an absent file holds none. A
-// file that cannot be read or understood is an error, as everything in it would
-// otherwise be new.
+// Load returns the pins in the file at path; a missing file holds none. An unreadable or invalid
+// file is an error, because everything in it would otherwise be new.
 func Load(path string) (*Pins, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -44,10 +43,9 @@ func Load(path string) (*Pins, error) {
 	return &Pins{path: path, kept: pins}, nil
 }
 
-// Save writes what was approved and forgotten since [Load] or the last Save
-// into the file, together with what other processes wrote there meanwhile; of
-// the same definition the later Save wins. Afterwards p holds all of it. The file is
-// replaced as a whole, readable by its owner only, under a lock next to it. Save of pins
+// Save writes the changes since [Load] or the last Save into the file, merged with the changes of
+// other processes. For the same definition the later Save wins. Afterwards p holds all of it. The
+// file is replaced as a whole, readable only by its owner, under a lock next to it. Saving pins
 // that were not loaded is an error.
 func (p *Pins) Save() error {
 	p.mu.Lock()
@@ -69,7 +67,7 @@ func (p *Pins) Save() error {
 	}
 	pins.forget(func(server string) bool { return p.forgotten[server] })
 	for key, pin := range p.fresh.seen {
-		pins.see(key, pin) // where others left room
+		pins.see(key, pin) // if others left space
 	}
 	for key, fresh := range p.fresh.approved {
 		for _, pin := range fresh {
@@ -124,7 +122,7 @@ func readPins(path string) (pinned, error) {
 	return pins, nil
 }
 
-// writePins replaces the file by way of a new one next to it. The caller holds the lock.
+// writePins replaces the file through a new one in the same folder. The caller holds the lock.
 func writePins(path string, pins pinned) error {
 	file := pinsFile{Version: 1, Pins: []pin{}, Seen: slices.Collect(maps.Values(pins.seen))}
 	for _, all := range pins.approved {

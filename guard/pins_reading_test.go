@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a person said that a tool only reads holds for what they saw, of the server that they saw.
+// The user's declaration that a tool only reads applies to the definition and server that they saw.
 func TestAToolIsHeldToReadOnlyAsItWasApproved(t *testing.T) {
 	d := sample()
 	changed := d

@@ -1,17 +1,17 @@
 package guard
 
-// What servers say is seen as often as they say it, and nobody is asked: so what was only seen of one server, and of all, has a share of
-// what there is room for.
+// Servers can cause seen definitions at any rate, without a question to the user. So the seen
+// definitions of one server, and of all, have a limited share of the space.
 const (
-	maxSeen      = maxPins - maxPins/4 // definitions of all servers that were only seen
-	maxSeenOf    = maxPins / 4         // those of one server
-	maxSeenBytes = 8 << 20             // and the bytes that are kept of them
+	maxSeen      = maxPins - maxPins/4 // seen definitions of all servers
+	maxSeenOf    = maxPins / 4         // seen definitions of one server
+	maxSeenBytes = 8 << 20             // stored bytes of these
 )
 
-// A seenOf is what there is of one server in what was only seen.
+// A seenOf summarizes the seen definitions of one server.
 type seenOf struct{ count, bytes int }
 
-// see adds a definition that was only seen, in place of one that was seen before. It reports false where there is no room for it.
+// see adds a seen definition and replaces an earlier one. It returns false if there is no space.
 func (p pinned) see(key pinKey, now pin) bool {
 	for _, old := range p.approved[key] {
 		if old.Hash == now.Hash {
@@ -37,7 +37,7 @@ func (p pinned) see(key pinKey, now pin) bool {
 	return true
 }
 
-// unsee removes a definition that was only seen, if it is there.
+// unsee removes a seen definition, if it exists.
 func (p pinned) unsee(key pinKey) {
 	was, is := p.seen[key]
 	if !is {
@@ -53,7 +53,8 @@ func (p pinned) unsee(key pinKey) {
 	}
 }
 
-// spare removes a definition that was only seen of the server that has most of them; false if that has no more than some.
+// spare removes a seen definition of the server with the most. It returns false if that has at most
+// some.
 func (p pinned) spare(some int) bool {
 	most := ""
 	for server, of := range p.of {
@@ -73,7 +74,8 @@ func (p pinned) spare(some int) bool {
 	return false
 }
 
-// spareServer removes all that was only seen of the server of which most is kept; false if there is none.
+// spareServer removes all seen definitions of the server with the most bytes. It returns false if
+// there is none.
 func (p pinned) spareServer() bool {
 	most := ""
 	for server, of := range p.of {
@@ -90,7 +92,7 @@ func (p pinned) spareServer() bool {
 	return len(p.seen) < before
 }
 
-// size is how many bytes are kept of a definition.
+// size returns the stored bytes of a definition.
 func (d *Definition) size() int {
 	return len(d.Server) + len(d.Name) + len(d.Title) + len(d.Description) + len(d.Text) + len(d.Schema) + len(d.OutputSchema) + len(d.Annotations) + len(d.Icons)
 }

@@ -9,14 +9,15 @@ import (
 	"testing"
 )
 
-// A definition that was let through without being shown is no approved one, in this process and in those that read the file.
+// A definition that was accepted without being shown is not approved, in this process and in others
+// that read the file.
 func TestSeenIsNotApproved(t *testing.T) {
 	first, second := Definition{Kind: Tool, Server: "s", Name: "a", Text: "first"}, Definition{Kind: Tool, Server: "s", Name: "a", Text: "second"}
 	of := func(d Definition, origin string) Definition { d.Origin = origin; return d }
 	type wanted struct {
 		d           Definition
 		check, seen State
-		bySeen      bool // the comparison is with what was seen
+		bySeen      bool // the comparison is with a seen definition
 	}
 	for _, test := range []struct {
 		name string
@@ -63,7 +64,7 @@ func TestSeenIsNotApproved(t *testing.T) {
 	}
 }
 
-// A definition that was only seen has no part in what is listed as approved, and is known all the same.
+// A seen definition is not listed as approved, but is known.
 func TestSeenIsNotListed(t *testing.T) {
 	var pins Pins
 	if err := errors.Join(pins.See(Definition{Kind: Prompt, Server: "seen", Name: "p"}), pins.Approve(Definition{Kind: Tool, Server: "approved", Name: "t"})); err != nil {
@@ -77,8 +78,8 @@ func TestSeenIsNotListed(t *testing.T) {
 	}
 }
 
-// A file of before says of no definition that it was only seen: what it holds is approved. A program of before reads no
-// definition that was only seen as approved.
+// In an old file no definition is only seen: all are approved. An old program does not read seen
+// definitions as approved.
 func TestOldFilesOfPinsAreApprovals(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
 	d := Definition{Kind: Tool, Server: "s", Name: "a"}
@@ -106,7 +107,8 @@ func TestOldFilesOfPinsAreApprovals(t *testing.T) {
 	}
 }
 
-// Of a definition that changed since it was only seen there is the earlier one to compare with, though nobody approved that.
+// For a seen definition that changed, the earlier one is available for comparison, although it was
+// not approved.
 func TestCheckHasWhatWasSeen(t *testing.T) {
 	first, second := Definition{Kind: Tool, Server: "s", Name: "a", Text: "first"}, Definition{Kind: Tool, Server: "s", Name: "a", Text: "second"}
 	var pins Pins

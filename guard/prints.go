@@ -14,20 +14,19 @@ import (
 )
 
 const (
-	// maxPrints is how many fingerprints a Flow keeps: those of about 400 KiB of private text.
+	// maxPrints is the number of fingerprints in a Flow: those of about 400 KiB of private text.
 	maxPrints = 1 << 15
-	// printLength is of how many characters a fingerprint is, counting letters
-	// and digits only.
+	// printLength is the length of the text of one fingerprint, in letters and digits.
 	printLength = 40
-	// printWindow is out of how many neighbours one is kept: any copy of
+	// printWindow is the number of neighbours of which one is kept. Any copy of
 	// printLength+printWindow-1 = 63 characters has at least one fingerprint in common.
 	printWindow = 24
 	// printFactor is the base of the rolling hash.
 	printFactor = 0x9e3779b97f4a7c15
 )
 
-// prints are fingerprints of a text, sorted: hashes of pieces of it that are
-// found again when the piece is copied, with other punctuation, spaces or case too.
+// prints holds the sorted fingerprints of a text: hashes of pieces that also match a copy with
+// other punctuation, spaces or case.
 type prints []uint64
 
 // printsOf returns the fingerprints of a text.
@@ -68,15 +67,14 @@ func printsOf(text string) prints {
 	return slices.Compact(found)
 }
 
-// scramble spreads a hash, so that its least values are those of no special texts.
+// scramble mixes a hash, so that the lowest values do not belong to certain texts.
 func scramble(h uint64) uint64 {
 	h ^= h >> 32
 	h *= 0xd6e8feb86659fd93
 	return h ^ h>>32
 }
 
-// add returns p with the fingerprints of a text, at most room more, and
-// whether all of them are there.
+// add returns p with at most room further fingerprints of a text, and whether all of them fit.
 func (p prints) add(text string, room int) (_ prints, all bool) {
 	if len(text) > maxText {
 		text, all = text[:maxText], false
@@ -105,7 +103,7 @@ func (p prints) overlap(other prints) bool {
 	return false
 }
 
-// MarshalText writes fingerprints as base64.
+// MarshalText encodes fingerprints as base64.
 func (p prints) MarshalText() ([]byte, error) {
 	var raw []byte
 	for _, h := range p {
@@ -114,7 +112,7 @@ func (p prints) MarshalText() ([]byte, error) {
 	return base64.StdEncoding.AppendEncode(nil, raw), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText decodes the output of MarshalText.
 func (p *prints) UnmarshalText(text []byte) error {
 	raw, err := base64.StdEncoding.AppendDecode(nil, text)
 	if err != nil {
@@ -131,8 +129,7 @@ func (p *prints) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// unquoted returns the strings in JSON, one after the other; what is no JSON
-// as it is.
+// unquoted returns the joined strings of JSON, or other text as it is.
 func unquoted(raw []byte) string {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)

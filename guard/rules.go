@@ -7,20 +7,19 @@ import (
 	"sync"
 )
 
-// A rule finds ideas that follow each other: "ignore 4 prior 3 orders" is a
-// word for ignoring, within 4 words one for what came before, and within 3 of that one for orders.
-// An idea written a/b is either.
+// A rule matches ideas in sequence. "ignore 4 prior 3 orders" matches a word for ignoring, within 4
+// words one for earlier text, and within 3 more one for orders. An idea written a/b matches either.
 type rule struct {
 	name   string
 	weight int
 	why    string
-	within parts // where it counts; 0 is everywhere but in outgoing arguments
+	within parts // parts where it applies; 0 means all except outgoing arguments
 	steps  []step
 }
 
 type step struct {
 	ideas ideas
-	gap   int // how many words after the step before, at most
+	gap   int // maximum number of words after the previous step
 }
 
 // parts is a set of parts.
@@ -35,7 +34,7 @@ func in(list ...Part) parts {
 }
 
 const (
-	// ofSimple is the definitions of tools that only compute, by their names.
+	// ofSimple stands for the definitions of tools that only compute, by their names.
 	ofSimple parts = 1 << 15
 )
 
@@ -60,12 +59,12 @@ const (
 	whyMismatch   = "sends data elsewhere, which a tool of this name has no business with"
 )
 
-// theRules are read at their first use, sorted by the first idea. There are few of them on
-// purpose: each more found what it was written for and nothing else, and what no rule finds is
-// for the flow of data to ask about. A table of weights learned from the same attacks was no
-// better: it learned which collection a text is of, and took most honest sentences of another hand for attacks.
-// A rule is chosen by what it finds in half 1 of the texts that bench/guard reads, and measured on half 2, whose
-// numbers docs/security.md has; no text of honest_test.go may be found.
+// theRules returns the rules by their first idea; they are parsed on first use. Their number is
+// small on purpose: each further rule found only the text it was written for, and the flow of data
+// covers the rest. A table of weights learned from the same attacks was not better. It learned the
+// collection of a text, and classified most honest sentences of other authors as attacks. Rules are
+// chosen by their results on half 1 of the texts of bench/guard and measured on half 2, whose
+// numbers are in docs/security.md. They must not match any text of honest_test.go.
 var theRules = sync.OnceValue(func() map[ideas][]*rule {
 	described := in(InDefinition, InInstructions)
 	guiding := in(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
@@ -108,7 +107,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 	return byFirst
 })
 
-// readSteps reads a pattern.
+// readSteps parses a pattern.
 func readSteps(pattern string) []step {
 	var steps []step
 	gap := 0
@@ -130,11 +129,11 @@ func readSteps(pattern string) []step {
 	return steps
 }
 
-// maxReached is how many places a step of a rule is followed to; the nearest count.
+// maxReached is the number of places to which a step of a rule is followed; the nearest count.
 const maxReached = 24
 
-// match returns the index of the last word of an occurrence that starts with the word at i;
-// -1 if there is none. The nearest words are tried first, and each at most once a step.
+// match returns the index of the last word of an occurrence that starts with the word at i, or -1.
+// It tries the nearest words first, and each at most once per step.
 func (r *rule) match(words []word, i int) int {
 	var reached, next [maxReached]int
 	reached[0] = i

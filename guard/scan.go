@@ -2,10 +2,10 @@ package guard
 
 import "strings"
 
-// Scan looks through one text: for orders that are hidden in it or hide
-// something from the user, for characters that nobody sees, for what encoded pieces say, for images and links that carry data out, and, where it is a
-// definition or instructions, for references to another server's tools. A nil Catalogue knows
-// no tools. The gravest finding comes first. Of text beyond 1 MiB a finding says that it was not looked at.
+// Scan scans one text for hidden or concealing orders, invisible characters, encoded text, and
+// images and links that carry data out. In a definition or instructions it also finds references to
+// another server's tools; a nil Catalogue has no tools. The gravest finding comes first. A finding
+// reports text beyond 1 MiB as not scanned.
 func (c *Catalogue) Scan(text string, at Where) []Finding {
 	r := newReport()
 	if at.Part == InResource {
@@ -41,18 +41,17 @@ func (c *Catalogue) scanText(r *report, text string, at Where) {
 	}
 }
 
-// A scan is one look at one layer of a text.
+// A scan is the scan of one layer of a text.
 type scan struct {
 	report *report
 	layer  layer
 	at     Where
-	bonus  bool // what is found here was hidden, which nobody does by accident
+	bonus  bool // the layer was hidden, which does not happen by accident
 	words  []word
 	done   map[*rule]bool // rules that need not be tried again
 }
 
-// add adds a signal at a place of the layer. An order that somebody took the
-// trouble to hide needs no second sign.
+// add adds a signal at a place of the layer. A deliberately hidden order needs no second signal.
 func (s *scan) add(rule, why string, weight, start, end int) {
 	if s.bonus && weight >= 4 {
 		weight = blockAt
@@ -63,7 +62,7 @@ func (s *scan) add(rule, why string, weight, start, end int) {
 	s.report.add(signal{rule: rule, why: why, weight: weight, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end)})
 }
 
-// orders looks for the rules of the language.
+// orders applies the rules of the language.
 func (s *scan) orders() {
 	words, mixed := wordsOf(s.layer.text)
 	s.words = words
@@ -84,8 +83,8 @@ func (s *scan) orders() {
 	}
 }
 
-// secretFiles gives the first words of paths to files that hold secrets their idea. Public keys
-// and samples hold none, nor do the neighbours of private keys.
+// secretFiles marks the first words of paths to files with secrets. Public keys and samples contain
+// none, nor do files in the same folder as private keys.
 func (s *scan) secretFiles() {
 	idea, i := theLanguage().names["secretfile"], 0
 	eachSecretPath(s.layer.text, func(start, end, until int) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// at is a description of a tool.
+// at is the origin of a tool's description.
 var at = Where{Part: InDefinition, Server: "calc", Field: "description"}
 
 func TestSecretsInTheStringsOfJSON(t *testing.T) {
@@ -94,7 +94,7 @@ func TestScanOfOtherWordings(t *testing.T) {
 	}
 }
 
-// A wording is a description, and what is found in it.
+// A wording is a description with its expected findings.
 type wording struct {
 	name, text string
 	want       Severity

@@ -7,30 +7,28 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// secretPath is the path of a file that holds secrets.
+// secretPath matches the path of a file with secrets.
 var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'` + "`" + `(=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?\.?(?:[^\w./\\-]|$)|` +
 	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
 	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|\.azure[/\\]|application_default_credentials\.json|\.(?:bash|zsh|psql|mysql)_history\b|\.vault-token|proc/self/environ|claude_desktop_config\.json|\.cursor[/\\]mcp\.json|(?:credentials|secrets)\.(?:json|ya?ml|toml)\b|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
 
-// pathSigns are parts of every text in which secretPath matches.
+// pathSigns lists parts, at least one of which is in every text that secretPath matches.
 var pathSigns = []string{".ssh", "id_", ".env", ".aws", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".kube", ".gnupg", ".docker", ".git-c", "etc", ".config",
 	"keychain", ".azure", "credentials.", "_history", "secrets.", ".vault-token", "environ", "_config.json", "mcp.json", ".pem", ".p12", ".pfx", ".keystore", ".kdbx", "wallet.dat"}
 
-// Secrets finds what looks like a key, token or password in text, however long
-// that is, and in JSON in what its strings say. Excerpts say what kind of secret
-// it is, never what it is. The examples that documentation is written with are
-// not secrets.
+// Secrets finds possible keys, tokens and passwords in text of any length, and in the strings of
+// JSON. Excerpts contain the kind of a secret, never the secret. Common examples of documentation
+// are excluded.
 func Secrets(text string) []Finding {
 	r := newReport()
 	addSecrets(r, text, Where{Part: InResult})
-	if text != "" && (text[0] == '{' || text[0] == '[') && strings.Contains(text, `\`) { // a line end before a token looks like a letter of it
+	if text != "" && (text[0] == '{' || text[0] == '[') && strings.Contains(text, `\`) { // an escaped line end before a token looks like one of its letters
 		addSecrets(r, unquoted([]byte(text)), Where{Part: InResult})
 	}
 	return r.findings()
 }
 
-// addSecrets adds signals for secrets in text and, in what is about to leave,
-// for paths to them.
+// addSecrets adds signals for secrets in text and, in outgoing arguments, for paths to them.
 func addSecrets(r *report, text string, at Where) {
 	if kind := secretKind(text); kind != "" {
 		r.add(signal{rule: "secret", weight: warnAt, where: at.Field, excerpt: kind, why: "holds what looks like a secret: " + kind})
@@ -40,7 +38,7 @@ func addSecrets(r *report, text string, at Where) {
 	}
 }
 
-// addSecretPaths adds a signal for the first path to a file that holds secrets.
+// addSecretPaths adds a signal for the first path to a file with secrets.
 func addSecretPaths(r *report, text string, at Where) {
 	eachSecretPath(text, func(start, end, until int) bool {
 		if strings.HasPrefix(text[end:until], ".pub") {
@@ -51,8 +49,8 @@ func addSecretPaths(r *report, text string, at Where) {
 	})
 }
 
-// eachSecretPath calls f with the places of paths to files that hold secrets, from start to end of what
-// tells that they do and until where they may go on, until it returns false.
+// eachSecretPath calls f with the positions of paths to files with secrets, until it returns false.
+// The part from start to end identifies the path, which may continue until until.
 func eachSecretPath(text string, f func(start, end, until int) bool) {
 	const shortest = len(".env")
 	redact.EachRun(text, shortest, func(start, until int) bool {
@@ -65,7 +63,7 @@ func eachSecretPath(text string, f func(start, end, until int) bool) {
 	})
 }
 
-// mayBePath reports whether a run in lower case has any of pathSigns.
+// mayBePath reports whether a lower-case run contains any of pathSigns.
 func mayBePath(run string) bool {
 	for _, sign := range pathSigns {
 		if strings.Contains(run, sign) {
@@ -75,7 +73,7 @@ func mayBePath(run string) bool {
 	return false
 }
 
-// secretKind returns what kind of secret text holds; "" if none.
+// secretKind returns the kind of a secret in text, or "".
 func secretKind(text string) (kind string) {
 	redact.Find(text, func(_, _ int, found string) bool {
 		kind = found
@@ -84,8 +82,9 @@ func secretKind(text string) (kind string) {
 	return kind
 }
 
-// ReplaceSecrets returns text with what by returns in the place of each secret that [Secrets] finds in it. A private
-// key is replaced with its first and last line, everything else without what says that it is a secret.
+// ReplaceSecrets returns text with the result of by in place of each secret that [Secrets] finds. A
+// private key is replaced including its first and last line, any other secret without the text that
+// identifies it.
 func ReplaceSecrets(text string, by func(secret, kind string) string) string {
 	return redact.Replace(text, by)
 }

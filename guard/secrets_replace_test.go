@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// The secrets are put together here, so that no scanner of repositories takes them for real.
+// The secrets are assembled here, so that scanners of repositories do not report them.
 var (
 	aToken = "ghp_" + strings.Repeat("a1B2", 9)
 	aKey   = "-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE" + " KEY-----"
@@ -48,7 +48,7 @@ func TestWhoReplacesASecretLearnsWhichOneItIs(t *testing.T) {
 	}
 }
 
-// A text that is full of beginnings takes no longer than one without any.
+// A text full of beginnings takes no longer than one without any.
 func TestReplacingTakesLinearTime(t *testing.T) {
 	for _, part := range []string{"token=a1b2c3d4e5f6", "Bearer a1b2c3d4e5f6a1b2c3d4", "://a:b@", "-----BEGIN PRIVATE" + " KEY-----"} {
 		text := strings.Repeat(part, 2<<20/len(part))

@@ -9,10 +9,10 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Visible returns text for a person to judge: what has no shape of its own, or
-// would reorder what is read, stands as ⟨U+200B⟩; a run of tag characters as the text
-// that a model reads in it, ⟨tags: …⟩; and the rest is safe to print on a terminal. Flags and
-// other emoji that are written with such characters stay as they are.
+// Visible returns text for a user to judge. Characters without a shape, and those that reorder
+// text, become ⟨U+200B⟩; a run of tag characters becomes the text that a model reads in it, ⟨tags:
+// …⟩. The rest is safe to print on a terminal. Flags and other emoji with such characters are
+// unchanged.
 func Visible(text string) string {
 	if !hasHidden(text) {
 		return plaintext.Clean(text)
@@ -24,8 +24,7 @@ func Visible(text string) string {
 	}
 	eachHidden(text, func(part string, hidden bool) {
 		if !hidden {
-			// A sequence that is one emoji is written with characters that
-			// are hidden elsewhere; nothing may escape them.
+			// An emoji sequence contains otherwise hidden characters, which must not be escaped.
 			if emoji := emojiSequence(part); emoji == len(part) {
 				flush()
 				b.WriteString(part)
@@ -47,9 +46,8 @@ func Visible(text string) string {
 	return b.String()
 }
 
-// Clean returns text as a model should see it: without the characters that no
-// person sees. Text that is written with joiners, such as Persian or Hindi, and emoji
-// keep theirs.
+// Clean returns text for a model, without invisible characters. Scripts with joiners, such as
+// Persian or Hindi, and emoji keep theirs.
 func Clean(text string) string {
 	if !hasHidden(text) {
 		return text
@@ -67,15 +65,15 @@ func Clean(text string) string {
 // hasHidden reports, quickly, whether text may have hidden characters.
 func hasHidden(text string) bool {
 	for i := 0; i < len(text); i++ {
-		if text[i] >= 0xc2 { // the first byte of U+0080 and above
+		if text[i] >= 0xc2 { // first byte of U+0080 and above
 			return strings.ContainsFunc(text[i:], isHidden)
 		}
 	}
 	return false
 }
 
-// isHidden reports whether a character has no shape of its own. Whether it is
-// in its place is another question: see eachHidden.
+// isHidden reports whether a character has no shape of its own. eachHidden checks whether it is at
+// a legitimate place.
 func isHidden(r rune) bool {
 	if r < 0xad {
 		return false
@@ -87,14 +85,14 @@ func isHidden(r rune) bool {
 		return true
 	case r >= 0xfe00 && r <= 0xfe0f, r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff:
 		return true
-	case r >= 0xe000 && r <= 0xf8ff, r >= 0xf0000: // private use: nobody knows what it shows
+	case r >= 0xe000 && r <= 0xf8ff, r >= 0xf0000: // private use: its shape is unknown
 		return true
 	}
 	return false
 }
 
-// eachHidden calls f with the parts of text in turn, and whether a part
-// consists of hidden characters. An emoji sequence is a visible part by itself.
+// eachHidden calls f with the parts of text in sequence, and whether a part consists of hidden
+// characters. An emoji sequence is a visible part of its own.
 func eachHidden(text string, f func(part string, hidden bool)) {
 	start, last := 0, rune(0)
 	for i := 0; i < len(text); {
@@ -123,8 +121,8 @@ func eachHidden(text string, f func(part string, hidden bool)) {
 	}
 }
 
-// hiddenRun returns how many bytes of hidden characters text starts with: tag
-// characters, or any others, so that what tags say is in one piece.
+// hiddenRun returns the length in bytes of the hidden characters at the start of text: only tag
+// characters, or only others, so that the text of tags is in one piece.
 func hiddenRun(text string) int {
 	first, _ := utf8.DecodeRuneInString(text)
 	for i, r := range text {
@@ -135,9 +133,9 @@ func hiddenRun(text string) int {
 	return len(text)
 }
 
-// inPlace reports whether a character that is hidden elsewhere belongs where it
-// stands: a joiner between letters of a script that needs it, a direction mark
-// next to right-to-left text, a selector behind what it selects a form of.
+// inPlace reports whether an otherwise hidden character is legitimate at its place: a joiner
+// between letters of a script that needs it, a direction mark next to right-to-left text, or a
+// selector behind a character with variants.
 func inPlace(r, last rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {
@@ -167,7 +165,7 @@ func rightToLeft(r rune) bool {
 
 func isTag(r rune) bool { return r >= 0xe0000 && r <= 0xe007f }
 
-// decodeTags returns the text that a run of tag characters spells; "" if there is none.
+// decodeTags returns the text of a run of tag characters, or "".
 func decodeTags(s string) string {
 	var b strings.Builder
 	for _, r := range s {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// tags writes text in tag characters.
+// tags returns text in tag characters.
 func tags(s string) string {
 	var b strings.Builder
 	for _, c := range s {

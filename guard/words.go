@@ -6,31 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// A word is one word of a text, as the rules see it.
+// A word is one word of a text, in the form for rules.
 type word struct {
 	ideas      ideas
 	position   int // counts words; the end of a sentence counts as several
-	start, end int // in the text
+	start, end int // offsets in the text
 	quoted     bool
 }
 
 const (
-	// sentenceGap is how many words the end of a sentence counts for.
+	// sentenceGap is the number of words that the end of a sentence counts as.
 	sentenceGap = 4
-	// maxWord is how many bytes of a word are looked at; none that is known is longer.
+	// maxWord is the number of bytes of a word that are compared; no known word is longer.
 	maxWord = 64
-	// maxQuote is how many bytes a quotation has.
+	// maxQuote is the maximum length of a quotation in bytes.
 	maxQuote = 240
 )
 
-// wordsOf takes a text apart. Mixed reports a word in which letters of two scripts
-// stand for one another, as the place of the first; it is nil if there is none.
+// wordsOf splits a text into words. mixed is the position of the first word in which letters of two
+// scripts replace each other, or nil.
 func wordsOf(text string) (words []word, mixed []int) {
 	language := theLanguage()
 	words = make([]word, 0, len(text)/6+1)
 	external, user, private := language.names["external"], language.names["user"], language.names["cred"]|language.names["environ"]
 	var plain, last []byte
-	const long = 24 // bytes of a quotation that is no name, nor an example of a value
+	const long = 24 // bytes of a quotation that is more than a name or an example value
 	position, quotedFrom, quotedUntil := 0, 0, -1
 	for i := 0; i < len(text); {
 		if n := wordLength(text[i:]); n > 0 {
@@ -48,7 +48,7 @@ func wordsOf(text string) (words []word, mixed []int) {
 				w.ideas |= external // a mail address
 			}
 			if w.quoted && quotedUntil-quotedFrom <= long {
-				w.ideas &^= private // the name of a field or header that is spoken of
+				w.ideas &^= private // the name of a field or header is only mentioned
 			}
 			if w.ideas&user != 0 && isAnyOne(last) {
 				w.ideas &^= user
@@ -76,14 +76,13 @@ func wordsOf(text string) (words []word, mixed []int) {
 	return words, mixed
 }
 
-// isAnyOne reports whether the word before "user" says that it is one of many, and not
-// whom the model works for.
+// isAnyOne reports whether the word before "user" refers to any of many users, not the model's.
 func isAnyOne(before []byte) bool {
 	return string(before) == "a" || string(before) == "another"
 }
 
-// wordLength returns how many bytes of letters, digits and inner apostrophes
-// text starts with.
+// wordLength returns the length in bytes of the letters, digits and inner apostrophes at the start
+// of text.
 func wordLength(text string) int {
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -110,9 +109,9 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// plainWord appends the word in lower case, with the Latin letters that others
-// look like, without marks and apostrophes, and with letters for the digits that stand for
-// them. It reports whether the word mixes scripts.
+// plainWord appends the word in lower case, with Latin letters in place of look-alikes, without
+// marks and apostrophes, and with letters in place of digits that resemble them. It reports whether
+// the word mixes scripts.
 func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 	latin, other, digits := false, false, false
 	for _, r := range w[:min(len(w), maxWord)] {
@@ -139,7 +138,7 @@ func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 	return plain, latin && other
 }
 
-// withoutGenitive takes the ending off "user's", which is no plural.
+// withoutGenitive removes the ending of "user's", which is not a plural.
 func withoutGenitive(w string) string {
 	if cut, found := strings.CutSuffix(w, "'s"); found {
 		return cut
@@ -147,7 +146,7 @@ func withoutGenitive(w string) string {
 	return strings.TrimSuffix(w, "’s")
 }
 
-// undisguise writes letters for digits that stand for them.
+// undisguise replaces digits by the letters that they resemble.
 func undisguise(plain []byte) {
 	const digits, letters = "013457", "oieast"
 	for i, c := range plain {
@@ -168,7 +167,7 @@ func endsSentence(text string, i int) bool {
 	return strings.HasPrefix(text[i:], "。")
 }
 
-// quotation returns where the quotation that starts at i ends, or 0.
+// quotation returns the end of the quotation that starts at i, or 0.
 func quotation(text string, i int) int {
 	closing := ""
 	switch c := text[i]; {

@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// maxTimeout is the longest timeout that is carried over: the longest that a file of Junction's can have.
+// maxTimeout is the longest timeout that an entry of Junction's can have; longer ones are
+// shortened.
 const maxTimeout = 24 * time.Hour
 
-// A Carried is an entry as a file of Junction's own writes it: with variables of Junction's.
+// A Carried is a host's entry converted to one of Junction's, with Junction's variables.
 type Carried struct {
 	Name         string
-	Type         string // sse, http, or empty where it is to be found out
+	Type         string // sse, http, or empty if unknown
 	Command      string
 	Args         []string
 	Env          []Variable
@@ -31,13 +32,13 @@ type Carried struct {
 
 	passed []string // variables that the host passes on to the program
 
-	Needs []string // names of secrets that the person has to give: the host asks for them, or keeps them itself
-	Left  []string // members that mean nothing to junction, by their names
-	Notes []string // what is not quite the same
+	Needs []string // names of secrets that the user must enter: the host asks for them, or keeps them itself
+	Left  []string // names of members without a meaning for Junction
+	Notes []string // notes on differences
 }
 
-// Carry makes an entry one of Junction's own. project is the folder that the file is for, or empty. The error says why it
-// cannot be one.
+// Carry converts an entry to one of Junction's. project is the folder that the file is for, or
+// empty. The error is the reason why that is impossible.
 func (e *Entry) Carry(project string) (*Carried, error) {
 	if e.fault != nil {
 		return nil, e.fault
@@ -64,7 +65,7 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 		c.Env = nil // they were for its headers
 	}
 	r.place(project)
-	if c.URL != "" && len(c.Env) > 0 { // of a program only
+	if c.URL != "" && len(c.Env) > 0 { // only a program has variables
 		c.Env, c.Left = nil, append(c.Left, e.n.env)
 	}
 	if scheme, _, found := strings.Cut(c.URL, ":"); found && !strings.ContainsAny(scheme, "${") && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
@@ -76,19 +77,19 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 	return c, nil
 }
 
-// A carrier reads the members of an entry.
+// A carrier converts the members of an entry.
 type carrier struct {
 	*Carried
 	e       *Entry
 	t       translation
-	env     []Variable // that are made here, and not written in the host's file
-	headers []header   // that end with a variable of the host's environment
+	env     []Variable // variables made here that are not in the host's file
+	headers []header   // headers that end with a variable of the host's environment
 }
 
-// A header is one whose value ends with that of a variable, if from is not empty.
+// A header ends with the value of the variable from, if that is not empty.
 type header struct{ name, value, from string }
 
-// A field is a text in which variables may be.
+// A field is a text that may contain variables.
 type field struct {
 	name string
 	text *string
@@ -112,7 +113,7 @@ func (r *carrier) member(m member) error {
 		for _, i := range v.items {
 			r.env = append(r.env, Variable{i.text, r.t.secret(i.text)})
 		}
-	case m.name == "env_vars" && v.kind == list: // junction gives servers its environment, once the host has passed it on
+	case m.name == "env_vars" && v.kind == list: // Junction passes its environment to servers, once the host has passed the variables on
 		for _, i := range v.items {
 			if name := i.get("name"); name != nil {
 				i = name.value
@@ -123,7 +124,7 @@ func (r *carrier) member(m member) error {
 				r.Left = append(r.Left, m.name)
 			}
 		}
-	case m.name == "tools" && len(v.items) == 1 && v.items[0].text == "*": // all of them
+	case m.name == "tools" && len(v.items) == 1 && v.items[0].text == "*": // a list of all tools
 	case m.name == "cwd" && v.kind == text:
 		r.Dir = v.text
 	case m.name == "envFile" && v.kind == text:
@@ -141,18 +142,18 @@ func (r *carrier) member(m member) error {
 	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
 		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
 	case m.name == "name":
-		if r.e.host.ID == "cherry-studio" && v.kind == text { // whose keys are identifiers
+		if r.e.host.ID == "cherry-studio" && v.kind == text { // its keys are identifiers, not names
 			r.Name = cmp.Or(v.text, r.Name)
 		}
 	case m.name == "source" && v.text == "custom":
-	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // it says nothing
+	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // an empty value
 	default:
 		return r.remote(m)
 	}
 	return nil
 }
 
-// remote reads what an entry with an address has.
+// remote reads the members of an entry with an address.
 func (r *carrier) remote(m member) error {
 	v := m.value
 	switch {
@@ -195,7 +196,7 @@ func (r *carrier) remote(m member) error {
 	return nil
 }
 
-// limits reads how long the server may take.
+// limits reads the timeouts.
 func (r *carrier) limits(m member) {
 	unit, to := time.Second, &r.Timeout
 	switch m.name {
@@ -242,7 +243,7 @@ func (r *carrier) variables(m member, to *[]Variable) error {
 	return nil
 }
 
-// translate replaces the host's variables by junction's.
+// translate replaces the host's variables by Junction's.
 func (r *carrier) translate() error {
 	fields := []field{{"command", &r.Command}, {"cwd", &r.Dir}, {"envFile", &r.EnvFile}, {"url", &r.URL}}
 	for i := range r.Args {
@@ -270,7 +271,7 @@ func (r *carrier) translate() error {
 	return nil
 }
 
-// place makes paths that are relative to a project's folder absolute: junction's file is not in it.
+// place makes paths relative to a project's folder absolute, because Junction's file is elsewhere.
 func (r *carrier) place(project string) {
 	if project == "" {
 		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
@@ -293,7 +294,7 @@ func (r *carrier) place(project string) {
 	}
 }
 
-// entry is how junction's file writes it.
+// entry returns the entry for Junction's file.
 func (c *Carried) entry() *node {
 	n := &node{kind: object}
 	texts := func(name, value string) {
@@ -334,7 +335,7 @@ func (c *Carried) entry() *node {
 	return n
 }
 
-// Add makes the file with further entries of Junction's own. Everything else in it is as it was.
+// Add returns the file with further entries of Junction's. The rest of it stays the same.
 func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	m := move{at: d.home()}
 	for _, c := range list {
@@ -343,7 +344,8 @@ func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	return d.rearranged(moves{&m})
 }
 
-// Is reports whether two entries start or call the same, in the same way. A secret that is kept stands for any text.
+// Is reports whether two entries start or call the same server in the same way. A stored secret
+// equals any text.
 func (c *Carried) Is(other *Carried) bool {
 	sameList := func(a, b []Variable) bool {
 		byName := func(x, y Variable) int { return cmp.Compare(x.Name, y.Name) }
@@ -354,7 +356,7 @@ func (c *Carried) Is(other *Carried) bool {
 		c.Dir == other.Dir && c.EnvFile == other.EnvFile && sameList(c.Env, other.Env) && sameList(c.Headers, other.Headers)
 }
 
-// sameText reports whether two texts are the same, but for secrets that are kept in one of them.
+// sameText reports whether two texts are equal, apart from stored secrets in one of them.
 func sameText(a, b string) bool {
 	if a == b {
 		return true
@@ -377,7 +379,7 @@ func sameText(a, b string) bool {
 	return false
 }
 
-// Variables are those of the environment that the entry cannot do without, each once.
+// Variables returns the environment variables that the entry needs, each once.
 func (c *Carried) Variables() (names []string) {
 	names = slices.Clone(c.passed)
 	written := append([]string{c.Command, c.Dir, c.EnvFile, c.URL}, c.Args...)

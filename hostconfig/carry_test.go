@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// said is what Carry makes of an entry, in one line.
+// said returns the result of Carry on one line.
 func said(c *Carried, err error) string {
 	if err != nil {
 		return "error: " + err.Error()

@@ -12,7 +12,7 @@ import (
 
 var upStdio = Endpoint{Command: "/opt/junction", Args: []string{"up", "--stdio"}}
 
-// replaceable are the entries that connect takes out: those for all projects that can be carried.
+// replaceable returns the entries that connect removes: those for all projects that can be carried.
 func replaceable(d *Document) (list []*Entry) {
 	for _, e := range d.Entries {
 		if _, err := e.Carry(""); err == nil && e.Scope == "" {
@@ -258,7 +258,7 @@ func TestAnotherServerOfJunctionsNameIsNotOverwritten(t *testing.T) {
 	}
 }
 
-// Hosts and people change other things, or the entry itself, while junction is connected.
+// Hosts and users change other parts of the file, or the entry itself, while Junction is connected.
 func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *testing.T) {
 	for _, test := range []meanwhile{
 		{"another member", "cursor", "mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n",
@@ -298,7 +298,8 @@ func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *tes
 	}
 }
 
-// connects connects a file with one endpoint, adds an entry of its own to it, and disconnects it as one that somebody changed.
+// connects connects a file with one endpoint, adds an entry of its own, and disconnects it as a
+// changed file.
 func connects(h Host, path string, data []byte) error {
 	before, err := Parse(h, path, data)
 	if err != nil {
@@ -311,7 +312,7 @@ func connects(h Host, path string, data []byte) error {
 	return connectsWith(h, before, nil)
 }
 
-// connectsWith is connects for an entry that stands in the place of some others.
+// connectsWith is like connects, for an entry that replaces some others.
 func connectsWith(h Host, before *Document, take []*Entry) error {
 	path, data := before.Path, before.Data
 	after, change, err := before.Connect(&upStdio, take)
@@ -347,7 +348,7 @@ func connectsWith(h Host, before *Document, take []*Entry) error {
 	return nil
 }
 
-// rest is all that a file says but for its servers, servers those by their names.
+// rest returns the content of a file without its servers, and servers returns those by name.
 func rest(d *Document) *node {
 	by := map[*node]*node{}
 	for _, p := range d.places {

@@ -7,24 +7,25 @@ import (
 	"strings"
 )
 
-// direct says how package config reads the files of a host as they are, without an import.
+// direct describes how package config reads the files of a host in place, without an import.
 type direct struct {
-	rank  int      // of the files that are found: those of 1 come first, which are Junction's; 0: they are only read where they are named
-	tails []string // how the path of a user's file ends, wherever it is, in which * stands for any name
-	marks []string // members of a file that no other host's files have
+	rank  int      // order of files found: those of 1, Junction's, come first; 0: read only if named
+	tails []string // ends of the paths of a user's file; * matches any name
+	marks []string // members that only this host's files have
 }
 
-// Junction is the host whose files are Junction's own.
+// Junction returns the host whose files are Junction's own.
 func Junction() Host {
 	return Host{Name: "Junction", user: []string{"<own>/junction/mcp.json"}, project: []string{"junction.json"}, direct: &direct{rank: 1, tails: []string{"junction/mcp.json"}}}
 }
 
-// Direct lists the hosts whose files package config reads as they are, in the order of [Hosts].
+// Direct lists the hosts whose files package config reads in place, in the order of [Hosts].
 func Direct() []Host {
 	return slices.DeleteFunc(Hosts(), func(h Host) bool { return h.direct == nil })
 }
 
-// Recognize returns the host whose files have such a path, and the folder of the project that the file is for; empty for a user's.
+// Recognize returns the host whose files have such a path, and the folder of the file's project,
+// which is empty for a user's file.
 func Recognize(path string, o Options) (h Host, project string, ok bool) {
 	o = o.withDefaults()
 	for _, h := range append(Direct(), Junction()) {
@@ -46,7 +47,7 @@ func Recognize(path string, o Options) (h Host, project string, ok bool) {
 	return Host{}, "", false
 }
 
-// above returns the folder in which a path has the names of a pattern.
+// above returns the folder above the part of a path that matches a pattern.
 func above(path, pattern string) (folder string, is bool) {
 	for _, name := range slices.Backward(strings.Split(pattern, "/")) {
 		if match, _ := filepath.Match(name, filepath.Base(path)); !match {
@@ -57,7 +58,8 @@ func above(path, pattern string) (folder string, is bool) {
 	return path, true
 }
 
-// Marked returns the host whose files alone have one of these members, of several the one of the last.
+// Marked returns the host whose files alone have one of these members. If several match, the last
+// member counts.
 func Marked(members []string) (h Host, ok bool) {
 	for _, name := range members {
 		for _, other := range Direct() {
@@ -69,8 +71,8 @@ func Marked(members []string) (h Host, ok bool) {
 	return h, ok
 }
 
-// FindDirect lists the files that exist of those that are read as they are: in each of [ProjectFolders] those of hosts by their rank, and
-// mcp.json; then the user's own.
+// FindDirect lists the existing files that are read in place: for each of [ProjectFolders] those of
+// hosts by rank, and mcp.json; then the user's own.
 func FindDirect(o Options) (found []string) {
 	o = o.withDefaults()
 	hosts := slices.DeleteFunc(append(Direct(), Junction()), func(h Host) bool { return h.direct.rank == 0 })

@@ -13,48 +13,49 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// maxEntries bounds the entries of a file.
+// maxEntries is the maximum number of entries in a file.
 const maxEntries = 1_000
 
-// A Document is a configuration file that was read. What it holds is not changed.
+// A Document is a configuration file that was read. It is immutable.
 type Document struct {
 	Path    string
 	Data    []byte
-	Entries []*Entry // in file order
+	Entries []*Entry // in the order of the file
 
 	host    Host
 	syntax  syntax
 	names   names
 	root    *node
 	places  []place
-	missing bool // there is no such file yet
+	missing bool // the file does not exist yet
 }
 
-// A place is where servers are in a file.
+// A place is a position in a file that contains servers.
 type place struct {
 	scope, path string
-	in          *node // an object or a list, or a scalar where somebody wrote none
+	in          *node // an object or a list, or a scalar if the file has none
 }
 
 // An Entry is a server of a Document.
 type Entry struct {
 	Name  string
-	Scope string // the project that it is for, where the file has some of several; else empty
-	// Command and Args start it, or URL is where it is; as they are written, with the variables of the host in them.
+	Scope string // project of the entry in a file for several projects, else empty
+	// Command and Args start the server, or URL is its address. They are unexpanded and contain the
+	// host's variables.
 	Command string
 	Args    []string
 	URL     string
-	// Problem says why it cannot be replaced; nil if it can.
+	// Problem is the reason why it cannot be replaced, or nil.
 	Problem error
-	// Warning says what is not the same once it is replaced; empty if all is.
+	// Warning describes a difference after it is replaced, or is empty.
 	Warning string
 
-	fault    error // that its members contradict each other
+	fault    error // a contradiction between its members
 	host     Host
-	disabled bool // elsewhere in the file
+	disabled bool // by another member of the file
 
 	at   *node // the object with command and args
-	full *node // the entry's own
+	full *node // the entry itself
 	path string
 	n    names
 }
@@ -73,7 +74,7 @@ func Read(h Host, path string) (*Document, error) {
 	return Parse(h, path, data)
 }
 
-// Missing is the document of a file that is not there yet.
+// Missing returns the document of a file that does not exist yet.
 func Missing(h Host, path string) (*Document, error) {
 	d, err := Parse(h, path, nil)
 	if err == nil {
@@ -82,7 +83,8 @@ func Missing(h Host, path string) (*Document, error) {
 	return d, err
 }
 
-// Parse is Read for bytes that were read already; path tells the syntax. A file without servers has no entries.
+// Parse is like Read, for bytes that were already read. path determines the syntax. A file without
+// servers has no entries.
 func Parse(h Host, path string, data []byte) (*Document, error) {
 	d, err := document(h, path, data)
 	if err != nil {
@@ -95,7 +97,7 @@ func document(h Host, path string, data []byte) (*Document, error) {
 	syntax, _ := syntaxOf(path)
 	root, err := parse(data, syntax)
 	if syntax == inJSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
-		root, err = &node{kind: object}, nil // hosts leave such files behind
+		root, err = &node{kind: object}, nil // hosts leave empty files behind
 	}
 	if err == nil && root.kind != object {
 		err = errNotObject
@@ -136,7 +138,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 		if m == nil {
 			return nil
 		}
-		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // which one the host reads is not for this package to guess
+		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // hosts differ in the one they read
 			return fmt.Errorf("%q is there twice; remove one", name)
 		}
 		in = m.value
@@ -166,10 +168,10 @@ func (d *Document) find(scope string, in *node, path string) error {
 
 func (d *Document) entry(name, scope, path string, v *node) *Entry {
 	e := &Entry{Name: name, Scope: scope, path: path, at: v, full: v, n: d.names, host: d.host, disabled: d.excludes(name)}
-	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // as older files of Zed
+	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // older files of Zed
 		e.at, e.n.command = m.value, "path"
 	}
-	if m := v.get("transport"); m != nil && m.value.kind == object { // as Cline's own commands write it
+	if m := v.get("transport"); m != nil && m.value.kind == object { // written by Cline's own commands
 		e.at = m.value
 	}
 	e.fault = e.read()
@@ -187,7 +189,7 @@ func (e *Entry) member(name string) *member {
 	return e.full.get(name)
 }
 
-// excludes reports whether a file of Gemini CLI, or of a fork, says elsewhere that a server is not used.
+// excludes reports whether a file of Gemini CLI, or of a fork, disables a server elsewhere.
 func (d *Document) excludes(name string) bool {
 	m := d.root.get("mcp")
 	if !d.host.geminis || m == nil {
@@ -200,7 +202,7 @@ func (d *Document) excludes(name string) bool {
 	return excluded != nil && has(excluded) || allowed != nil && allowed.value.kind == list && !has(allowed)
 }
 
-// read reads what the entry starts.
+// read reads the command or the address of the entry.
 func (e *Entry) read() error {
 	if e.full.kind != object {
 		return errors.New("it is not an object")
@@ -241,7 +243,7 @@ func (e *Entry) read() error {
 	return nil
 }
 
-// readURL says what junction does not take over of an entry with an address.
+// readURL returns an error for members of an entry with an address that Junction does not support.
 func (e *Entry) readURL() error {
 	if scheme, _, found := strings.Cut(e.URL, ":"); found && strings.ToLower(scheme) != "http" && strings.ToLower(scheme) != "https" && !strings.ContainsAny(scheme, "${") {
 		return fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// A newMember is one that is written.
+// A newMember is a member to write.
 type newMember struct {
 	name  string
 	value *node
-	raw   string // how the value is written, where that is known, or the whole lines of YAML or TOML that it has to itself
+	raw   string // the value as written, if known, or its own whole lines of YAML or TOML
 }
 
-// holding is an object, or a list, of new members.
+// holding returns an object, or a list, of new members.
 func holding(k kind, list []newMember) *node {
 	n := &node{kind: k}
 	for _, m := range list {
@@ -24,10 +24,10 @@ func holding(k kind, list []newMember) *node {
 	return n
 }
 
-// A swap puts members of an object in the place of others.
+// A swap replaces members of an object by others.
 type swap struct {
 	in  *node
-	old []string // at least one is there
+	old []string // at least one exists
 	new []newMember
 }
 
@@ -37,20 +37,20 @@ type edit struct {
 	text       string
 }
 
-// editor changes one file.
+// An editor changes one file.
 type editor struct {
 	data   []byte
 	syntax syntax
 	root   *node
 	edits  []edit
-	now    map[*node]*node // what changed values say then
+	now    map[*node]*node // changed values by their old nodes
 }
 
 func newEditor(data []byte, s syntax, root *node) *editor {
 	return &editor{data: data, syntax: s, root: root, now: map[*node]*node{}}
 }
 
-// change makes the file in which everything is as before but for the swaps.
+// change returns the file with the swaps made and everything else unchanged.
 func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 	e := newEditor(data, s, root)
 	for _, sw := range swaps {
@@ -61,13 +61,13 @@ func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 	return e.made()
 }
 
-// made is the file with the edits, if it says what it is to say.
+// made returns the file with the edits, if parsing it gives the intended values.
 func (e *editor) made() ([]byte, error) {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.start - b.start })
 	var out bytes.Buffer
 	done, removing := 0, false
 	for _, ed := range e.edits {
-		if ed.start < done && !(removing && ed.text == "") { // what is removed may meet
+		if ed.start < done && !(removing && ed.text == "") { // removed ranges may overlap
 			return nil, errEdit
 		}
 		out.Write(e.data[done:max(done, ed.start)])
@@ -109,7 +109,7 @@ func (e *editor) swap(sw swap) error {
 	}
 	stays := e.stays(sw.in, old, sw.new)
 	m := old[stays]
-	if i := indexOf(sw.new, m); i >= 0 { // its name stays as it is written, and a comment behind it; others come before it
+	if i := indexOf(sw.new, m); i >= 0 { // its name and a comment behind it stay; others come before it
 		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(sw.new[i]))
 		if rest := slices.Delete(slices.Clone(sw.new), i, i+1); len(rest) > 0 {
 			e.replace(m.start, m.start, e.written(sw.in, m, rest)+e.separator(sw.in, m))
@@ -124,7 +124,7 @@ func (e *editor) swap(sw swap) error {
 	return nil
 }
 
-// says notes what an object holds then.
+// says records the future content of an object.
 func (e *editor) says(in *node, old []*member, now []newMember) {
 	members := in.members
 	if before := e.now[in]; before != nil {
@@ -139,8 +139,9 @@ func (e *editor) says(in *node, old []*member, now []newMember) {
 	e.now[in] = &node{kind: object, members: members}
 }
 
-// stays says in which one's place the new members come: in that of one of them, or else in the last one's, as a comment may
-// be behind that. Behind a dash there has to be one, so that what follows is taken there, but for comments.
+// stays returns the index of the old member whose place the new members take. That is one with the
+// name of a new member, or else the last, because a comment may follow it. Behind a dash, the first
+// one must be free, so that the following member can move there; only comments may be between.
 func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	first, last := old[0], 0
 	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0
@@ -155,12 +156,13 @@ func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	return last
 }
 
-// indexOf is where a member is among new ones by its name, where only its value changes; else -1.
+// indexOf returns the index of a member among new ones with the same name if only its value
+// changes, else -1.
 func indexOf(list []newMember, m *member) int {
 	return slices.IndexFunc(list, func(n newMember) bool { return n.name == m.name && !m.table })
 }
 
-// set puts a value in the place of another one.
+// set replaces a value by another one.
 func (e *editor) set(v, now *node, text string) {
 	e.now[v] = now
 	e.replace(v.start, v.end, text)
@@ -170,16 +172,16 @@ func (e *editor) replace(start, end int, text string) {
 	e.edits = append(e.edits, edit{start, end, text})
 }
 
-// raw is how a value is written.
+// raw returns a value as it is written.
 func (e *editor) raw(m newMember) string {
 	if isBlock := strings.ContainsAny(m.raw, "\r\n") || m.value.kind >= list && m.raw != "" && m.raw[0] != '[' && m.raw[0] != '{'; m.raw != "" && (e.syntax != inYAML || !isBlock) {
-		return m.raw // lines of a block of YAML would have to be indented as they are here
+		return m.raw // lines of a block of YAML would need the indentation of this place
 	}
 	return encode(m.value, e.syntax)
 }
 
-// indent is what goes before a value of YAML that begins a line: the lines of a list may begin in the column of its name, and
-// those of no other value.
+// indent returns additional indentation for a YAML value that begins a line: only the lines of a
+// list may begin in the column of its name.
 func (e *editor) indent(m *member) string {
 	line := e.data[e.lineStart(m.value.start):m.value.start]
 	if e.syntax == inYAML && len(bytes.TrimSpace(line)) == 0 && len(line) <= m.start-e.lineStart(m.start) {
@@ -188,7 +190,7 @@ func (e *editor) indent(m *member) string {
 	return ""
 }
 
-// written are the members that stand where one stood.
+// written returns the text of the members in place of an old one.
 func (e *editor) written(in *node, where *member, list []newMember) string {
 	var parts []string
 	separator := e.separator(in, where)
@@ -236,18 +238,18 @@ func (e *editor) lineStart(at int) int {
 	return start
 }
 
-// blankBefore is the white space before an offset.
+// blankBefore returns the white space before an offset.
 func (e *editor) blankBefore(at int) []byte {
 	return e.data[len(bytes.TrimRight(e.data[:at], " \t\r\n")):at]
 }
 
-// remove takes a member out, one of several, and leaves what stands around it.
+// remove removes one of several members and keeps the text around it.
 func (e *editor) remove(in *node, m *member, removed []*member) {
 	if in.lines {
 		e.removeLines(in, m, removed)
 		return
 	}
-	var before *member // the last in front that stays
+	var before *member // the last preceding one that stays
 	isLast, free := true, in.start+1
 	for i := range in.members {
 		o := &in.members[i]
@@ -277,25 +279,25 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		start, end = lineStart, end+blanks+1
 	} else if isLast && !bytes.ContainsAny(e.data[free:max(free, before)], "/#") {
 		start = before // unless a comment may end there
-	} else if isAlone && e.data[end+blanks] == '/' { // a comment takes the place
+	} else if isAlone && e.data[end+blanks] == '/' { // a comment takes its place
 		end += blanks
 	} else if end > m.end {
 		if next := len(e.data) - len(bytes.TrimLeft(e.data[end:], " \t\r\n")); next < len(e.data) && strings.IndexByte("}/#", e.data[next]) < 0 {
-			end = next // but for what is behind it on its line
+			end = next // except for text behind it on its line
 		}
 	}
 	e.replace(start, end, "")
-	if comma < 0 && before != nil { // it is the last one of all
+	if comma < 0 && before != nil { // it is the last member of all
 		if comma = e.comma(before.end); comma >= 0 {
 			e.replace(comma, comma+1, "")
 		}
 	}
 }
 
-// removeLines is remove for a member that has lines of its own.
+// removeLines is like remove, for a member on lines of its own.
 func (e *editor) removeLines(in *node, m *member, removed []*member) {
 	start, end := e.lineStart(m.start), e.lineEnd(m.end)
-	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
+	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash: the next member moves there
 		start, end = m.start, m.end
 		for i := len(in.members) - 1; i >= 0; i-- {
 			if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
@@ -306,7 +308,7 @@ func (e *editor) removeLines(in *node, m *member, removed []*member) {
 	e.replace(start, end, "")
 }
 
-// comma is where the comma after a value is, behind blanks and comments; -1 if there is none.
+// comma returns the offset of the comma after a value, behind blanks and comments, or -1.
 func (e *editor) comma(at int) int {
 	for at < len(e.data) {
 		rest := e.data[at:]

@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// OwnName is what the entry of junction is called in a host's file.
+// OwnName is the name of Junction's entry in a host's file.
 const OwnName = "junction"
 
-// An Endpoint is a program or an address that a host gets in place of its servers.
+// An Endpoint is a program or an address that replaces a host's servers.
 type Endpoint struct {
 	Command string
 	Args    []string
 	URL     string // in place of a command
-	// Pass are variables of the host's environment that the program needs: many hosts keep theirs to themselves.
+	// Pass lists variables of the host's environment that the program needs; many hosts do not pass
+	// theirs on.
 	Pass []string
 }
 
-// entry is how the host writes that.
+// entry returns the entry for the endpoint in the host's form.
 func (h Host) entry(to Endpoint) (*node, error) {
 	n := &node{kind: object}
 	names, more := h.names, h.form.command
@@ -68,8 +69,8 @@ func (h Host) entry(to Endpoint) (*node, error) {
 	return n, nil
 }
 
-// Connect makes the file in which one entry for an endpoint stands in the place of others, which may be none. Without an
-// endpoint the others are only taken out. Everything else in it is as it was.
+// Connect returns the file with one entry for an endpoint in place of others, which may be none.
+// Without an endpoint it only removes the others. The rest of the file stays the same.
 func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Change, err error) {
 	var all moves
 	if to != nil {
@@ -96,7 +97,7 @@ func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Chan
 	return after, c, err
 }
 
-// home is the place where an entry comes that has none yet.
+// home returns the place for a new entry.
 func (d *Document) home() place {
 	for _, p := range d.places {
 		if p.scope == "" {
@@ -119,8 +120,8 @@ func (d *Document) place(scope, path string) place {
 	return place{scope: scope, path: path}
 }
 
-// disconnected is a file that somebody changed since it was connected, with the entries that were taken out, and without ours.
-// left are those that it has again, otherwise.
+// disconnected returns a file that others changed since it was connected, with the removed entries
+// restored and Junction's removed. left names those that the file has again with other content.
 func disconnected(before, now *Document, c Change) (data []byte, left []string, err error) {
 	for _, asWritten := range []bool{true, false} {
 		var all moves
@@ -158,7 +159,7 @@ func (d *Document) entryAt(t Taken) *Entry {
 	return d.changed(Change{Name: t.Name, Scope: t.Scope, Path: t.Path})
 }
 
-// written is how an entry is written; empty where its bytes are not known.
+// written returns the text of an entry, or "" if its bytes are unknown.
 func (d *Document) written(entry *Entry) string {
 	e := newEditor(d.Data, d.syntax, d.root)
 	in := d.place(entry.Scope, entry.path).in

@@ -8,17 +8,18 @@ import (
 	"testing"
 )
 
-// A sample is a file as a person has it.
+// A sample is a typical file of a user.
 type sample struct {
 	host, path, data string
-	// want is the file with every entry replaced by tapped; entries that cannot be are named with their reasons.
+	// want is the file with every entry replaced by tapped. problems has the reasons for entries
+	// that cannot be replaced.
 	want     string
 	problems map[string]string
 }
 
 func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 
-// tapped replaces an entry as junction host tap does.
+// tapped returns the replacement of an entry by junction host tap.
 func tapped(e *Entry) Program {
 	if e.URL != "" {
 		return Program{Command: "J", Args: []string{"proxy", e.Name}}
@@ -554,7 +555,8 @@ func TestEveryFormatIsChangedInNothingButItsEntries(t *testing.T) {
 	}
 }
 
-// A meanwhile is a change to a file that entries were changed in, and what there is when these are put back.
+// A meanwhile is a change to a file with changed entries, and the expected file after these are
+// restored.
 type meanwhile struct{ name, host, path, before, old, new, want, left string }
 
 func (m meanwhile) putsBack(t *testing.T, before *Document, data []byte, changes []Change) {
@@ -577,7 +579,7 @@ func (m meanwhile) putsBack(t *testing.T, before *Document, data []byte, changes
 	}
 }
 
-// Hosts write their files anew, in a style of their own, and people change other things in them.
+// Hosts rewrite their files in a style of their own, and users change other parts of them.
 func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
 	for _, test := range []meanwhile{
 		{"another entry was added", "cursor", "mcp.json", `{"mcpServers": {"a": {"command": "x" /* c */, "args": ["1"]}}}`,
@@ -625,7 +627,8 @@ func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
 	}
 }
 
-// A folder that is misspelt would never be looked into, and a file whose syntax is not known would be left out, without a word.
+// A misspelled folder would never be searched, and a file with an unknown syntax would be ignored
+// silently.
 func TestTheFilesOfAllHostsCanBeFound(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		home := t.TempDir()

@@ -11,43 +11,45 @@ import (
 	"time"
 )
 
-// A Host is a program whose configuration names servers.
+// A Host is a program whose configuration lists servers.
 type Host struct {
-	ID   string // as people type it, such as "claude-code"
-	Name string // the product's
-	// Programs are the commands that start it.
+	ID   string // as users type it, such as "claude-code"
+	Name string // name of the product
+	// Programs lists the commands that start it.
 	Programs []string
-	// Reload says what the person does for a change to count.
+	// Reload describes how the user makes a change take effect.
 	Reload string
-	// Nowhere says why it has no file that could be changed; empty if it has.
+	// Nowhere is the reason why it has no file to change, or empty.
 	Nowhere string
-	// ReadsAll: where it has several files, the servers of all of them are its own.
+	// ReadsAll reports that it uses the servers of all its files.
 	ReadsAll bool
 
-	// Files, in which * stands for any name: project's are looked for in the folder worked in and above; user's begin with
-	// a folder that userFolder knows, such as <home> or <apps>, or with a variable in capital letters that
-	// names one; where that is set, the files after it do not count.
+	// The patterns of its files, in which * matches any name. project files are looked for in the
+	// current folder and above. user files begin with a folder of userFolder, such as <home> or
+	// <apps>, or with the upper-case name of a variable that holds a folder. If that variable is
+	// set, later files are ignored.
 	user, project []string
 	paths         []string // where entries are in them; the usual five if empty, see Parse
-	root          string   // where the first one comes; mcpServers if empty
+	root          string   // path for the first entry; mcpServers if empty
 	names         names
 	form          form
-	variables     *dialect // nil: Junction's
-	milliseconds  bool     // "timeout" is in them, and not in seconds
-	triesBoth     bool     // "http" is HTTP+SSE where the server knows nothing newer
-	unsets        bool     // null in env takes a variable out of the environment
-	direct        *direct  // nil: its files are imported
-	geminis       bool     // as Gemini CLI and its forks: "url" is of HTTP+SSE, and "mcp" lists servers that are not used
+	variables     *dialect // nil for Junction's
+	milliseconds  bool     // the unit of "timeout", otherwise seconds
+	triesBoth     bool     // "http" falls back to HTTP+SSE for older servers
+	unsets        bool     // null in env removes a variable
+	direct        *direct  // nil if its files are imported
+	geminis       bool     // a form of Gemini CLI: "url" is for HTTP+SSE, and "mcp" lists excluded servers
 }
 
-// form is what an entry of Junction has in a host's file in addition to command and args, or has with an address: "NAME=VALUE",
-// or "NAME=[VALUE]" for a list.
+// form holds the members of Junction's entry in a host's file in addition to command and args, or
+// to an address: "NAME=VALUE", or "NAME=[VALUE]" for a list.
 type form struct {
 	command, url []string
-	urlName      string // empty: the host only starts programs
+	urlName      string // empty if the host only starts programs
 }
 
-// names are what the members of an entry are called. Where there is no name for args, the command is a list with them.
+// names holds the names of an entry's members. If args is empty, the command is a list that
+// includes them.
 type names struct {
 	command, args, env string
 	urls, headers      []string
@@ -55,18 +57,19 @@ type names struct {
 
 var defaultNames = names{"command", "args", "env", []string{"url", "serverUrl", "httpUrl", "baseUrl"}, []string{"headers", "requestOptions"}}
 
-// URLMembers are the names that hosts have for the address of a server.
+// URLMembers returns the hosts' names for the address of a server.
 func URLMembers() []string { return slices.Clone(defaultNames.urls) }
 
-// Places are the members of a file in which servers are, with a dot before those of an object in it.
+// Places returns the members of a file that contain servers, with a dot between nested names.
 func Places() []string {
 	return []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 }
 
-// HasScopes reports whether a file has servers of several projects, as that of Claude Code's user.
+// HasScopes reports whether a file has servers of several projects, like that of Claude Code's
+// user.
 func HasScopes(path string) bool { return filepath.Base(path) == ".claude.json" }
 
-// Unit is that of a number that is a time.
+// Unit returns the unit of numbers that are times.
 func (h Host) Unit() time.Duration {
 	if h.milliseconds {
 		return time.Millisecond
@@ -74,10 +77,11 @@ func (h Host) Unit() time.Duration {
 	return time.Second
 }
 
-// Unsets reports whether null in the environment of an entry takes a variable out.
+// Unsets reports whether null in the environment of an entry removes a variable.
 func (h Host) Unsets() bool { return h.unsets }
 
-// Transport reads the type of an entry: stdio, http, sse, or auto for an address whose transport is to be found out.
+// Transport converts the type of an entry to stdio, http, sse, or auto for an address with an
+// unknown transport.
 func (h Host) Transport(written string) (kind string, ok bool) {
 	kind, ok = map[string]string{
 		"stdio": "stdio", "local": "stdio",
@@ -94,7 +98,8 @@ const (
 	restart = "restart it"
 )
 
-// Hosts lists the hosts that are known. Those that package config reads as they are stay at their places: a Format is its number.
+// Hosts lists the known hosts. Those whose files are read in place must keep their positions: a
+// Format is the index.
 func Hosts() []Host {
 	return []Host{
 		{ID: "claude-desktop", Name: "Claude Desktop", Reload: restart, user: []string{"<apps>/Claude/claude_desktop_config.json"},
@@ -182,12 +187,13 @@ func LookupHost(name string) (h Host, byProgram, ok bool) {
 	return Host{}, false, false
 }
 
-// Options say where files are looked for. The zero Options use the process's own environment and folders.
+// Options determine where files are looked for. The zero Options use the process's own environment
+// and folders.
 type Options struct {
 	Getenv           func(string) string
 	WorkDir, HomeDir string
 
-	GOOS string // by default, runtime.GOOS
+	GOOS string // the default is runtime.GOOS
 }
 
 func (o Options) withDefaults() Options {
@@ -204,14 +210,14 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A File is one of a host.
+// A File is a file of a host.
 type File struct {
 	Path    string
-	Project string // the folder that it is for; empty for a person's own
+	Project string // the folder that it is for; empty for a user's file
 }
 
-// Find lists the files of a host that exist, each once, those of the project first: in the folder worked in and, in a repository, those
-// above it.
+// Find lists the existing files of a host, each once, those of projects first: in the current
+// folder and, in a repository, those above it.
 func Find(h Host, o Options) []string {
 	var paths []string
 	for _, f := range Files(h, o) {
@@ -220,17 +226,17 @@ func Find(h Host, o Options) []string {
 	return paths
 }
 
-// Files is [Find] with what the files are for.
+// Files is like [Find], with the projects of the files.
 func Files(h Host, o Options) []File {
 	o = o.withDefaults()
 	return search(h.project, h.userFiles(o), o)
 }
 
-// search lists the files that exist of those that a project's folders have by these names, and of the user's own.
+// search lists the existing files with these names in the project's folders, and the user's own.
 func search(names, own []string, o Options) (found []File) {
-	var files []fs.FileInfo // a link may lead to one that another name had
+	var files []fs.FileInfo // to detect links to a file already found
 	add := func(pattern, project string) {
-		paths, _ := filepath.Glob(pattern) // the patterns are well formed, but for folders with brackets in their names
+		paths, _ := filepath.Glob(pattern) // patterns are well formed, except for folders with brackets in their names
 		if !isPattern(pattern) {
 			paths = []string{pattern}
 		}
@@ -246,7 +252,7 @@ func search(names, own []string, o Options) (found []File) {
 		for _, name := range names {
 			path := filepath.Join(folder, filepath.FromSlash(name))
 			if slices.ContainsFunc(own, func(pattern string) bool { is, _ := filepath.Match(pattern, path); return is || pattern == path }) {
-				continue // the home folder is no project
+				continue // the home folder is not a project
 			}
 			add(path, folder)
 		}
@@ -257,7 +263,8 @@ func search(names, own []string, o Options) (found []File) {
 	return found
 }
 
-// Default is where a host looks for a person's own file, which need not be there; empty where there is no such place.
+// Default returns the path of the user's own file of a host, which need not exist, or "" if there
+// is no fixed path.
 func Default(h Host, o Options) string {
 	for _, path := range h.userFiles(o.withDefaults()) {
 		if !isPattern(path) {
@@ -271,7 +278,7 @@ func isPattern(path string) bool {
 	return strings.Contains(filepath.Base(path), "*") || strings.Contains(path, string(filepath.Separator)+"*")
 }
 
-// userFiles are where a host looks for a person's own files, in some with * for any name.
+// userFiles returns the paths of a user's own files of a host; some contain * for any name.
 func (h Host) userFiles(o Options) (paths []string) {
 	for _, name := range h.user {
 		where, rest, _ := strings.Cut(strings.TrimPrefix(name, "<"), ">")
@@ -280,14 +287,14 @@ func (h Host) userFiles(o Options) (paths []string) {
 			paths = append(paths, filepath.Join(folder, filepath.FromSlash(rest)))
 		}
 		if folder != "" && where == strings.ToUpper(where) {
-			break // the host looks nowhere else then
+			break // then the host ignores other places
 		}
 	}
 	return paths
 }
 
-// userFolder returns where a host keeps a user's settings; empty where the system has no such place. A name that is not
-// listed is that of a variable that holds the folder.
+// userFolder returns the folder of a host's user settings, or "" if the system has none. An unknown
+// name is that of a variable that holds the folder.
 func userFolder(name string, o Options) string {
 	dotConfig := filepath.Join(o.HomeDir, ".config")
 	settings := o.Getenv("XDG_CONFIG_HOME")
@@ -317,8 +324,9 @@ func userFolder(name string, o Options) string {
 	return folders.usual
 }
 
-// ProjectFolders are the folder worked in and those above it up to the root of its repository; only the first when it is in
-// none, as a folder above may be anybody's to write.
+// ProjectFolders returns the current folder and those above it up to the root of its repository.
+// Outside a repository it returns only the current folder, because others may be able to write to
+// those above.
 func ProjectFolders(o Options) []string {
 	o = o.withDefaults()
 	if o.WorkDir == "" {
@@ -336,7 +344,7 @@ func ProjectFolders(o Options) []string {
 	}
 }
 
-// syntaxOf judges a file by its name.
+// syntaxOf returns the syntax of a file by its name.
 func syntaxOf(path string) (s syntax, ok bool) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json", ".jsonc":

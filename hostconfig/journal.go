@@ -25,14 +25,15 @@ const (
 	recordFile = "record.json"
 	beforeFile = "before"
 	afterFile  = "after"
-	ownerFile  = "owner" // locked while the process lives that is to take the change back
+	ownerFile  = "owner" // locked while the process lives that will restore the file
 )
 
-// A Journal is a folder that says which files are changed, and has what they held before. Only its user can read it.
+// A Journal is a folder with records of changed files and their old contents. Only its user can
+// read it.
 type Journal struct {
 	Folder string
 
-	step func() // for tests: called between any two things that are written
+	step func() // for tests: called between any two writes
 }
 
 func (j Journal) stepped() {
@@ -41,24 +42,24 @@ func (j Journal) stepped() {
 	}
 }
 
-// A Record is what a Journal says of one file.
+// A Record describes one changed file.
 type Record struct {
-	Host  string `json:"host"`            // its ID; empty where a file was named
-	Path  string `json:"path"`            // of the file itself, behind symbolic links
-	Named string `json:"named,omitempty"` // as it was named, where links led from there to Path
-	Kept  bool   `json:"kept,omitempty"`  // it stays until somebody asks for it to be taken back
-	// Connected says that Junction stands in the place of servers; else it stands between the host and them.
+	Host  string `json:"host"`            // ID of the host; empty if the file was named
+	Path  string `json:"path"`            // path of the file, with symbolic links resolved
+	Named string `json:"named,omitempty"` // path as named, if links led from there to Path
+	Kept  bool   `json:"kept,omitempty"`  // the change stays until the user restores the file
+	// Connected reports that Junction replaces servers; otherwise it is between the host and them.
 	Connected bool      `json:"connected,omitempty"`
-	Created   bool      `json:"created,omitempty"` // there was no such file
+	Created   bool      `json:"created,omitempty"` // the file did not exist before
 	Began     time.Time `json:"began"`
 	Process   int       `json:"process"`
 	Changes   []Change  `json:"changes"`
 
-	Alive  bool `json:"-"` // the process that is to take it back lives
+	Alive  bool `json:"-"` // the process that will restore the file lives
 	folder string
 }
 
-// Servers are the names of the entries that were changed.
+// Servers returns the names of the changed entries.
 func (r *Record) Servers() (names []string) {
 	for _, c := range r.Changes {
 		names = append(names, c.Name)
@@ -66,10 +67,10 @@ func (r *Record) Servers() (names []string) {
 	return names
 }
 
-// ErrInUse says that a file is changed already.
+// ErrInUse reports that a file is already changed.
 var ErrInUse = errors.New("is changed by junction already")
 
-// lock keeps other processes from the Journal.
+// lock locks the Journal against other processes.
 func (j Journal) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
 		return nil, err
@@ -79,8 +80,9 @@ func (j Journal) lock() (unlock func(), err error) {
 	return filelock.Wait(ctx, filepath.Join(j.Folder, "lock"))
 }
 
-// Apply writes a changed file in place of the one that was read. Unless r says that it is kept, the process holds it until
-// release, which comes before Restore: another one then knows that it is not to be taken back yet. path is that of the Record.
+// Apply replaces the file that was read by a changed one. Unless r.Kept is set, the process holds
+// the file until release, which must be called before Restore. Until then other processes do not
+// restore it. path is the path of the Record.
 func (j Journal) Apply(d *Document, after []byte, r Record) (path string, release func(), err error) {
 	if r.Created = d.missing; r.Created {
 		err = os.MkdirAll(filepath.Dir(d.Path), 0o700)
@@ -112,9 +114,9 @@ func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err
 	if _, err := os.Stat(filepath.Join(folder, recordFile)); err == nil {
 		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse)
 	}
-	records, _ := j.Records() // what is wrong with others is said where they are taken back
+	records, _ := j.Records() // errors of other records are reported when they are restored
 	if slices.ContainsFunc(records, func(o *Record) bool { return slices.Contains(o.paths(), r.Path) }) {
-		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse) // it stands where a link to the file was
+		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse) // it is where a link to the file was
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return nil, err
@@ -150,7 +152,7 @@ func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err
 	return release, nil
 }
 
-// Records lists the files that are changed, by their paths.
+// Records lists the changed files by path.
 func (j Journal) Records() (list []*Record, err error) {
 	found, err := filepath.Glob(filepath.Join(j.Folder, "*", recordFile))
 	if err != nil {
@@ -160,7 +162,7 @@ func (j Journal) Records() (list []*Record, err error) {
 	for _, path := range found {
 		data, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was taken back meanwhile
+			continue // it was restored meanwhile
 		}
 		r := &Record{folder: filepath.Dir(path)}
 		if err == nil {
@@ -181,7 +183,7 @@ func (j Journal) Records() (list []*Record, err error) {
 	return list, errors.Join(faults...)
 }
 
-// Recover takes back what processes left that were killed.
+// Recover restores the files of killed processes.
 func (j Journal) Recover() (done []*Restored, err error) {
 	records, err := j.Records()
 	faults := []error{err}
@@ -191,7 +193,7 @@ func (j Journal) Recover() (done []*Restored, err error) {
 		}
 		restored, err := j.Restore(r)
 		if errors.Is(err, ErrInUse) {
-			continue // somebody else was first, and has changed it again
+			continue // another process was first, and has changed it again
 		}
 		if faults = append(faults, err); err == nil {
 			done = append(done, restored)
@@ -200,7 +202,8 @@ func (j Journal) Recover() (done []*Restored, err error) {
 	return done, errors.Join(append(faults, j.clean())...)
 }
 
-// isUndone reports whether the file holds what it did before: whoever was to change it was killed, or somebody took it back.
+// isUndone reports whether the file has its old content: the process was killed before the change,
+// or the file was restored otherwise.
 func (r *Record) isUndone() bool {
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
 	for _, path := range r.paths() {
@@ -215,7 +218,7 @@ func (r *Record) isUndone() bool {
 	return true
 }
 
-// clean removes what processes left that were killed before or after a file was changed.
+// clean removes records of processes that were killed before or after the change of a file.
 func (j Journal) clean() error {
 	unlock, err := j.lock()
 	if err != nil {
@@ -232,7 +235,7 @@ func (j Journal) clean() error {
 	return err
 }
 
-// realPath is the absolute path of a file, behind symbolic links.
+// realPath returns the absolute path of a file with symbolic links resolved.
 func realPath(path string) (string, error) {
 	full, err := filepath.Abs(path)
 	if err != nil {
@@ -246,11 +249,11 @@ func realPath(path string) (string, error) {
 	return real, err
 }
 
-// errChanged says that somebody else writes the file, too.
+// errChanged reports that another program also writes the file.
 var errChanged = errors.New("somebody else changed the file in this moment; try again")
 
-// Replace writes a file of a person's anew as a whole, with the mode and the owner that it has, if it still holds what was
-// read. Nothing is kept to undo it.
+// Replace replaces a user's file as a whole, with the same mode and owner, if it still has the
+// content that was read. It keeps no data to undo that.
 func Replace(d *Document, after []byte) error {
 	if d.missing {
 		if err := os.MkdirAll(filepath.Dir(d.Path), 0o700); err != nil {
@@ -264,8 +267,8 @@ func Replace(d *Document, after []byte) error {
 	return Journal{}.replaceFile(path, d.Data, after, d.missing)
 }
 
-// replaceFile writes a file as a whole, with the mode and the owner that it has, if it still holds what is expected, or is
-// still missing.
+// replaceFile replaces a file as a whole, with the same mode and owner, if it still has the
+// expected content or, with isNew, is still missing.
 func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) error {
 	info, err := os.Stat(path)
 	if isNew && errors.Is(err, fs.ErrNotExist) {
@@ -284,7 +287,7 @@ func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) err
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary) // once renamed, it is not there
+	defer os.Remove(temporary) // does nothing after the rename
 	j.stepped()
 	_, err = f.Write(data)
 	j.stepped()
@@ -310,7 +313,7 @@ func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) err
 	return nil
 }
 
-// temporaryName is always the same, so that what a process left that was killed is found and removed.
+// temporaryName returns a constant name, so that the file of a killed process is found and removed.
 func temporaryName(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".junction-new")
 }

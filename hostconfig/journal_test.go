@@ -15,7 +15,7 @@ import (
 
 const cursorFile = `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`
 
-// applied is a file whose entries are replaced.
+// applied returns a file whose entries are replaced.
 func applied(t *testing.T, path string, r Record) (j Journal, release func()) {
 	t.Helper()
 	j = Journal{Folder: filepath.Join(t.TempDir(), "taps")}
@@ -66,7 +66,7 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-// restoreOne takes back the only change there is.
+// restoreOne restores the only change.
 func restoreOne(t *testing.T, j Journal) *Restored {
 	t.Helper()
 	records, err := j.Records()
@@ -134,7 +134,7 @@ func TestAFileIsChangedByOneAtATime(t *testing.T) {
 	if done, err := j.Recover(); err != nil || len(done) != 0 || content(t, path) != now {
 		t.Errorf("what lives is taken back: %v, %v", done, err)
 	}
-	release() // as its end does
+	release() // as at the end of the process
 	if done, err := j.Recover(); err != nil || len(done) != 1 || !done[0].Whole || content(t, path) != cursorFile {
 		t.Errorf("%v, %v: %s", done, err, content(t, path))
 	}
@@ -323,9 +323,9 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 	}
 }
 
-// A file at the limit of keys takes a second, most of it in go-toml.
+// A file at the limit of keys takes a second, mostly in go-toml.
 func TestAFileOfManyTablesIsReadInTime(t *testing.T) {
-	const tables = (maxKeys - 2) / threadtime.Slowdown // the library looks through all keys for each
+	const tables = (maxKeys - 2) / threadtime.Slowdown // the library searches all keys for each
 	var b strings.Builder
 	for i := range tables {
 		fmt.Fprintf(&b, "k%d.a=1\n", i)

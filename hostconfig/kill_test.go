@@ -11,10 +11,11 @@ import (
 	"testing"
 )
 
-// killAt makes TestAProcessThatIsKilled be a process that kills itself at that step, and says what it is to do before.
+// killAt makes TestAProcessThatIsKilled a process that kills itself at that step, and tells it the
+// action before.
 const killAt = "JUNCTION_TEST_KILL_AT"
 
-// TestAProcessThatIsKilled is one only where another test starts it.
+// TestAProcessThatIsKilled is a killed process only if another test starts it.
 func TestAProcessThatIsKilled(t *testing.T) {
 	var step int
 	var what, folder, path string
@@ -23,7 +24,7 @@ func TestAProcessThatIsKilled(t *testing.T) {
 	}
 	j := Journal{Folder: folder, step: func() {
 		if step--; step == 0 {
-			p, _ := os.FindProcess(os.Getpid()) // it is there
+			p, _ := os.FindProcess(os.Getpid()) // it exists
 			_ = p.Kill()
 			select {}
 		}
@@ -65,7 +66,7 @@ func disconnectFile(j Journal) error {
 	return err
 }
 
-// contentOrNone is what a file holds; "none" where there is none.
+// contentOrNone returns the content of a file, or "none".
 func contentOrNone(t *testing.T, path string) string {
 	t.Helper()
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +119,7 @@ func TestWhateverKillsAProcessTheFileIsTheOldOneOrTheNewOne(t *testing.T) {
 				if now != test.old && now != test.new {
 					t.Fatalf("step %d leaves %s", step, now)
 				}
-				// The next process goes on from there, and in the end all is as it was.
+				// The next process continues from there, and finally everything is as before.
 				if _, err := j.Recover(); err != nil {
 					t.Fatalf("step %d: %v", step, err)
 				}

@@ -11,24 +11,25 @@ import (
 )
 
 var (
-	// ErrNoEntry says that a file has no entry of that name.
+	// ErrNoEntry reports that a file has no entry with the name.
 	ErrNoEntry = errors.New("there is no such entry")
-	// ErrDuplicate says that it has one already.
+	// ErrDuplicate reports that a file already has one.
 	ErrDuplicate = errors.New("there is a server of that name already")
 )
 
-// A NewServer is an entry of Junction's own that is to be written: a program with its arguments, or an address.
+// A NewServer is an entry to write into a file of Junction's: a program with its arguments, or an
+// address.
 type NewServer struct {
 	Command string
 	Args    []string
 	Env     map[string]string
 	URL     string
-	SSE     bool // the address speaks HTTP+SSE only
+	SSE     bool // the address supports only HTTP+SSE
 	Headers map[string]string
 }
 
-// AddServer returns a file of Junction's own with an entry more, behind those that are there. What it says otherwise stays as it is,
-// byte by byte. A file that has an entry of that name is left alone, with [ErrDuplicate].
+// AddServer returns a file of Junction's with one more entry, behind the others. The rest stays the
+// same, byte for byte. If the file already has an entry with the name, it returns [ErrDuplicate].
 func AddServer(data []byte, name string, s NewServer) ([]byte, error) {
 	d, err := document(Host{}, "", data)
 	if err != nil {
@@ -54,7 +55,7 @@ func sorted(values map[string]string) (list []Variable) {
 	return list
 }
 
-// RemoveServer returns a file of Junction's own without an entry. Comments stay.
+// RemoveServer returns a file of Junction's without an entry. Comments stay.
 func RemoveServer(data []byte, name string) ([]byte, error) {
 	d, e, err := entryOf(data, name)
 	if err != nil {
@@ -64,7 +65,7 @@ func RemoveServer(data []byte, name string) ([]byte, error) {
 	return data, err
 }
 
-// own is an entry that is not for one project only; nil if there is none.
+// own returns the entry with the name that is not for one project only, or nil.
 func (d *Document) own(name string) *Entry {
 	if i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == name && e.Scope == "" }); i >= 0 {
 		return d.Entries[i]
@@ -83,8 +84,9 @@ func entryOf(data []byte, name string) (*Document, *Entry, error) {
 	return nil, nil, fmt.Errorf("server %q: %w", name, ErrNoEntry)
 }
 
-// ReplaceWords returns a file of Junction's own in which other words stand at the beginning of the command line of a server; the words
-// behind them stay. [ErrNoEntry] says that there is no such server, or that its command line does not begin with the old words.
+// ReplaceWords returns a file of Junction's in which the first words of a server's command line are
+// replaced. [ErrNoEntry] reports that the server does not exist, or that its command line does not
+// begin with the old words.
 func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	d, e, err := entryOf(data, name)
 	if err != nil {
@@ -103,7 +105,7 @@ func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	if args := e.at.get(e.n.args); args != nil {
 		written = append(written, args.value.items...)
 	}
-	for i, word := range now { // so that comments between them stay
+	for i, word := range now { // one by one, so that comments between them stay
 		if old[i] != word {
 			edits.set(written[i], newText(word), quoted(word))
 		}
@@ -111,8 +113,9 @@ func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
 	return edits.made()
 }
 
-// SetMember returns a file of Junction's own in which the member that a path of names leads to has a value, which is JSON; a nil value
-// takes the member out. What the file says otherwise stays as it is, byte by byte; objects on the way are made.
+// SetMember returns a file of Junction's in which the member at a path of names has a value, which
+// is JSON; a nil value removes the member. The rest stays the same, byte for byte. Missing objects
+// on the path are created.
 func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error) {
 	d, err := document(Host{}, "", data)
 	if err != nil {
@@ -159,8 +162,8 @@ func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error
 	return e.made()
 }
 
-// items makes a list of JSON another one that has some items more at its end, or some less, and leaves what stands around those that stay: people say
-// there why they are in it. Of any other change it reports false.
+// items changes a JSON list by appending or removing items, and keeps the text around the others:
+// users write comments there. It returns false for any other change.
 func (e *editor) items(in, now *node) bool {
 	if in.kind != list || now.kind != list || e.syntax != inJSON {
 		return false
@@ -192,7 +195,7 @@ func (e *editor) items(in, now *node) bool {
 	return true
 }
 
-// append writes items behind the last one of a list, and behind what is said of it.
+// append writes items behind the last item of a list and its comment.
 func (e *editor) append(in *node, more []*node) bool {
 	last := in.items[len(in.items)-1]
 	end := len(bytes.TrimRight(e.data[:in.end-1], " \t\r\n"))
@@ -202,7 +205,7 @@ func (e *editor) append(in *node, more []*node) bool {
 		if bytes.Contains(blank, []byte("\r\n")) {
 			separator = "\r" + separator
 		}
-	} else if bytes.Contains(e.data[last.end:end], []byte("//")) { // it would end in the comment
+	} else if bytes.Contains(e.data[last.end:end], []byte("//")) { // they would become part of the comment
 		return false
 	}
 	text := ""

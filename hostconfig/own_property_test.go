@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What Junction does to its own files it does to any of 1,000, and no byte of what is not meant is another one, but for blanks and commas.
+// Changes of Junction's own files are tested with 1,000 files. No other byte may change except
+// blanks and commas.
 func TestGeneratedFilesOfOurOwnGetEntriesAndLoseThem(t *testing.T) {
 	for i := range uint64(1_000) {
 		w := &writer{Rand: rand.New(rand.NewPCG(i, 2))}
@@ -59,12 +60,12 @@ func TestGeneratedFilesOfOurOwnGetEntriesAndLoseThem(t *testing.T) {
 	}
 }
 
-// bare is a file without what may be other bytes.
+// bare returns a file without the bytes that may change.
 func bare(data []byte) string {
 	return strings.Join(strings.FieldsFunc(string(data), func(r rune) bool { return strings.ContainsRune(" \t\r\n,", r) }), "")
 }
 
-// comments is how many of each of the comments of [writer.blank] there are.
+// comments counts each of the comments of [writer.blank].
 func comments(data string) string {
 	return fmt.Sprint(strings.Count(data, "/* c, "), strings.Count(data, "// c }"))
 }

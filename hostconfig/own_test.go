@@ -91,7 +91,7 @@ func TestRemovingAnEntryLeavesTheOthersAndAllComments(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if name == "comma first" { // how blanks are left does not matter there
+		if name == "comma first" { // blanks do not matter there
 			got, c.after = bytes.Join(bytes.Fields(got), []byte(" ")), strings.Join(strings.Fields(c.after), " ")
 		}
 		if string(got) != c.after {

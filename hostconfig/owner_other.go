@@ -7,5 +7,5 @@ import (
 	"os"
 )
 
-// ownAs does nothing: what a file inherits from its folder counts here.
+// ownAs does nothing: here a file inherits from its folder.
 func ownAs(*os.File, fs.FileInfo) error { return nil }

@@ -31,7 +31,7 @@ func (w *writer) quoted(s string) string {
 	return string(data)
 }
 
-// blank is white space that may stand between two tokens of JSON.
+// blank returns white space between two tokens of JSON.
 func (w *writer) blank() string {
 	return w.one("", "", " ", "  ", "\n", "\r\n\t", "\n    ", " /* c, \" } */ ", " // c } \"\n  ")
 }
@@ -85,7 +85,7 @@ func (w *writer) json() string {
 	return w.one("", byteOrderMark) + w.blank() + w.jsonObject([2]string{"mcpServers", w.jsonObject(entries...)}, [2]string{"z", w.jsonTexts()}) + w.blank()
 }
 
-// yamlText is a text in one of the ways to write it.
+// yamlText returns a text in one of its YAML forms.
 func (w *writer) yamlText(s string) string {
 	for range 5 {
 		tried := w.one(s, "'"+strings.ReplaceAll(s, "'", "''")+"'", w.quoted(s))
@@ -172,7 +172,7 @@ func (w *writer) toml() string {
 		w.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
 		if inline {
 			fmt.Fprintf(b, "[mcp_servers]\n%s%s = {%s}\n", pad, name, strings.Join(lines, w.one(",", ", ")))
-			return b.String() // the table is closed then
+			return b.String() // the table is closed
 		}
 		fmt.Fprintf(b, "[ mcp_servers . %s ]%s\n", name, comment())
 		for _, line := range lines {
@@ -186,11 +186,11 @@ func (w *writer) toml() string {
 	return b.String()
 }
 
-// errRefused is for files written as nobody writes them: that they are not changed is no fault.
+// errRefused is for unusual files: it is not a fault if they cannot be changed.
 var errRefused = errors.New("it is refused")
 
-// roundTrip replaces all entries of a file, and puts them back as in a file that somebody changed: then everything says what
-// it did before, and where the whole file was kept it is the very same.
+// roundTrip replaces all entries of a file and restores them as in a changed file. The content must
+// be the same as before, and the same bytes if the whole file was kept.
 func roundTrip(h Host, path string, data []byte) error {
 	before, err := Parse(h, path, data)
 	if err != nil {
@@ -230,7 +230,7 @@ func roundTrip(h Host, path string, data []byte) error {
 	return nil
 }
 
-// outside is all that does not belong to entries, in a file of JSON.
+// outside returns everything outside the entries of a JSON file.
 func outside(d *Document) string {
 	if d.syntax != inJSON {
 		return ""
@@ -252,7 +252,7 @@ type made struct {
 	round      int
 }
 
-// generated are 3,000 files, always the same ones of a seed.
+// generated returns 3,000 files that depend only on the seed.
 func generated(seed uint64) iter.Seq[made] {
 	return func(yield func(made) bool) {
 		for i := range 1_000 {

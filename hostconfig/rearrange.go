@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// A move takes entries out of a place, and puts others there.
+// A move removes entries from a place and adds others.
 type move struct {
 	at   place
 	take []*Entry
 	put  []newMember
 }
 
-// moves are those of several places.
+// moves is a list of moves in several places.
 type moves []*move
 
-// at is what moves in a place of a file.
+// at returns the move for a place of a file.
 func (all *moves) at(p place) *move {
 	for _, m := range *all {
 		if m.at.scope == p.scope && m.at.path == p.path {
@@ -26,7 +26,7 @@ func (all *moves) at(p place) *move {
 	return (*all)[len(*all)-1]
 }
 
-// rearranged makes the file in which everything is as before but for the moves.
+// rearranged returns the file with the moves made and everything else unchanged.
 func (d *Document) rearranged(all moves) ([]byte, error) {
 	e := newEditor(d.Data, d.syntax, d.root)
 	for _, m := range all {
@@ -58,13 +58,13 @@ func (e *editor) move(m move) error {
 	}
 }
 
-// create makes the place, too.
+// create makes the moves in a place that does not exist yet.
 func (e *editor) create(m move) error {
 	switch {
 	case e.syntax == inTOML:
 		return e.appendTables(m)
 	case m.at.in != nil && e.root.get(m.at.path) == nil || m.at.scope != "":
-		return errEdit // it was there when it was read
+		return errEdit // it existed when the file was read
 	}
 	entries := holding(object, m.put)
 	old := e.root.get(m.at.path)
@@ -84,7 +84,7 @@ func (e *editor) create(m move) error {
 	return nil
 }
 
-// moveMembers moves those of an object between braces.
+// moveMembers makes moves in an object between braces.
 func (e *editor) moveMembers(m move) error {
 	in := m.at.in
 	if len(m.take) == 0 {
@@ -107,7 +107,8 @@ func (e *editor) moveMembers(m move) error {
 	return e.swap(swap{in, names, put})
 }
 
-// spread reports whether each member of an object between braces has a line of its own, or is to get one.
+// spread reports whether each member of an object between braces has, or will get, a line of its
+// own.
 func (e *editor) spread(in *node) bool {
 	if e.syntax != inJSON {
 		return false
@@ -140,7 +141,7 @@ func (e *editor) insert(in *node, put []newMember) error {
 	}
 	text := strings.Join(parts, ","+between)
 	switch {
-	case in.end == 0: // a file with nothing in it
+	case in.end == 0: // an empty file
 		_, mark := withoutMark(e.data)
 		e.replace(mark, len(e.data), "{"+between+text+outside+"}"+e.newline())
 	case len(in.members) == 0:
@@ -168,7 +169,7 @@ func (e *editor) insert(in *node, put []newMember) error {
 	return nil
 }
 
-// behindComment is the end of a line on which nothing but a comment follows.
+// behindComment returns the end of a line if only a comment follows the offset.
 func (e *editor) behindComment(at int) int {
 	line, _, found := strings.Cut(string(e.data[at:]), "\n")
 	line = strings.TrimSuffix(line, "\r")
@@ -186,7 +187,7 @@ func (e *editor) newline() string {
 	return "\n"
 }
 
-// indentAt is the white space that the line of an offset begins with.
+// indentAt returns the white space at the beginning of an offset's line.
 func (e *editor) indentAt(at int) string {
 	if at >= len(e.data) {
 		return ""
@@ -213,7 +214,7 @@ func (e *editor) unit() string {
 	return "  "
 }
 
-// pretty writes a value of JSON, objects over several lines.
+// pretty encodes a value of JSON, with objects on several lines.
 func (e *editor) pretty(n *node, indent string) string {
 	if n.kind != object || len(n.members) == 0 || e.syntax != inJSON {
 		return encode(n, e.syntax)
@@ -226,7 +227,7 @@ func (e *editor) pretty(n *node, indent string) string {
 	return "{" + e.newline() + strings.Join(parts, ","+e.newline()) + e.newline() + indent + "}"
 }
 
-// taken reports whether an entry is among those that are taken out.
+// taken reports whether an entry is to be removed.
 func (m move) taken(v *node) bool {
 	return slices.ContainsFunc(m.take, func(e *Entry) bool { return e.full == v })
 }

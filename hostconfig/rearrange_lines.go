@@ -8,10 +8,10 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// A span is some bytes of a file.
+// A span is a range of bytes of a file.
 type span struct{ start, end int }
 
-// lineEnd is the offset behind the line of an offset.
+// lineEnd returns the offset behind the line of an offset.
 func (e *editor) lineEnd(at int) int {
 	if newline := bytes.IndexByte(e.data[at:], '\n'); newline >= 0 {
 		return at + newline + 1
@@ -19,7 +19,8 @@ func (e *editor) lineEnd(at int) int {
 	return len(e.data)
 }
 
-// column is where an entry of a block of YAML begins on its line, at its dash or its name; -1 if something stands before it.
+// column returns the column at which an entry of a YAML block begins, at its dash or its name, or
+// -1 if other text precedes it.
 func (e *editor) column(in *node, at int) int {
 	line := e.data[e.lineStart(at):at]
 	if in.kind == list {
@@ -35,7 +36,7 @@ func (e *editor) column(in *node, at int) int {
 	return len(line)
 }
 
-// block is what belongs to an entry that begins in a column: the lines that are indented deeper.
+// block returns the lines of an entry that begins in a column: those with a deeper indentation.
 func (e *editor) block(start, column, known int) span {
 	at := e.lineEnd(max(start, known-1))
 	s := span{e.lineStart(start), at}
@@ -54,7 +55,7 @@ func (e *editor) block(start, column, known int) span {
 	return s
 }
 
-// knownEnd is the last offset that is known to be in a value.
+// knownEnd returns the last offset that is known to be in a value.
 func knownEnd(n *node) int {
 	end := n.end
 	for _, i := range n.items {
@@ -66,7 +67,7 @@ func knownEnd(n *node) int {
 	return end
 }
 
-// A child is an entry of a block of YAML.
+// A child is an entry of a YAML block.
 type child struct {
 	member
 	span   span
@@ -89,7 +90,7 @@ func (e *editor) children(in *node) (list []child, err error) {
 	return list, nil
 }
 
-// moveBlocks moves entries of YAML that have lines of their own.
+// moveBlocks moves entries of YAML on lines of their own.
 func (e *editor) moveBlocks(m move) error {
 	in := m.at.in
 	children, err := e.children(in)
@@ -98,7 +99,7 @@ func (e *editor) moveBlocks(m move) error {
 	}
 	at, column := children[len(children)-1].span.end, children[0].column
 	var stay []newMember
-	before := -1 // how many of stay come before the new entries
+	before := -1 // number of stay before the new entries
 	for _, c := range children {
 		if !m.taken(c.value) {
 			stay = append(stay, newMember{name: c.name, value: c.value})
@@ -127,7 +128,7 @@ func (e *editor) moveBlocks(m move) error {
 	return nil
 }
 
-// blocks writes entries on lines of their own.
+// blocks encodes entries on lines of their own.
 func (e *editor) blocks(put []newMember, k kind, column int) string {
 	var b strings.Builder
 	pad := strings.Repeat(" ", column)
@@ -154,11 +155,12 @@ func (e *editor) blocks(put []newMember, k kind, column int) string {
 	return strings.ReplaceAll(b.String(), ": "+e.newline(), ":"+e.newline())
 }
 
-// createBlock makes a place for entries in a file of YAML; old is what somebody wrote there who has none.
+// createBlock creates a place for entries in a file of YAML; old is an empty value in this place,
+// or nil.
 func (e *editor) createBlock(m move, old *member) error {
 	k, column := object, 0
 	if m.at.path == "mcpServers" {
-		k = list // as Continue has it
+		k = list // Continue's form
 	}
 	if len(e.root.members) > 0 {
 		if column = e.column(e.root, e.root.members[0].start); column < 0 {
@@ -174,7 +176,7 @@ func (e *editor) createBlock(m move, old *member) error {
 		new := []newMember{{name: m.at.path, value: entries}}
 		text = strings.Repeat(" ", column) + encodeMember(m.at.path, "", inYAML) + text
 		text = strings.Replace(text, ": ", ":"+e.newline(), 1)
-		if k == list && len(e.root.members) == 0 { // which Continue needs in every file
+		if k == list && len(e.root.members) == 0 { // Continue requires these members in every file
 			for _, pair := range [][2]string{{"schema", "v1"}, {"version", "1.0.0"}, {"name", "Junction"}} {
 				new = append(new, newMember{name: pair[0], value: newText(pair[1])})
 				text = pair[0] + ": " + pair[1] + e.newline() + text
@@ -204,7 +206,7 @@ func (e *editor) createBlock(m move, old *member) error {
 	return nil
 }
 
-// moveTables moves tables of TOML. New ones come at the end of the file.
+// moveTables moves tables of TOML. New ones are appended to the file.
 func (e *editor) moveTables(m move) error {
 	if strings.Contains(m.at.path, ".") {
 		return errEdit // no host has its tables there
@@ -217,7 +219,7 @@ func (e *editor) moveTables(m move) error {
 		}
 		old = append(old, o)
 		for _, s := range e.tables(m.at.path, t.Name) {
-			for _, blank := range []string{"\n\r\n", "\n\n"} { // behind the last table none stays
+			for _, blank := range []string{"\n\r\n", "\n\n"} { // no blank line stays behind the last table
 				if s.end == len(e.data) && bytes.HasSuffix(e.data[:s.start], []byte(blank)) {
 					s.start -= len(blank) - 1
 				}
@@ -231,7 +233,7 @@ func (e *editor) moveTables(m move) error {
 		}
 	}
 	e.says(m.at.in, old, m.put)
-	if len(e.now[m.at.in].members) == 0 { // a table without a header is not there without tables in it
+	if len(e.now[m.at.in].members) == 0 { // a table without a header exists only through tables in it
 		if !slices.ContainsFunc(e.keys(), func(k key) bool { return k.isHeader && len(k.full) == 1 && k.full[0] == m.at.path }) {
 			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
 		}
@@ -239,7 +241,7 @@ func (e *editor) moveTables(m move) error {
 	return nil
 }
 
-// appendTables writes new tables at the end of the file, after one blank line.
+// appendTables appends new tables to the file, after one blank line.
 func (e *editor) appendTables(m move) error {
 	var b strings.Builder
 	for _, p := range m.put {
@@ -254,7 +256,7 @@ func (e *editor) appendTables(m move) error {
 	}
 	text := b.String()
 	_, mark := withoutMark(e.data)
-	end := len(e.data) // of what stays
+	end := len(e.data) // of the remaining text
 	removed := slices.SortedFunc(slices.Values(e.edits), func(a, b edit) int { return b.end - a.end })
 	for _, ed := range removed {
 		if ed.end >= end && ed.text == "" {
@@ -274,7 +276,7 @@ func (e *editor) appendTables(m move) error {
 	return nil
 }
 
-// tables are where a file of TOML says something of an entry, with the comments in between.
+// tables returns the spans of an entry in a TOML file, with the comments between.
 func (e *editor) tables(path, name string) (spans []span) {
 	follows := false
 	for _, k := range e.keys() {
@@ -291,7 +293,7 @@ func (e *editor) tables(path, name string) (spans []span) {
 		follows = true
 	}
 	_, mark := withoutMark(e.data)
-	for i, s := range spans { // of blank lines before and behind it one stays
+	for i, s := range spans { // of the blank lines around it one stays
 		before := strings.ReplaceAll(string(e.data[mark:max(mark, s.start)]), "\r", "")
 		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (before == "" || strings.HasSuffix(before, "\n\n")) {
 			spans[i].end = next
@@ -300,7 +302,7 @@ func (e *editor) tables(path, name string) (spans []span) {
 	return spans
 }
 
-// A key is one of a file of TOML, or a header.
+// A key is a key or a header of a TOML file.
 type key struct {
 	full       []string
 	start, end int

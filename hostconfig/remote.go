@@ -7,22 +7,23 @@ import (
 	"strings"
 )
 
-// An entry with an address becomes one with a command that finds the address and the headers in its environment: on a command
-// line, all users of a machine would see what is secret in them.
+// An entry with an address becomes one with a command that reads the address and the headers from
+// its environment. On a command line all users of a machine could read their secrets.
 const (
 	urlVariable = "JUNCTION_URL"
-	// HeaderVariable begins the names of the variables that hold headers; a number from 1 follows: "NAME: VALUE".
+	// HeaderVariable is the prefix of the variables for headers, followed by a number from 1. Their
+	// values are "NAME: VALUE".
 	HeaderVariable = "JUNCTION_HEADER_"
-	fromEnding     = "_FROM" // of the variable that names one whose value ends the header
-	// maxHeaders bounds the headers of an entry.
+	fromEnding     = "_FROM" // of the variable with the name of another one, whose value ends the header
+	// maxHeaders is the maximum number of headers of an entry.
 	maxHeaders = 100
 )
 
-// A Variable is one of the environment.
+// A Variable is an environment variable.
 type Variable struct{ Name, Value string }
 
-// remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
-// are the variables of the host that it needs, too.
+// remote returns the environment in which [RemoteOf] finds the address of the entry's server. pass
+// lists the variables of the host that it also needs.
 func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	r := &carrier{Carried: &Carried{}, e: e}
 	for _, name := range e.n.headers {
@@ -51,7 +52,8 @@ func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	return env, pass, err
 }
 
-// RemoteOf reads what [Document.Replace] put into an environment: the address, and headers as "NAME: VALUE".
+// RemoteOf returns the values that [Document.Replace] put into an environment: the address, and
+// headers as "NAME: VALUE".
 func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)

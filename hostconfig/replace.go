@@ -5,37 +5,38 @@ import (
 	"strings"
 )
 
-// A Program is what an entry starts once it is replaced. In place of an address it finds that in its environment: see [RemoteOf].
+// A Program is the new command of a replaced entry. If the entry had an address, the program reads
+// it from its environment: see [RemoteOf].
 type Program struct {
 	Command string
 	Args    []string
 }
 
-// A Change is what was done to an entry, so that it can be undone.
+// A Change records the change of an entry, so that it can be undone.
 type Change struct {
-	Name  string  `json:"name,omitempty"` // empty: others were only taken out
+	Name  string  `json:"name,omitempty"` // empty if entries were only removed
 	Scope string  `json:"scope,omitempty"`
 	Path  string  `json:"path,omitempty"`
 	Swaps []Swap  `json:"swaps,omitempty"`
-	Took  []Taken `json:"took,omitempty"`  // in whose place it stands
-	Added bool    `json:"added,omitempty"` // it was not there before
+	Took  []Taken `json:"took,omitempty"`  // entries that it replaces
+	Added bool    `json:"added,omitempty"` // it did not exist before
 }
 
-// A Taken is an entry that was taken out.
+// A Taken is a removed entry.
 type Taken struct {
 	Name  string `json:"name"`
 	Scope string `json:"scope,omitempty"`
 	Path  string `json:"path"`
 }
 
-// A Swap names members of an entry that stand in the place of others.
+// A Swap names members of an entry that replace others.
 type Swap struct {
 	Old, New []string
-	Outer    bool `json:",omitempty"` // in the entry itself, where the command is in an object of its own
+	Outer    bool `json:",omitempty"` // in the entry itself, if its command is in an inner object
 }
 
-// Replace makes the file in which entries start other programs. Everything else in it is as it was. The error of one entry
-// alone says why that one cannot be.
+// Replace returns the file with other programs in some entries. The rest of it stays the same. If
+// only one entry is given, the error is the reason why that one cannot be replaced.
 func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Change, err error) {
 	var all []swap
 	for _, e := range d.Entries {
@@ -68,7 +69,7 @@ func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Chang
 	return after, changes, nil
 }
 
-// swaps are what makes the entry start a program.
+// swaps returns the swaps that make the entry start a program.
 func (e *Entry) swaps(p Program) (swaps []swap) {
 	put := func(in *node, old []string, new ...newMember) {
 		swaps = append(swaps, swap{in, old, new})
@@ -93,7 +94,7 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	if m := e.at.get(e.n.env); m != nil && m.value.kind == object {
 		env.members = slices.Clone(m.value.members)
 	}
-	variables, pass, _ := e.remote() // else the entry has a Problem
+	variables, pass, _ := e.remote() // if it fails, the entry has a Problem
 	for _, v := range variables {
 		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
 		env.add(v.Name, newText(v.Value))
@@ -110,13 +111,13 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 			put(e.at, []string{name}, newMember{name: name, value: newText(kind)})
 		}
 	}
-	// What there is already of a command's, such as an empty list that Goose writes, goes.
+	// Existing members of a command, such as an empty list that Goose writes, are removed.
 	instead := []newMember{command, args}
 	if e.n.args == "" {
 		instead = instead[:1]
 	}
 	old := slices.Concat(e.n.urls, []string{e.n.command, e.n.args})
-	if len(pass) > 0 { // for hosts that keep their variables to themselves
+	if len(pass) > 0 { // for hosts that do not pass their variables on
 		instead = append(instead, newMember{name: "env_vars", value: newTexts(pass)})
 	}
 	headers := append(slices.Clone(e.n.headers), e.n.env)
@@ -129,7 +130,7 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	return swaps
 }
 
-// changed finds what a change is about.
+// changed returns the entry of a change.
 func (d *Document) changed(c Change) *Entry {
 	i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == c.Name && e.Scope == c.Scope && e.path == c.Path })
 	if i < 0 {
@@ -148,8 +149,8 @@ func (e *Entry) in(s Swap) *node {
 	return e.at
 }
 
-// restored is a file that somebody changed since entries of it were replaced, with these entries as they were. left are
-// those that somebody changed, renamed or removed, which stay as they are.
+// restored returns a file that others changed since its entries were replaced, with these entries
+// restored. left names entries that others changed, renamed or removed; they stay as they are.
 func restored(before, after, now *Document, changes []Change) (data []byte, left []string, err error) {
 	var all []swap
 	for _, c := range changes {
@@ -157,7 +158,7 @@ func restored(before, after, now *Document, changes []Change) (data []byte, left
 			return disconnected(before, now, c)
 		}
 		was, ours, is := before.changed(c), after.changed(c), now.changed(c)
-		if is == nil { // somebody removed it, or gave it another name, under which it still starts the program
+		if is == nil { // it was removed, or renamed and still starts the program
 			left = append(left, c.Name)
 			continue
 		}

@@ -15,26 +15,30 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 )
 
-// ownerTime is how long Restore waits for the lock of a process that lives, which others take for a moment to see that.
+// ownerTime is how long Restore waits for the lock of a live process, which others take for a
+// moment to check it.
 const ownerTime = time.Second
 
-// A Restored says what became of a file that was taken back.
+// A Restored describes the result of restoring a file.
 type Restored struct {
 	Path string
-	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
+	// Whole reports that it has its old content, byte for byte. Otherwise others had changed it,
+	// and only entries were restored.
 	Whole   bool
-	Removed bool     // there was no such file before, and there is none now
-	Gone    bool     // there is no such file any more; Original is what it held
-	Left    []string // entries that somebody changed, renamed or removed; they stay as they are
-	// Original is a copy of what the file held before, where something was left, or the file is gone.
+	Removed bool     // it did not exist before and does not exist now
+	Gone    bool     // it does not exist any more; Original has its old content
+	Left    []string // entries that others changed, renamed or removed; they stay
+	// Original is the path of a copy of the old content, if entries were left or the file is gone.
 	Original  string
 	Connected bool // as in the Record
-	// Also is what became of a file that now stands where a link led to this one; nil if the link is as it was.
+	// Also is the result for a file that now takes the place of a link to this one; nil if the link
+	// is unchanged.
 	Also *Restored
 }
 
-// Restore takes a change back. A file that nobody changed since holds then what it held before, byte for byte; in another
-// one the entries are put back, but for those that somebody changed. What is done already does no harm.
+// Restore undoes a change. A file that was not changed since gets its old content, byte for byte.
+// In any other file the entries are restored, except those that others changed. Restore may be
+// repeated.
 func (j Journal) Restore(r *Record) (*Restored, error) {
 	unlock, err := j.lock()
 	if err != nil {
@@ -46,7 +50,7 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		return nil, err
 	}
 	if !isThere {
-		return &Restored{Path: r.Path, Whole: true, Connected: r.Connected}, nil // somebody took it back meanwhile
+		return &Restored{Path: r.Path, Whole: true, Connected: r.Connected}, nil // it was restored meanwhile
 	}
 	paths := r.paths()
 	done, err := j.restoreAt(r, paths[0])
@@ -60,19 +64,19 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: %s", r.Path, err, r.Remedy())
 	}
 	for _, path := range paths {
-		_ = os.Remove(temporaryName(path)) // of a process that was killed
+		_ = os.Remove(temporaryName(path)) // of a killed process
 	}
 	j.stepped()
 	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	j.stepped()
-	_ = os.RemoveAll(r.folder) // what cannot be removed now is the next time
+	_ = os.RemoveAll(r.folder) // the next attempt removes the rest
 	return done, nil
 }
 
-// isThere reports whether the change is still to be taken back. It fails where it is another one's now: who read the record
-// before somebody else took that change back must not undo the next.
+// isThere reports whether the change must still be undone. It fails if the record now belongs to
+// another change: a process with an old record must not undo the next change.
 func (r *Record) isThere() (bool, error) {
 	data, err := os.ReadFile(filepath.Join(r.folder, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +104,8 @@ func (r *Record) isThere() (bool, error) {
 	return err == nil, err
 }
 
-// paths are the files to take back: a host that saves by renaming puts a file, with the change in it, in the place of a link.
+// paths returns the files to restore. A host that saves by renaming replaces a link by a file with
+// the change in it.
 func (r *Record) paths() []string {
 	if now, err := realPath(r.Named); r.Named != "" && err == nil && now != r.Path {
 		return []string{r.Path, now}
@@ -108,7 +113,7 @@ func (r *Record) paths() []string {
 	return []string{r.Path}
 }
 
-// Remedy is the command that takes the change back.
+// Remedy returns the command that undoes the change.
 func (r *Record) Remedy() string {
 	name := r.Host
 	if name == "" {
@@ -120,7 +125,7 @@ func (r *Record) Remedy() string {
 	return "junction host tap --undo"
 }
 
-// restoreAt takes a change back in one file.
+// restoreAt undoes a change in one file.
 func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 	done := &Restored{Path: path, Connected: r.Connected}
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
@@ -140,10 +145,10 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 		done.Whole, done.Removed = true, true
 		return done, os.Remove(path)
 	case errors.Is(err, fs.ErrNotExist):
-		if _, err := os.Stat(filepath.Dir(path)); err != nil { // such as of a drive that is not mounted
+		if _, err := os.Stat(filepath.Dir(path)); err != nil { // for example on an unmounted drive
 			return nil, fmt.Errorf("its folder cannot be found: %w; if it is gone for good, remove %s", err, r.folder)
 		}
-		done.Gone = true // perhaps for a moment only, so that it comes back with the change in it
+		done.Gone = true // perhaps it comes back with the change in it
 		done.Original, err = r.keepOriginal(before)
 		return done, err
 	case err != nil:
@@ -178,8 +183,9 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 	return done, err
 }
 
-// cut returns now with the bytes before in the place of those that the change to after wrote, where these are there as they were
-// written and what else somebody changed is then as in otherwise, the file as restored makes it, which is returned else.
+// cut returns now with the old bytes in place of those that the change wrote. It requires that
+// these are unchanged and that the result has the same content as otherwise, the file made by
+// restored. If not, it returns otherwise.
 func cut(before, after, now *Document, otherwise []byte) []byte {
 	from, to := before.Data, after.Data
 	start, end := 0, 0
@@ -214,7 +220,7 @@ func cut(before, after, now *Document, otherwise []byte) []byte {
 	return data
 }
 
-// keepOriginal writes a copy of what the file held before, next to those of earlier changes.
+// keepOriginal writes a copy of the old content, in addition to those of earlier changes.
 func (r *Record) keepOriginal(before []byte) (path string, err error) {
 	path = r.folder + time.Now().UTC().Format(".20060102T150405.000000000") + ".original" + filepath.Ext(r.Path)
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -225,7 +231,8 @@ func (r *Record) keepOriginal(before []byte) (path string, err error) {
 	return path, errors.Join(err, f.Sync(), f.Close())
 }
 
-// Look reads a file that is connected, as it is now. ours is the entry of junction in it; nil if somebody removed it.
+// Look reads the current content of a connected file. ours is Junction's entry in it, or nil if it
+// was removed.
 func (r *Record) Look() (d *Document, ours *Entry, isChanged bool, err error) {
 	h, _, _ := LookupHost(r.Host)
 	if d, err = Read(h, r.Path); err != nil {
@@ -246,5 +253,5 @@ func (r *Record) Look() (d *Document, ours *Entry, isChanged bool, err error) {
 			return d, ours, ours == nil || was == nil || !same(was.full, ours.full), nil
 		}
 	}
-	return d, nil, false, nil // others were only taken out
+	return d, nil, false, nil // entries were only removed
 }

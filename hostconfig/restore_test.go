@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// savedByRenaming replaces a link by a file, as VS Code, Cursor and Claude Code do when they save.
+// savedByRenaming replaces a link by a file, like VS Code, Cursor and Claude Code when they save.
 func savedByRenaming(t *testing.T, link, data string) {
 	t.Helper()
 	write(t, link+".tmp", data)
@@ -17,7 +17,7 @@ func savedByRenaming(t *testing.T, link, data string) {
 	}
 }
 
-// linked is a file and a link to it.
+// linked returns a file and a link to it.
 func linked(t *testing.T) (target, link string) {
 	t.Helper()
 	target = write(t, filepath.Join(t.TempDir(), "dotfiles", "mcp.json"), cursorFile)
@@ -59,7 +59,8 @@ func TestAKeptChangeBehindALinkIsNotTakenBackUnaskedInItsPlace(t *testing.T) {
 	}
 }
 
-// A host that deletes its file and writes it again, or a drive that is not mounted, must not cost the original.
+// The original must survive if a host deletes its file and writes it again, or if a drive is not
+// mounted.
 func TestTheOriginalOfAFileThatIsAwayIsKept(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "project", "mcp.json"), cursorFile)
 	j, release := applied(t, path, Record{})
@@ -103,7 +104,8 @@ func TestTheCopyOfAnOriginalIsNotReplacedByALaterOne(t *testing.T) {
 	}
 }
 
-// Of two that begin after a third was killed, the one that is later has read a record that does not count any more.
+// If two processes recover a killed one, the later one may have read a record that is no longer
+// valid.
 func TestARecordThatWasReadBeforeTheNextChangeTakesNothingBack(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "mcp.json"), cursorFile)
 	j, release := applied(t, path, Record{})
@@ -151,7 +153,8 @@ func TestAFileWithTwoNamesIsFoundOnce(t *testing.T) {
 	}
 }
 
-// A file that somebody changed elsewhere since it was connected is then, but for that, byte for byte as it was.
+// A file that was changed elsewhere since it was connected is restored, byte for byte except for
+// that change.
 func TestRestoreOfEveryHostTakesOutOnlyWhatConnectWrote(t *testing.T) {
 	type sample struct{ name, data string }
 	samplesOf := func(h Host, path string) []sample {
@@ -254,7 +257,7 @@ func TestRestoreOfEveryHostTakesOutOnlyWhatConnectWrote(t *testing.T) {
 	}
 }
 
-// Codex may write its file anew. The blank line that connect wrote before its table goes with it all the same.
+// Codex may rewrite its file. The blank line that connect wrote before its table is still removed.
 func TestRestoreOfRewrittenTableLeavesNoBlankLine(t *testing.T) {
 	h, _, _ := LookupHost("codex")
 	for _, ending := range []func(string) string{func(s string) string { return s }, crlf} {

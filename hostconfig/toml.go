@@ -11,11 +11,14 @@ import (
 )
 
 const (
-	// maxTOML bounds a file of TOML, in bytes: it is read three times, and Codex has only settings in it.
+	// maxTOML is the maximum size of a TOML file in bytes: it is parsed three times, and Codex
+	// stores only settings in it.
 	maxTOML = 4 << 20
-	// maxKeyParts bounds the parts of a key or of a table's name, each of which is a level of nesting without a bracket.
+	// maxKeyParts is the maximum number of parts of a key or of a table's name. Each is a level of
+	// nesting without a bracket.
 	maxKeyParts = 100
-	// maxKeys bounds keys and tables: to find what is defined twice, go-toml compares each with all next to it.
+	// maxKeys is the maximum number of keys and tables: to find duplicates, go-toml compares each
+	// with all its siblings.
 	maxKeys = 20_000
 )
 
@@ -31,9 +34,9 @@ func parseTOML(data []byte) (*node, error) {
 		return nil, err
 	}
 	var all map[string]any
-	if err := toml.Unmarshal(rest, &all); err != nil { // finds what is defined twice, too
+	if err := toml.Unmarshal(rest, &all); err != nil { // also finds duplicates
 		var where *toml.DecodeError
-		if errors.As(err, &where) { // its text has no value
+		if errors.As(err, &where) { // its text contains no value
 			row, _ := where.Position()
 			return nil, fmt.Errorf("not TOML: line %d: %w", row, err)
 		}
@@ -53,12 +56,12 @@ func parseTOML(data []byte) (*node, error) {
 	return r.root, nil
 }
 
-// checkKeys refuses nesting by keys, before anything is called once for each level. Other faults are for Unmarshal to find.
+// checkKeys limits the nesting by keys, before any recursion over it. Unmarshal finds other faults.
 func checkKeys(data []byte) error {
 	var p unstable.Parser
 	p.Reset(data)
 	keys := 0
-	table := 0 // the depth of the one whose header came last
+	table := 0 // depth of the table of the last header
 	for p.NextExpression() {
 		n := p.Expression()
 		var err error
@@ -75,7 +78,7 @@ func checkKeys(data []byte) error {
 	return nil
 }
 
-// keyDepth is the depth of what has the key of n, which it counts.
+// keyDepth returns the depth of the value of n's key, and counts the key.
 func keyDepth(n *unstable.Node, depth int, keys *int) (int, error) {
 	if *keys++; *keys > maxKeys {
 		return 0, fmt.Errorf("the file has more than %d keys and tables", maxKeys)
@@ -99,7 +102,7 @@ func checkValue(n *unstable.Node, depth int, keys *int) (err error) {
 			return err
 		}
 		return checkValue(n.Value(), depth, keys)
-	case unstable.Array, unstable.InlineTable: // brackets were counted already
+	case unstable.Array, unstable.InlineTable: // brackets were already counted
 		for items := n.Children(); items.Next(); {
 			if err := checkValue(items.Node(), depth, keys); err != nil {
 				return err
@@ -114,19 +117,20 @@ type tomlReader struct {
 	data   []byte
 	offset int
 	root   *node
-	table  *node  // the one whose header came last
-	parent *node  // of which it is a member; nil where it has no bytes of its own
-	name   string // of that member
+	table  *node  // table of the last header
+	parent *node  // table that contains it; nil if it has no bytes of its own
+	name   string // its name in parent
 	index  map[memberOf]int
 }
 
-// A memberOf says where a member is: a file may have more tables than could be searched for each.
+// A memberOf identifies a member. An index by it avoids a search for each, because a file may have
+// many tables.
 type memberOf struct {
 	table *node
 	name  string
 }
 
-// get is the first member of that name in a table.
+// get returns the first member with a name in a table.
 func (r *tomlReader) get(table *node, name string) *member {
 	if i, is := r.index[memberOf{table, name}]; is {
 		return &table.members[i]
@@ -141,7 +145,7 @@ func (r *tomlReader) add(table *node, m member) {
 	table.members = append(table.members, m)
 }
 
-// errTOML is for what Unmarshal would have refused.
+// errTOML is for files that Unmarshal should have refused.
 var errTOML = errors.New("not TOML: a table is defined in two ways")
 
 func (r *tomlReader) expression(n *unstable.Node) error {
@@ -158,7 +162,7 @@ func (r *tomlReader) expression(n *unstable.Node) error {
 	return nil
 }
 
-// keyValue adds a value to a table, and says where it ends.
+// keyValue adds a value to a table, and returns its end.
 func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error) {
 	start := int(n.Raw.Offset) + r.offset
 	end = start + int(n.Raw.Length)
@@ -172,7 +176,7 @@ func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error
 			}
 			continue
 		}
-		behind := r.data[at+int(key.Raw.Length):] // the key
+		behind := r.data[at+int(key.Raw.Length):] // text after the key
 		value, err := r.value(n.Value(), len(r.data)-len(bytes.TrimLeft(behind, " \t=")), end)
 		if err != nil {
 			return end, err
@@ -182,7 +186,8 @@ func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error
 	return end, nil
 }
 
-// child is the table of that name in a table, which is made where it is missing; nil if something else is there.
+// child returns the table with a name in a table, and creates it if it is missing. It returns nil
+// if the name has another value.
 func (r *tomlReader) child(table *node, name string) *node {
 	if m := r.get(table, name); m != nil {
 		if m.value.kind == list && len(m.value.items) > 0 {
@@ -247,7 +252,7 @@ func (r *tomlReader) value(n *unstable.Node, start, end int) (*node, error) {
 	case unstable.Array:
 		v.kind = list
 		for items := n.Children(); items.Next(); {
-			inner, err := r.value(items.Node(), 0, 0) // nobody asks for its place
+			inner, err := r.value(items.Node(), 0, 0) // its place is not needed
 			if err != nil {
 				return nil, err
 			}

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	// maxFile bounds a configuration file, in bytes. Claude Code keeps more in its own than settings.
+	// maxFile is the maximum size of a configuration file in bytes. Claude Code stores more than
+	// settings in its file.
 	maxFile = 32 << 20
-	// maxDepth bounds nesting: the parsers are recursive.
+	// maxDepth is the maximum nesting: the parsers are recursive.
 	maxDepth = 5_000
 )
 
-// A syntax is that of a file.
+// A syntax is the syntax of a file.
 type syntax int
 
 // The syntaxes.
@@ -32,28 +33,28 @@ const (
 type kind int
 
 const (
-	scalar kind = iota // a number, a word, or what else a syntax has
+	scalar kind = iota // a number, a word, or another value of the syntax
 	text
 	list
 	object
 )
 
-// A node is a value of a file, with its place there.
+// A node is a value of a file with its position.
 type node struct {
 	kind       kind
-	start, end int    // of its bytes; end is 0 where they are not known, so that it cannot be replaced
-	text       string // of text what it says, of a scalar how it is written
+	start, end int    // range of its bytes; end is 0 if unknown, and then it cannot be replaced
+	text       string // content of a text; a scalar as written
 	items      []*node
 	members    []member
-	lines      bool // each member or item begins a line of its own: no comma is between them
+	lines      bool // each member or item begins a line of its own, without commas between
 }
 
 // A member is a name and a value of an object.
 type member struct {
 	name       string
-	start, end int    // from the name to the end of the value; end is 0 where it has no bytes of its own
-	prefix     string // what stands in front of the name, as "server." in TOML
-	table      bool   // it is a table of TOML with a header
+	start, end int    // from the name to the end of the value; end is 0 if it has no bytes of its own
+	prefix     string // text before the name, such as "server." in TOML
+	table      bool   // a TOML table with a header
 	value      *node
 }
 
@@ -69,7 +70,7 @@ func (n *node) get(name string) *member {
 	return nil
 }
 
-// duplicate is a name that two members have, which may be empty.
+// duplicate returns a name of two members, which may be empty.
 func (n *node) duplicate() (name string, is bool) {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
@@ -81,10 +82,10 @@ func (n *node) duplicate() (name string, is bool) {
 	return "", false
 }
 
-// add puts a member behind the others.
+// add appends a member.
 func (n *node) add(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
 
-// hold is add for what is a list, too.
+// hold is like add, also for lists.
 func (n *node) hold(name string, v *node) {
 	if n.kind == list {
 		n.items = append(n.items, v)
@@ -103,7 +104,7 @@ func newTexts(words []string) *node {
 	return n
 }
 
-// same reports whether two values say the same. The order of members does not matter.
+// same reports whether two values are equal, regardless of the order of members.
 func same(a, b *node) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -131,7 +132,7 @@ func same(a, b *node) bool {
 	return true
 }
 
-// replaced is n with some values in it replaced.
+// replaced returns n with some values in it replaced.
 func replaced(n *node, by map[*node]*node) *node {
 	if now := by[n]; now != nil {
 		n = now
@@ -149,13 +150,13 @@ func replaced(n *node, by map[*node]*node) *node {
 	return c
 }
 
-// parse reads a file.
+// parse parses a file.
 func parse(data []byte, s syntax) (*node, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 	}
 	depth := 0
-	for _, c := range data { // roughly: brackets in texts count
+	for _, c := range data { // an estimate: brackets in texts count, too
 		switch c {
 		case '{', '[':
 			depth++
@@ -177,7 +178,7 @@ func parse(data []byte, s syntax) (*node, error) {
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// withoutMark is data without a byte order mark, and how long that was.
+// withoutMark returns data without a byte order mark, and the length of the mark.
 func withoutMark(data []byte) (rest []byte, offset int) {
 	rest = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	return rest, len(data) - len(rest)
@@ -185,7 +186,7 @@ func withoutMark(data []byte) (rest []byte, offset int) {
 
 var errNotObject = errors.New("expected an object with servers in it")
 
-// quoted writes a text as JSON does, which YAML and TOML read as well.
+// quoted encodes a text as JSON, which is also valid YAML and TOML.
 func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -202,7 +203,7 @@ func quoted(s string) string {
 	return out.String()
 }
 
-// encode writes a value in one line.
+// encode encodes a value on one line.
 func encode(n *node, s syntax) string {
 	var parts []string
 	switch n.kind {
@@ -227,7 +228,7 @@ func encodeMember(name, value string, s syntax) string {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) && unicode.IsLetter(rune(name[0]))
 	inQuotes := s == inJSON || !isWord
-	if s == inYAML { // without quotes, no and null are no texts
+	if s == inYAML { // without quotes, no and null are not texts
 		inQuotes = inQuotes || (&yaml.Node{Kind: yaml.ScalarNode, Value: name}).ShortTag() != "!!str"
 	}
 	if inQuotes {

@@ -10,20 +10,22 @@ import (
 	"sync"
 )
 
-// maxSecretName bounds the name that a secret of a host's file gets, in bytes.
+// maxSecretName is the maximum length of the name for a secret of a host's file in bytes.
 const maxSecretName = 80
 
-// maxVariableName bounds the name of a variable, in bytes; what is longer is plain text.
+// maxVariableName is the maximum length of a variable's name in bytes; a longer one is plain text.
 const maxVariableName = 256
 
-// maxSecretPath bounds the path of a file that holds a secret, in bytes; what is longer is plain text.
+// maxSecretPath is the maximum length of the path of a file with a secret in bytes; a longer one is
+// plain text.
 const maxSecretPath = 4 << 10
 
-// Variables are those between ${ and } that files have, each by its form, such as NAME or env:NAME; all else is plain text in them.
-// "folders" are workspaceFolder and its like, and a form that ends with a colon is known only to the host.
+// Variables lists the variables between ${ and } in files by their form, such as NAME or env:NAME;
+// all other text is plain. "folders" stands for workspaceFolder and similar names. A form that ends
+// with a colon has a meaning only for the host.
 type Variables []string
 
-// A Source is where the value of a variable comes from.
+// A Source is the origin of a variable's value.
 type Source int
 
 // The sources.
@@ -32,7 +34,7 @@ const (
 	FromInput         // ${input:id}
 	FromSecret        // ${secret:NAME}
 	FromFile          // ${file:PATH}
-	FromFolder        // ${workspaceFolder} and its like
+	FromFolder        // ${workspaceFolder} and similar names
 	FromHost          // known only to the host, such as ${command:x}
 )
 
@@ -40,19 +42,19 @@ const (
 type Reference struct {
 	Source  Source
 	Name    string
-	Default *string // nil without one
+	Default *string // nil if there is none
 }
 
-// has reports whether a form is among them.
+// has reports whether the list contains a form.
 func (v Variables) has(form string) bool { return slices.Contains(v, form) }
 
-// Find reads a body between ${ and } as a variable; ok is false for plain text.
+// Find parses the text between ${ and } as a variable. ok is false for plain text.
 func (v Variables) Find(body string) (ref Reference, ok bool) {
 	if v.has("folders") && slices.Contains([]string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}, body) {
 		return Reference{Source: FromFolder, Name: body}, true
 	}
 	prefix, name := body, ""
-	if colon := strings.IndexByte(body[:min(len(body), len("workspaceFolder:"))], ':'); colon >= 0 { // a body can be long, and there can be many
+	if colon := strings.IndexByte(body[:min(len(body), len("workspaceFolder:"))], ':'); colon >= 0 { // there can be many long texts
 		prefix, name = body[:colon], body[colon+1:]
 	}
 	switch {
@@ -76,7 +78,7 @@ func (v Variables) Find(body string) (ref Reference, ok bool) {
 	if name, found := strings.CutPrefix(body, "env:"); found && v.has("env:NAME") {
 		ref.Name, ok = name, name != ""
 	} else {
-		ok = v.has("NAME") && isIdentifier(body) // ${var%suffix} is for a shell to read
+		ok = v.has("NAME") && isIdentifier(body) // ${var%suffix} is for a shell
 	}
 	return ref, ok && len(ref.Name) <= maxVariableName
 }
@@ -84,7 +86,7 @@ func (v Variables) Find(body string) (ref Reference, ok bool) {
 // Defaults reports whether a variable can have a default.
 func (v Variables) Defaults() bool { return v.has("NAME:-default") }
 
-// String says how variables are written, such as "writes ${env:NAME} or ${input:id}".
+// String describes the forms of variables, such as "writes ${env:NAME} or ${input:id}".
 func (v Variables) String() string {
 	forms := slices.DeleteFunc(slices.Clone(v), func(form string) bool { return form == "folders" || strings.HasSuffix(form, ":") })
 	if len(forms) == 0 {
@@ -103,9 +105,10 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// A dialect is how a host writes variables in an entry. What another host would replace is plain text for it.
+// A dialect is a host's form of variables in an entry. The forms of other hosts are plain text for
+// it.
 type dialect struct {
-	pass      string // how it writes a variable of its environment, as a format; empty if it cannot
+	pass      string // format of a variable of its environment; empty if there is none
 	variables Variables
 }
 
@@ -119,7 +122,7 @@ var (
 	inputBraces = &dialect{"${env:%s}", Variables{"env:NAME", "input:id", "folders", "command:", "config:", "workspaceFolder:"}}
 	dollars     = &dialect{"$%s", nil}      // $NAME, ${NAME}, %NAME% on Windows
 	templates   = &dialect{}                // ${{ secrets.NAME }}
-	keyring     = &dialect{}                // ${NAME} of what the host keeps itself
+	keyring     = &dialect{}                // ${NAME} of values that the host keeps itself
 	braces      = &dialect{"{env:%s}", nil} // {env:NAME}, {file:PATH}
 	shells      = &dialect{"$%s", nil}      // $NAME, ${NAME}, $(command)
 )
@@ -131,10 +134,10 @@ func (h Host) dialect() *dialect {
 	return h.variables
 }
 
-// Variables are those of the host's files.
+// Variables returns the forms of variables in the host's files.
 func (h Host) Variables() Variables { return h.dialect().variables }
 
-// words are the expressions of variables.
+// words holds the regular expressions of variables.
 type words struct{ variable, secret, env, dollar, percent, template, brace, command *regexp.Regexp }
 
 var expressions = sync.OnceValue(func() words {
@@ -150,16 +153,16 @@ var expressions = sync.OnceValue(func() words {
 	}
 })
 
-// A translation carries values from a host's variables to Junction's.
+// A translation translates values from a host's variables to Junction's.
 type translation struct {
 	from    *dialect
-	project string     // the folder of the project; empty for a person's own file
-	given   []Variable // what the host's own variables are, for a dialect that keeps them
+	project string     // folder of the project; empty for a user's file
+	given   []Variable // values of the host's own variables, for a dialect that keeps them
 	needs   []string
 	notes   []string
 }
 
-// value is how Junction's file writes what a host's file says.
+// value returns the form for Junction's file of a value in a host's file.
 func (t *translation) value(field, raw string) (string, error) {
 	x := expressions()
 	tokens := map[*dialect]*regexp.Regexp{dollars: x.dollar, templates: x.template, braces: x.brace, shells: x.command}[t.from]
@@ -238,7 +241,8 @@ func (t *translation) token(field, token string) (string, error) {
 	return token, nil
 }
 
-// folder is a folder of a project by its path: the entry is for all of them then.
+// folder returns the path for a variable of a project's folder; the resulting entry applies to all
+// projects.
 func (t *translation) folder(field, token, body string) string {
 	switch {
 	case t.project != "" && body == "workspaceFolder":
@@ -249,14 +253,14 @@ func (t *translation) folder(field, token, body string) string {
 	return token
 }
 
-// secret is a variable for a secret that the person has to give.
+// secret returns a variable for a secret that the user must enter.
 func (t *translation) secret(name string) string {
 	name = SecretName(name)
 	t.needs = append(t.needs, name)
 	return "${secret:" + name + "}"
 }
 
-// SecretName is a name under which junction can keep a secret.
+// SecretName returns a name under which Junction can store a secret.
 func SecretName(words ...string) string {
 	name := strings.Map(func(r rune) rune {
 		if strings.ContainsRune("_.-", r) || r < 0x80 && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z') {

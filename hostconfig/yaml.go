@@ -31,13 +31,15 @@ func parseYAML(data []byte) (*node, error) {
 	return r.value(doc.Content[0], false), nil
 }
 
-// yamlReader finds the bytes of values: the parser says in which line and column each begins.
+// yamlReader finds the bytes of values; the parser returns the line and column at which each
+// begins.
 type yamlReader struct {
 	data  []byte
-	lines []int // offsets at which they begin
+	lines []int // offsets at which lines begin
 }
 
-// linesOf finds lines as the parser does, which also ends them at characters that other programs do not.
+// linesOf finds lines like the parser, which also ends them at characters that other programs do
+// not.
 func linesOf(data []byte, offset int) []int {
 	lines := []int{offset}
 	for i, r := range string(data) {
@@ -53,7 +55,7 @@ func linesOf(data []byte, offset int) []int {
 	return lines
 }
 
-// at is the offset of a value; -1 where it has none.
+// at returns the offset of a value, or -1 if it has none.
 func (r *yamlReader) at(n *yaml.Node) int {
 	if n.Line < 1 || n.Line > len(r.lines) {
 		return -1
@@ -103,12 +105,13 @@ func (r *yamlReader) value(n *yaml.Node, flow bool) *node {
 		v.end = r.endOfFlow(v)
 	}
 	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
-		v.end = 0 // somebody else may refer to it
+		v.end = 0 // an alias may refer to it
 	}
 	return v
 }
 
-// endOfFlow finds the bracket that closes a value: only blanks, comments and commas are before it.
+// endOfFlow returns the offset behind the bracket that closes a value; only blanks, comments and
+// commas are before it.
 func (r *yamlReader) endOfFlow(v *node) int {
 	at := v.start + 1
 	if len(v.items)+len(v.members) > 0 {
@@ -136,7 +139,8 @@ func (r *yamlReader) endOfFlow(v *node) int {
 	return 0
 }
 
-// endOfScalar is 0 for one whose end is not simple to find, such as a text of several lines.
+// endOfScalar returns the end of a scalar, or 0 if it is not simple to find, as for a text of
+// several lines.
 func (r *yamlReader) endOfScalar(n *yaml.Node, at int, flow bool) int {
 	if at < 0 || at >= len(r.data) {
 		return 0

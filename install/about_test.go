@@ -25,7 +25,7 @@ func TestAboutOfPackages(t *testing.T) {
 		{Package{Type: Cargo, Name: "a"}, "package.json", manifest, About{}},
 		{Package{Type: "gem", Name: "a"}, "package.json", manifest, About{}},
 	} {
-		dir := filepath.Join(t.TempDir(), "[a]") // which no pattern may take for its own
+		dir := filepath.Join(t.TempDir(), "[a]") // a pattern must not match another folder
 		file := filepath.Join(dir, filepath.FromSlash(test.file))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)

@@ -15,7 +15,8 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// cargo compiles crates with the person's own Rust. That runs code of the package and its dependencies, so only where Scripts is set.
+// cargo compiles crates with the user's Rust. That runs code of the package and its dependencies,
+// so Scripts must be set.
 type cargo struct{ neutral string }
 
 var (
@@ -23,7 +24,7 @@ var (
 	crateVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
 )
 
-// A crate is what the registry's index says of one version, as Cargo writes it into a Cargo.lock.
+// A crate is a version in the registry's index, as Cargo writes it into a Cargo.lock.
 type crate struct {
 	Name     string `toml:"name"`
 	Version  string `toml:"version"`
@@ -31,15 +32,15 @@ type crate struct {
 	Checksum string `toml:"checksum"`
 }
 
-// publicCrates is how a Cargo.lock names the public registry, whichever index Cargo asks.
+// publicCrates is the name of the public registry in a Cargo.lock, whichever index Cargo uses.
 const publicCrates = "registry+https://github.com/rust-lang/crates.io-index"
 
-// host is that of the registry that a crate is from.
+// host returns the host of the registry of a crate.
 func (c crate) host() string {
 	if c.Source == publicCrates {
 		return "crates.io"
 	}
-	_, address, _ := strings.Cut(c.Source, "+") // after what it is, such as registry or sparse
+	_, address, _ := strings.Cut(c.Source, "+") // after its kind, such as registry or sparse
 	u, err := url.Parse(address)
 	if err != nil {
 		return ""
@@ -47,13 +48,13 @@ func (c crate) host() string {
 	return u.Host
 }
 
-// crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. Its bytes are part of the crate's checksum; it is
-// kept for audits.
+// crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. Its bytes are
+// covered by the crate's checksum. It is kept for audits.
 type crateLock struct {
 	CargoLock string `json:"cargoLock"`
 }
 
-// look asks the registry for a crate, by way of a package in dir that depends on it.
+// look finds a crate in the registry, with a package in dir that depends on it.
 func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, error) {
 	if !crateName.MatchString(p.Name) {
 		return crate{}, errors.New("is not the name of a crate")
@@ -94,12 +95,12 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 	exact, pinned := strings.CutPrefix(version, "=")
 	for _, c := range read.Package {
 		if c.Name != p.Name || c.Source == "" || pinned && c.Version != exact {
-			continue // one of its dependencies may be another version of it
+			continue // another version of it may be one of its dependencies
 		}
 		if !hexHash.MatchString(c.Checksum) {
 			return crate{}, fmt.Errorf("version %s has no checksum in the registry's index", c.Version)
 		}
-		// A server.json names the public registry by its site, and Cargo by the index that belongs to it.
+		// A server.json names the public registry by its site, and Cargo by the index of that site.
 		if u, err := url.Parse(registry); registry != "" && (err != nil || u.Host == "" || u.Host != c.host()) {
 			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", shown(registry), c.Source)
 		}
@@ -134,10 +135,10 @@ func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	return l, err
 }
 
-// ownLock is the Cargo.lock in a crate, where it has one and this Cargo can be made to fetch it.
+// ownLock returns the Cargo.lock in a crate, or nil if it has none or this Cargo cannot fetch it.
 func (k cargo) ownLock(ctx context.Context, p Package) []byte {
 	if p.Registry != "" {
-		return nil // cargo info asks registries by names
+		return nil // cargo info identifies registries by name
 	}
 	if _, err := run(ctx, command{name: "cargo", args: []string{"info", "--quiet", p.Name + "@" + p.Version}, dir: k.neutral, time: askTime}); err != nil {
 		return nil
@@ -165,7 +166,7 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	if !crateVersion.MatchString(l.Version) {
 		return errors.New("has no exact version in the lock")
 	}
-	// Cargo learns of no other one, so whatever it asks would stand for the one that the lock names.
+	// Cargo is configured for no other index, so its default would replace the one in the lock.
 	if l.Registry != "" && !strings.HasPrefix(l.Registry, "sparse+") {
 		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", shown(l.Registry))
 	}
@@ -202,7 +203,7 @@ func (cargo) program(l *Locked, dir string) (*Program, error) {
 	return compiled(strings.TrimPrefix(l.Program[0], "./bin/"), l.Bin == "", filepath.Join(dir, "bin"), dir)
 }
 
-// compiled is the program of a name in a folder; or, where any will do, the only one.
+// compiled returns the program with a name in a folder, or with any the only program.
 func compiled(name string, any bool, bin, dir string) (*Program, error) {
 	entries, err := os.ReadDir(bin)
 	if err != nil {
@@ -236,7 +237,7 @@ func (k cargo) advice(ctx context.Context, l *Locked, dir string) (Advice, error
 	newest, err := k.look(ctx, l.Package, "*", dir)
 	a.Newest = newest.Version
 	if a.Pulled && err != nil {
-		err = nil // none is left
+		err = nil // no version is left
 	}
 	return a, err
 }
@@ -271,7 +272,7 @@ func (cargo) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability,
 			} `json:"list"`
 		} `json:"vulnerabilities"`
 	}
-	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil { // its status is 1 where it finds something
+	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil { // it exits with 1 if it finds any
 		return nil, errors.Join(fmt.Errorf("%w by cargo audit", ErrNoAudit), err)
 	}
 	var found []Vulnerability

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// fakeCargo makes a cargo that locks each crate as one from a source.
+// fakeCargo installs a cargo that locks each crate with the given source.
 func fakeCargo(t *testing.T, source string) {
 	t.Helper()
 	fakeProgram(t, "cargo", `[ "$1" = generate-lockfile ] || exit 1

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
-// fakeProgram puts a program into PATH, before all that is there.
+// fakeProgram puts a program into PATH, before all others.
 func fakeProgram(t *testing.T, name, script string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -60,7 +60,7 @@ func TestACommandThatIsMissingIsNamedWithItsRemedy(t *testing.T) {
 func TestACommandThatDoesNotEndIsEndedWithAllThatItStarted(t *testing.T) {
 	for name, test := range map[string]struct {
 		limit time.Duration
-		gives bool // the context ends once what it starts runs
+		gives bool // whether the context ends once its child runs
 		want  string
 	}{
 		"its time":    {200 * time.Millisecond, false, "slow took longer than 200ms"},
@@ -91,9 +91,9 @@ func TestACommandThatDoesNotEndIsEndedWithAllThatItStarted(t *testing.T) {
 			if test.gives && err != nil {
 				t.Fatal(err)
 			}
-			if runtime.GOOS == "linux" && err == nil { // its time may be over before it started anything
+			if runtime.GOOS == "linux" && err == nil { // the limit may pass before it started any process
 				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-				if err == nil && !strings.Contains(string(stat), ") Z ") { // whose new parent has not waited for it yet
+				if err == nil && !strings.Contains(string(stat), ") Z ") { // its new parent has not waited for it yet
 					t.Errorf("what it started is still there: %s", stat)
 				}
 			}
@@ -118,8 +118,9 @@ func TestACommandSeesOnlyWhatPackageManagersNeed(t *testing.T) {
 	}
 }
 
-// Whoever writes into the folder that Junction is started in, as of a project, or into one for all, must not choose what package managers do:
-// Cargo, npm and .NET take settings from there and from above, and Python takes modules.
+// Users with write access to the current folder, as of a project, or to a shared folder, must not
+// control package managers. Cargo, npm and .NET read settings from there and from the folders
+// above, and Python reads modules.
 func TestPackageManagersStartInNoFolderOfOthers(t *testing.T) {
 	log, others := filepath.Join(t.TempDir(), "log"), t.TempDir()
 	t.Chdir(others)

@@ -1,12 +1,13 @@
-// Package install puts packages of MCP servers on this machine: exactly the bytes that were locked.
+// Package install installs packages of MCP servers on this machine: exactly the bytes that were
+// locked.
 //
-// [Store.Resolve] finds a package's exact version, its integrity and its dependencies, and returns a [Locked]. [Store.Install] puts that into a
-// folder of the store, through the person's own package manager (so their registry, proxy and login hold), checks all bytes, and runs no code of the
-// package but where the person allowed it. [Store.Open] then says how the program is started, with no package manager and no network.
+// [Store.Resolve] finds the exact version of a package, its integrity and its dependencies, and returns a [Locked]. [Store.Install] installs that into a folder of the store, with the user's package manager, so that its registry, proxy and login apply. It checks all bytes, and runs code of the package only with the user's permission. [Store.Open] then returns how to start the program, without package manager or network.
 //
-// Content lies in folders that are named by what is locked. It is made in a temporary folder and renamed, so that a process that is killed leaves
-// nothing half; of two processes that want the same, one installs and the other waits.
+// Folders are named by a hash of the locked data. Each is made in a temporary folder and renamed,
+// so that a killed process leaves nothing half done. If two processes want the same package, one
+// installs it and the other waits.
 //
-// Each type of packages is a kind in a file of its own. What several kinds need: their package managers are run by command.go, and asked over HTTP by
-// web.go; archives are kept by blobs.go and unpacked by unpack.go; program.go says how what lies in a folder is started, version.go which version is newer.
+// Each type of packages is a kind in a file of its own. They share program.go, which runs package
+// managers and sends HTTP requests to registries. oci.go also keeps archives and unpack.go unpacks
+// them; install.go compares versions.
 package install

@@ -21,11 +21,12 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// folder starts what lies in a folder of the person's, or a program of theirs, where it lies: nothing is copied, and of a folder, which they
-// may be working on, nothing is locked but how it is started. A program is known by its hash.
+// folder starts the program in a folder of the user, or a program file of the user, in place. It
+// copies nothing. Of a folder, in which the user may be working, only the command line is locked. A
+// program file is locked by its hash.
 type folder struct{}
 
-// maxProgram is how many bytes a program may have to be known by its hash.
+// maxProgram is the maximum size of a program file in bytes.
 const maxProgram = 1 << 30
 
 func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error) {
@@ -65,7 +66,7 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 	return &Locked{Package: p, Program: words}, nil
 }
 
-// folderWords returns the command line of a folder that is no bundle.
+// folderWords returns the command line of a folder that is not a bundle.
 func folderWords(dir, bin string) (words []string, version string, err error) {
 	for _, kind := range []func(dir, bin string) (words []string, version string, err error){nodeFolder, pythonFolder, goFolder} {
 		words, version, err := kind(dir, bin)
@@ -76,7 +77,7 @@ func folderWords(dir, bin string) (words []string, version string, err error) {
 	return nil, "", errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
 }
 
-// fileWords says how a file is started.
+// fileWords returns the command line that starts a file.
 func fileWords(file string, info fs.FileInfo) ([]string, error) {
 	switch ext := strings.ToLower(filepath.Ext(file)); {
 	case !info.Mode().IsRegular():
@@ -105,7 +106,7 @@ func hashFile(file string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// manifestIn reads the manifest.json of a bundle (mcpb) that is not packed.
+// manifestIn reads the manifest.json of an unpacked bundle (mcpb).
 func manifestIn(dir string) (*manifest, error) {
 	text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest)
 	if err != nil {
@@ -114,7 +115,8 @@ func manifestIn(dir string) (*manifest, error) {
 	return readManifest(text)
 }
 
-// nodeFolder is a package of npm: what its bin names, else its main file.
+// nodeFolder returns the command line of an npm package: the file of its bin, or else its main
+// file.
 func nodeFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "package.json"), maxManifest)
 	if err != nil {
@@ -151,7 +153,8 @@ func nodeFolder(dir, bin string) ([]string, string, error) {
 	return []string{"node", "./" + file}, read.Version, nil
 }
 
-// pythonFolder is a Python project: a script of its virtual environment, or else uv, which makes one.
+// pythonFolder returns the command line of a Python project: a script of its virtual environment,
+// or else uv, which makes one.
 func pythonFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "pyproject.toml"), maxManifest)
 	if err != nil {
@@ -183,7 +186,7 @@ func pythonFolder(dir, bin string) ([]string, string, error) {
 	return []string{"uv", "run", "--directory", dir, chosen}, read.Project.Version, nil
 }
 
-// goFolder is a Go module whose program was built in it.
+// goFolder returns the command line of a Go module whose program was built in its folder.
 func goFolder(dir, bin string) ([]string, string, error) {
 	text, err := readLimited(filepath.Join(dir, "go.mod"), maxManifest)
 	if err != nil {

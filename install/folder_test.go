@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// folderOf makes a folder with files; what ends in .sh, or lies in a folder bin, may be executed.
+// folderOf makes a folder with files. Those that end in .sh or are in a folder bin are executable.
 func folderOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -51,7 +51,7 @@ func TestAFolderIsStartedAsItsProjectSays(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := s.Install(t.Context(), l) // which only opens it
+			p, err := s.Install(t.Context(), l) // it only opens the package
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,71 +16,77 @@ import (
 )
 
 var (
-	// ErrNotInstalled says that a locked package is not in the store yet.
+	// ErrNotInstalled reports that a locked package is not in the store yet.
 	ErrNotInstalled = errors.New("is not installed")
-	// ErrIntegrity says that bytes are not those that the lock, or the registry, names.
+	// ErrIntegrity reports that bytes differ from those in the lock or the registry.
 	ErrIntegrity = errors.New("has other contents than were locked")
-	// ErrNotFound says that the registry has no such package, or no such version of it.
+	// ErrNotFound reports that the registry does not have the package or the version.
 	ErrNotFound = errors.New("is not in the registry")
-	// ErrPulled says that a version was taken back: yanked, or unpublished after it was locked.
+	// ErrPulled reports that a version was yanked, or unpublished after it was locked.
 	ErrPulled = errors.New("was pulled")
-	// ErrRuntime says that a program is missing on this machine; the error names it, and how to get it.
+	// ErrRuntime reports that a program is missing on this machine. The error names it and how to
+	// get it.
 	ErrRuntime = errors.New("is not on this machine")
-	// ErrScripts says that a package cannot be installed without running its code, and that nobody allowed that: [Package.Scripts].
+	// ErrScripts reports that the installation of a package would run its code without permission;
+	// see [Package.Scripts].
 	ErrScripts = errors.New("would run its code to be installed")
-	// ErrNoProgram says that a package does not have the program that was asked for, or several and none with its own name.
+	// ErrNoProgram reports that a package lacks the requested program, or has several and none with
+	// its own name.
 	ErrNoProgram = errors.New("has no program")
-	// ErrNoAudit says that nobody could be asked for known vulnerabilities: a command is missing, or a registry does not know.
+	// ErrNoAudit reports that no audit was possible: a command is missing, or a registry has no
+	// advisories.
 	ErrNoAudit = errors.New("could not be audited")
 )
 
-// Package names a package as a person or a server.json does.
+// A Package names a package as a user or a server.json does.
 type Package struct {
 	Type     string `json:"type"` // such as NPM
-	Name     string `json:"name"` // the name in its registry; of mcpb the URL or file, of oci the image without tag, of folder the path
+	Name     string `json:"name"` // the name in its registry; for mcpb the URL or file, for oci the image without tag, for folder the path
 	Version  string `json:"version,omitempty"`
-	Registry string `json:"registry,omitempty"` // base URL; none is what the package manager is set up for
-	SHA256   string `json:"sha256,omitempty"`   // of mcpb, hexadecimal, where it is known beforehand
-	Bin      string `json:"bin,omitempty"`      // which of its programs; none is the one that npx, uvx or dnx would start
-	With     string `json:"with,omitempty"`     // of pypi, one more requirement, as uvx --with has it: mcp<2 keeps a dependency from becoming newer than the package knows
-	Scripts  bool   `json:"scripts,omitempty"`  // the person allowed that its code, and that of its dependencies, runs while it is installed
+	Registry string `json:"registry,omitempty"` // base URL; empty means the package manager's setting
+	SHA256   string `json:"sha256,omitempty"`   // for mcpb, hexadecimal, if known beforehand
+	Bin      string `json:"bin,omitempty"`      // the program to start; empty means the one that npx, uvx or dnx would start
+	With     string `json:"with,omitempty"`     // for pypi, one more requirement, like uvx --with: mcp<2 avoids a dependency that is too new for the package
+	Scripts  bool   `json:"scripts,omitempty"`  // permits the installation to run code of the package and its dependencies
 }
 
-// IsContainer reports whether a container engine runs it, and confines it.
+// IsContainer reports whether a container engine runs the package, and confines it.
 func (p Package) IsContainer() bool { return runner.Of(p.Type).IsContainer }
 
-// Locked is a package of which every byte is known: enough to install the same again, on another machine too.
+// A Locked is a package of which every byte is determined. It suffices to install the same again,
+// also on another machine.
 type Locked struct {
 	Package          // with the exact version
-	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 of npm, sha256:HEX of the others, of pypi that of the wheel for all systems; of oci the digest
-	// Program is what is started. What begins with ./ lies in the folder that the package is installed into; another first word is a program of
-	// this machine.
+	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 for npm, sha256:HEX for others; for pypi of the wheel for all systems; for oci the digest
+	// Program is the command line to start. Words that begin with ./ are in the folder of the
+	// installed package. Any other first word is a program of this machine.
 	Program      []string        `json:"program"`
-	Dependencies json.RawMessage `json:"dependencies,omitempty"` // what its package manager needs to install the same dependencies
-	WantScripts  []string        `json:"wantScripts,omitempty"`  // packages, with versions, whose install scripts do not run unless Scripts is set
+	Dependencies json.RawMessage `json:"dependencies,omitempty"` // data with which the package manager installs the same dependencies
+	WantScripts  []string        `json:"wantScripts,omitempty"`  // packages with versions whose install scripts do not run without Scripts
 }
 
-// Program is an installed package, ready to be started.
+// A Program is an installed package, ready to be started.
 type Program struct {
-	Dir  string            // the folder that it was installed into; only this is read
-	Argv []string          // absolute; the entry's own arguments follow
-	Env  map[string]string // what it needs in addition to the environment of the entry
+	Dir  string            // folder of the package; it is only read
+	Argv []string          // absolute; the arguments of the entry follow
+	Env  map[string]string // variables in addition to the environment of the entry
 
-	// Config is what a bundle (mcpb) asks the person for. Argv and Env have ${user_config.NAME} where it goes, until Fill.
+	// Config lists the settings that a bundle (mcpb) needs from the user. Until Fill, Argv and Env
+	// have ${user_config.NAME} in their places.
 	Config map[string]Setting
-	// Passed are the names of variables that the container of an image gets from the environment of docker, where it has them: they are to be
-	// those of the entry, and not of whoever starts it.
+	// Passed lists the variables that the container of an image gets from the environment of
+	// docker, if set. Their values must come from the entry, not from the process that starts it.
 	Passed []string
 }
 
-// Advice is what a registry says of a locked package today.
+// Advice is a registry's current information about a locked package.
 type Advice struct {
-	Newest     string // the newest version that is no preview
-	Deprecated string // the author's words
+	Newest     string // newest version that is not a preview
+	Deprecated string // the author's text
 	Pulled     bool   // yanked or unpublished
 }
 
-// Vulnerability is a known one in a package or in one of its dependencies.
+// A Vulnerability is a known vulnerability in a package or in one of its dependencies.
 type Vulnerability struct {
 	Package  string `json:"package"`
 	Version  string `json:"version,omitempty"`
@@ -92,7 +98,7 @@ type Vulnerability struct {
 
 var plainVersion = regexp.MustCompile(`^v?[0-9]{1,9}(?:\.[0-9]{1,9}){0,4}$`)
 
-// numbers are those of a version that is no preview: nil where it has more than numbers in it.
+// numbers returns the numbers of a version, or nil if it is not made of numbers only.
 func numbers(version string) []int {
 	version, _, _ = strings.Cut(version, "+")
 	if !plainVersion.MatchString(version) {
@@ -106,16 +112,17 @@ func numbers(version string) []int {
 	return all
 }
 
-// isNewerVersion reports whether a text is a version without a suffix, such as 1.2.3 or v1.2, and newer than another.
+// isNewerVersion reports whether text is a version without a suffix, such as 1.2.3 or v1.2, and
+// newer than another version.
 func isNewerVersion(text, than string) bool {
 	version := numbers(text)
 	return version != nil && (than == "" || slices.Compare(version, numbers(than)) > 0)
 }
 
-// maxAbout is how many bytes of a file of a package are read that describes it.
+// maxAbout is the number of bytes read of a file that describes a package.
 const maxAbout = 1 << 20
 
-// About is what an installed package says of itself. What cannot be read is empty.
+// About is an installed package's description of itself. Unreadable fields are empty.
 type About struct {
 	Licence, Source, Description, Readme string
 }
@@ -131,7 +138,7 @@ func AboutOf(l *Locked, dir string) About {
 	return read(l, root)
 }
 
-// aboutNode reads a package.json and the README next to it.
+// aboutNode reads a package.json and the README in the same folder.
 func aboutNode(root *os.Root, folder string) (about About) {
 	var manifest struct {
 		License     any    `json:"license"`
@@ -201,6 +208,6 @@ func readIn(root *os.Root, path string) []byte {
 		return nil
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // what is cut short is not known
+	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // a longer file is cut
 	return data
 }

@@ -16,13 +16,13 @@ const (
 	Folder = "folder"
 )
 
-// A row has the functions of a kind of packages; the rest is in the table of internal/runner.
+// A row holds the functions of a kind of packages. The rest is in the table of internal/runner.
 type row struct {
 	installer func(s *Store) kind
-	about     func(l *Locked, root *os.Root) About // what the package in a folder says of itself; nil: nothing
+	about     func(l *Locked, root *os.Root) About // description of the package in a folder; nil if unsupported
 }
 
-// rows are the kinds of packages, by type.
+// rows maps a type to its row.
 var rows = map[string]row{
 	NPM:    {func(s *Store) kind { return npm{neutral: s.neutral()} }, func(l *Locked, root *os.Root) About { return aboutNode(root, "node_modules/"+l.Name) }},
 	PyPI:   {func(s *Store) kind { return pypi{web: s.web, neutral: s.neutral()} }, aboutPyPI},
@@ -35,15 +35,18 @@ var rows = map[string]row{
 
 // A kind installs the packages of one type.
 type kind interface {
-	// resolve finds the exact version and its integrity, and the dependencies. It downloads into dir, which is empty and removed afterwards,
-	// and runs no code of the package.
+	// resolve finds the exact version, its integrity and its dependencies. It downloads into dir,
+	// which is empty and removed afterwards. It runs no code of the package.
 	resolve(ctx context.Context, p Package, dir string) (*Locked, error)
-	// install puts the locked package into dir, which is empty and renamed afterwards, and checks all bytes.
+	// install installs the locked package into dir, which is empty and renamed afterwards, and
+	// checks all bytes.
 	install(ctx context.Context, l *Locked, dir string) error
-	// program says how to start what install put into dir. It asks nobody, and an error is one of ErrNotInstalled or ErrRuntime.
+	// program returns how to start the package in dir. It uses no network. Its error is
+	// ErrNotInstalled or ErrRuntime.
 	program(l *Locked, dir string) (*Program, error)
 	// advice asks the registry. dir is empty and removed afterwards.
 	advice(ctx context.Context, l *Locked, dir string) (Advice, error)
-	// audit asks for known vulnerabilities, by the package manager's own command. dir is empty and removed afterwards.
+	// audit finds known vulnerabilities with the package manager's own command. dir is empty and
+	// removed afterwards.
 	audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error)
 }

@@ -22,47 +22,51 @@ import (
 )
 
 const (
-	// LockName is the name of the file that stands next to a configuration, and says what its servers are to the byte.
+	// LockName is the name of the file in the folder of a configuration that determines its servers
+	// to the byte.
 	LockName = "junction.lock"
 
 	lockVersion = 1
-	// maxLockFile is how many bytes the file may have.
+	// maxLockFile is the maximum size of the file in bytes.
 	maxLockFile = 64 << 20
-	// maxLockWords is how many words a command line in it may have.
+	// maxLockWords is the maximum number of words of a command line in it.
 	maxLockWords = 256
 )
 
-// ErrNotReplaced says that the entry of a server in a configuration is not the one that was locked.
+// ErrNotReplaced reports that the entry of a server in a configuration differs from the locked one.
 var ErrNotReplaced = errors.New("has another command line than was locked")
 
-// A Lock is the file junction.lock.
+// A Lock is the content of the file junction.lock.
 type Lock struct {
 	Version int                      `json:"version"`
 	Servers map[string]*LockedServer `json:"servers"`
 }
 
-// A LockedServer says what a server of the configuration next to it is.
+// A LockedServer holds the locked data of a server of the configuration.
 type LockedServer struct {
-	// Replaces are the first words of the command line in the configuration, which stand for Package; of a server with a URL it is that.
+	// Replaces holds the first words of the command line in the configuration, which stand for
+	// Package; for a server with a URL it holds the URL.
 	Replaces []string `json:"replaces,omitempty"`
-	Package  *Locked  `json:"package,omitempty"` // nil for one with a URL
-	// Definitions are the hashes of what the server defined when it was reviewed, as "tool NAME" and "prompt NAME".
+	Package  *Locked  `json:"package,omitempty"` // nil for a server with a URL
+	// Definitions maps "tool NAME" and "prompt NAME" to the hashes of the server's definitions at
+	// the review.
 	Definitions map[string]string `json:"definitions,omitempty"`
-	Sandbox     *sandbox.Profile  `json:"sandbox,omitempty"` // nil: it is not confined
+	Sandbox     *sandbox.Profile  `json:"sandbox,omitempty"` // nil if it is not confined
 	Name        string            `json:"name,omitempty"`    // in its registry of servers
 	Registry    string            `json:"registry,omitempty"`
-	Source      string            `json:"source,omitempty"` // the address of its source code, as its author says
-	// Next is what the server becomes: it stands here only while the configuration changes, and counts if that begins with its words.
+	Source      string            `json:"source,omitempty"` // URL of its source code according to its author
+	// Next is the future state of the server. It is present only while the configuration changes,
+	// and applies if the entry begins with its words.
 	Next *LockedServer `json:"next,omitempty"`
 }
 
-// LockPath is where the lock of a configuration file is.
+// LockPath returns the path of the lock of a configuration file.
 func LockPath(configuration string) string {
 	return filepath.Join(filepath.Dir(configuration), LockName)
 }
 
-// ReadLock reads a lock; one that is not there has no servers. What cannot be read, or says what no lock says, is an error: nothing may be
-// started without what it says.
+// ReadLock reads a lock; a missing file is a lock without servers. An unreadable or invalid file is
+// an error, because no server may be started without its lock.
 func ReadLock(path string) (*Lock, error) {
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -83,7 +87,8 @@ func ReadLock(path string) (*Lock, error) {
 	return l, nil
 }
 
-// openRegular opens a file of a project that somebody else may have made: opening a pipe waits for ever, and a device is never at its end.
+// openRegular opens a file of a project, which others may have made. It refuses other kinds of
+// files: opening a pipe blocks, and a device may have no end.
 func openRegular(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -92,7 +97,7 @@ func openRegular(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become another one
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have been replaced
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +138,7 @@ func parseLock(text []byte) (*Lock, error) {
 	return l, nil
 }
 
-// check refuses what no lock that was written here says.
+// check refuses a server that this package would not write.
 func (s *LockedServer) check(name string) error {
 	if s == nil {
 		return errors.New("it says nothing")
@@ -157,7 +162,7 @@ func (s *LockedServer) check(name string) error {
 		if len(p.Program) == 0 || p.Type == "" || p.Name == "" {
 			return errors.New(`"package" has no type, no name or no program`)
 		}
-		if !p.IsContainer() { // whose program is what it replaces
+		if !p.IsContainer() { // the program of a container is the command line itself
 			words = append(words, p.Program...)
 		}
 		if want := CommandLine(name, p); !slices.Equal(want, s.Replaces) {
@@ -177,8 +182,9 @@ func (s *LockedServer) check(name string) error {
 	return nil
 }
 
-// Find is what is locked of the server whose entry has these words, the first of which may be its program or its URL. It is nil if nothing is,
-// and the error is ErrNotReplaced where something else is.
+// Find returns the locked data of the server whose entry has the given words. The first of them may
+// be its program or its URL. It returns nil if the server is not locked, and ErrNotReplaced if the
+// entry differs from the locked one.
 func (l *Lock) Find(name string, words []string) (*LockedServer, error) {
 	s := l.Servers[name]
 	if s == nil {
@@ -195,7 +201,7 @@ func (l *Lock) Find(name string, words []string) (*LockedServer, error) {
 	return nil, fmt.Errorf("server %q: its entry %w: that is %s", name, ErrNotReplaced, strings.Join(s.Replaces, " "))
 }
 
-// encode is the file: the same for the same lock, on every machine.
+// encode returns the content of the file. It depends only on the lock.
 func (l *Lock) encode() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -204,7 +210,7 @@ func (l *Lock) encode() ([]byte, error) {
 	if err := encoder.Encode(l); err != nil {
 		return nil, err
 	}
-	if _, err := parseLock(b.Bytes()); err != nil { // what could not be read again is not written
+	if _, err := parseLock(b.Bytes()); err != nil { // an unreadable lock is not written
 		return nil, err
 	}
 	return b.Bytes(), nil
@@ -213,7 +219,7 @@ func (l *Lock) encode() ([]byte, error) {
 func (l *Lock) write(path string) error {
 	text, err := l.encode()
 	if err == nil {
-		err = filelock.Replace(path, text, 0o644) // it holds no secret, and is to be in version control
+		err = filelock.Replace(path, text, 0o644) // it holds no secrets and belongs in version control
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -221,23 +227,24 @@ func (l *Lock) write(path string) error {
 	return nil
 }
 
-// A Change changes an entry of a configuration together with what is locked of it.
+// A Change changes an entry of a configuration together with its locked data.
 type Change struct {
-	Configuration string // the file, which may not be there yet
-	Mutex         string // a file that is locked meanwhile, the same for all changes; empty: who makes the change has locked it
-	Name          string // of the server
-	// Words are those of its entry now; nil if it has none.
+	Configuration string // the file, which need not exist yet
+	Mutex         string // lock file held during all changes; if empty, the caller holds it
+	Name          string // name of the server
+	// Words holds the words of its current entry, or nil if it has none.
 	Words []string
-	// Locked is what is to be locked; nil: nothing.
+	// Locked is the new locked data, or nil for none.
 	Locked *LockedServer
-	// Edit returns the new configuration, which may be the old one.
+	// Edit returns the new configuration, which may equal the old one.
 	Edit func(data []byte) ([]byte, error)
 
-	killed func(step int) bool // for tests: whether it ends before this write, which are 1, 2 and 3
+	killed func(step int) bool // for tests: reports whether the process ends before write 1, 2 or 3
 }
 
-// Apply makes the change. Whoever is killed meanwhile leaves a configuration and a lock that belong together, the old ones or the new ones: the
-// lock is written first, and says what both configurations have; which one counts, the configuration decides. Where it fails, nothing changed.
+// Apply makes the change. If the process is killed, the configuration and the lock still match. The
+// lock is written first with the data for both configurations, and the configuration decides which
+// applies. If Apply fails, nothing has changed.
 func (c Change) Apply(ctx context.Context) error {
 	if c.Mutex != "" {
 		unlock, err := filelock.Wait(ctx, c.Mutex)
@@ -261,7 +268,7 @@ func (c Change) Apply(ctx context.Context) error {
 	}
 	before, _ := lock.Find(c.Name, c.Words)
 	if last := lock.Servers[c.Name]; before == nil && last != nil && len(c.Words) > 0 && len(last.Replaces) > 0 {
-		before = last // somebody changed the words: the last that was locked counts
+		before = last // the entry was edited: the last locked data applies
 	}
 	if before != nil {
 		alone := *before
@@ -304,7 +311,7 @@ func (c Change) Apply(ctx context.Context) error {
 	}
 	if err := lock.write(path); err != nil && c.Locked == nil {
 		return err
-	} // else the configuration is the new one, and so is what counts of the lock
+	} // otherwise the new configuration is in place, and selects its part of the lock
 	return nil
 }
 
@@ -318,12 +325,12 @@ func readConfiguration(path string) (data []byte, mode fs.FileMode, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	data, err = os.ReadFile(path) // which was read within its limit before
+	data, err = os.ReadFile(path) // its size was checked before
 	return data, info.Mode().Perm(), err
 }
 
-// CommandLine is how a configuration names a locked package, so that any host understands it: the words that Junction replaces. A package
-// that nothing else can start is started by way of Junction.
+// CommandLine returns the command line of a locked package in a configuration, which other hosts
+// also understand; Junction replaces it. A package that needs Junction is started through it.
 func CommandLine(name string, l *Locked) []string {
 	p := runner.Package{Kind: l.Type, Name: l.Name, Version: l.Version, Program: l.Bin, With: l.With}
 	if l.IsContainer() {
@@ -335,8 +342,8 @@ func CommandLine(name string, l *Locked) []string {
 	return []string{"junction", "proxy", name}
 }
 
-// OwnArgs are the arguments of a server, of those that stand behind [CommandLine] in its entry: a runner takes the word for itself that divides them
-// from its own.
+// OwnArgs returns the arguments of a server, from those behind [CommandLine] in its entry. It
+// removes the separator with which a runner divides its own arguments from the server's.
 func OwnArgs(l *Locked, args []string) []string {
 	if separator := runner.Of(l.Type).Separator; separator != "" && len(args) > 0 && args[0] == separator {
 		return args[1:]

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// echoLock is what is locked of an npm package.
+// echoLock returns the locked data of an npm package.
 func echoLock(version string) *LockedServer {
 	l := &Locked{Package: Package{Type: "npm", Name: "@x/echo", Version: version}, Integrity: "sha512-abc", Program: []string{"node", "./index.js"}, Dependencies: json.RawMessage(`{"a":["<b>"]}`)}
 	return &LockedServer{Replaces: CommandLine("echo", l), Package: l, Definitions: map[string]string{"tool say": "sha256:00"}, Sandbox: &sandbox.Profile{Hosts: []string{"api.example.com"}}, Source: "https://example.com/echo"}
@@ -114,7 +114,8 @@ func TestWhatIsLockedCountsForTheWordsItReplacesOnly(t *testing.T) {
 	}
 }
 
-// A process can be killed between any two writes: what it leaves then is what each write of the change left.
+// A process can be killed between any two writes. The test checks the state after each write of the
+// change.
 func TestAChangeThatStopsAnywhereLeavesFilesThatBelongTogether(t *testing.T) {
 	one, two := echoLock("1.0.0"), echoLock("2.0.0")
 	words := func(l *LockedServer) []string {

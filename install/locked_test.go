@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A lock is a file in a repository: what a colleague, or who takes their place, writes there is not to be started unseen.
+// A lock is a file in a repository: changes by others must not be started unseen.
 func TestALockStartsNoOtherProgram(t *testing.T) {
 	fakePrograms(t, "node", "sh", "dotnet")
 	s := newStore(t)
@@ -23,7 +23,7 @@ func TestALockStartsNoOtherProgram(t *testing.T) {
 		{Locked{Package: Package{Type: NPM, Name: "@a/b"}, Program: []string{"sh", "./node_modules/@a/b/x.js"}}, "node_modules/@a/b/x.js", false},
 		{Locked{Package: Package{Type: NPM, Name: "@a/b"}, Program: []string{"node", "--eval=evil"}}, "x", false},
 		{Locked{Package: Package{Type: NPM, Name: "@a/b"}, Program: []string{"node", "./node_modules/c/x.js"}}, "node_modules/c/x.js", false},
-		{Locked{Package: Package{Type: NPM, Name: "@a/b"}, Program: []string{"node", "./node_modules/@a/b/../../c/x.js"}}, "node_modules/c/x.js", true}, // which is in the store, of this package
+		{Locked{Package: Package{Type: NPM, Name: "@a/b"}, Program: []string{"node", "./node_modules/@a/b/../../c/x.js"}}, "node_modules/c/x.js", true}, // it is in the store, in this package
 		{Locked{Package: Package{Type: PyPI, Name: "a"}, Program: []string{"./bin/python", "./bin/a"}}, "bin/a", true},
 		{Locked{Package: Package{Type: PyPI, Name: "a"}, Program: []string{"./bin/python", "-m", "a"}}, "bin/a", true},
 		{Locked{Package: Package{Type: PyPI, Name: "a"}, Program: []string{"./bin/python", "-c", "evil"}}, "bin/a", false},

@@ -16,10 +16,11 @@ import (
 	"strings"
 )
 
-// maxManifest bounds a manifest.json, in bytes.
+// maxManifest is the maximum size of a manifest.json in bytes.
 const maxManifest = 1 << 20
 
-// A Setting is what a bundle (mcpb) asks the person for: an entry of user_config in its manifest.
+// A Setting is a value that a bundle (mcpb) needs from the user: an entry of user_config in its
+// manifest.
 type Setting struct {
 	Type        string          `json:"type"` // string, number, boolean, directory or file
 	Title       string          `json:"title,omitempty"`
@@ -32,7 +33,7 @@ type Setting struct {
 	Max         *float64        `json:"max,omitempty"`
 }
 
-// mcpConfig is how a bundle is started.
+// mcpConfig is the command line and environment of a bundle.
 type mcpConfig struct {
 	Command   string               `json:"command"`
 	Args      []string             `json:"args"`
@@ -40,7 +41,7 @@ type mcpConfig struct {
 	Overrides map[string]mcpConfig `json:"platform_overrides"`
 }
 
-// A manifest is the manifest.json of a bundle, as far as it is needed to start it.
+// A manifest is the manifest.json of a bundle, with the members needed to start it.
 type manifest struct {
 	ManifestVersion string `json:"manifest_version"`
 	DXTVersion      string `json:"dxt_version"` // the name until 0.2
@@ -59,7 +60,7 @@ type manifest struct {
 
 var settingName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
 
-// readManifest reads a manifest.json and checks that the bundle can be started on this system.
+// readManifest parses a manifest.json and checks that the bundle can be started on this system.
 func readManifest(text []byte) (*manifest, error) {
 	var m manifest
 	if len(text) > maxManifest {
@@ -100,7 +101,7 @@ func readManifest(text []byte) (*manifest, error) {
 	return &m, nil
 }
 
-// platform is this system in the words of Node.js.
+// platform returns the name of this system in Node.js.
 func platform() string {
 	if runtime.GOOS == "windows" {
 		return "win32"
@@ -108,7 +109,7 @@ func platform() string {
 	return runtime.GOOS
 }
 
-// config is how the bundle is started on this system.
+// config returns the command line and environment for this system.
 func (m *manifest) config() mcpConfig {
 	c := *m.Server.Config
 	if over, ok := c.Overrides[platform()]; ok {
@@ -123,14 +124,14 @@ func (m *manifest) config() mcpConfig {
 	return c
 }
 
-// words are the command line as it stands in the manifest.
+// words returns the command line as written in the manifest.
 func (m *manifest) words() []string {
 	c := m.config()
 	return append([]string{c.Command}, c.Args...)
 }
 
-// programOf is the program of what was locked. The words in the lock are what people are shown and agree to, and those of the manifest are
-// what starts: they must be the same.
+// programOf returns the program of a locked bundle. Users agree to the words in the lock, but the
+// words of the manifest are started: both must be equal.
 func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	if words := m.words(); !slices.Equal(l.Program, words) {
 		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction server upgrade)", l.Program, words)
@@ -138,14 +139,15 @@ func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 	return m.program(dir)
 }
 
-// program makes the command line absolute. What the person is asked for stays in it, as ${user_config.NAME}: see Program.Fill.
+// program returns the program with an absolute command line. Settings stay in it as
+// ${user_config.NAME}: see Program.Fill.
 func (m *manifest) program(dir string) (*Program, error) {
 	c := m.config()
 	fill := strings.NewReplacer(append(homeFolders(), "${__dirname}", dir, "${pathSeparator}", string(filepath.Separator), "${/}", string(filepath.Separator))...)
 	p := &Program{Dir: dir, Env: map[string]string{}, Config: m.UserConfig}
 	for i, word := range append([]string{c.Command}, c.Args...) {
 		filled := fill.Replace(word)
-		// The format's own examples have paths in the bundle with nothing before them.
+		// Examples of the format have paths in the bundle without a prefix.
 		if inside := filepath.Join(dir, filepath.FromSlash(filled)); filepath.IsLocal(filepath.FromSlash(filled)) && strings.ContainsAny(filled, "/") && !strings.HasPrefix(filled, "-") && isFile(inside) {
 			filled = inside
 		}
@@ -179,13 +181,13 @@ func (m *manifest) program(dir string) (*Program, error) {
 	return p, err
 }
 
-// homeFolders returns placeholders of a manifest, each followed by the folder that it stands for.
+// homeFolders returns the placeholders for folders in a manifest, each followed by the folder.
 func homeFolders() []string {
 	home, _ := os.UserHomeDir()
 	return []string{"${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"), "${DOWNLOADS}", filepath.Join(home, "Downloads")}
 }
 
-// makeExecutable lets a binary be started that was packed on a system without modes.
+// makeExecutable makes a binary executable that was packed on a system without modes.
 func (m *manifest) makeExecutable(dir string) error {
 	files := []string{m.Server.EntryPoint}
 	if inside, ok := strings.CutPrefix(m.config().Command, "${__dirname}/"); ok || strings.Contains(inside, "/") {
@@ -209,22 +211,23 @@ func (m *manifest) makeExecutable(dir string) error {
 
 var placeholder = regexp.MustCompile(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
 
-// settingPrefix begins the names of the variables of an entry that hold the settings of a bundle. The format writes ${user_config.NAME}.
+// settingPrefix is the prefix of the variables of an entry that hold the settings of a bundle. The
+// format writes ${user_config.NAME}.
 const settingPrefix = "user_config."
 
-// SettingVariable is the variable of an entry that holds a setting of a bundle.
+// SettingVariable returns the name of the variable that holds a setting of a bundle.
 func SettingVariable(name string) string { return settingPrefix + name }
 
-// SettingText is how such a variable holds the values of a setting: one as it is, and several as a list in JSON.
+// SettingText returns the value of such a variable: one value as it is, several as a JSON list.
 func SettingText(values []string) string {
 	if len(values) == 1 && !strings.HasPrefix(values[0], "[") {
 		return values[0]
 	}
-	text, _ := json.Marshal(slices.Concat([]string{}, values)) // texts can be encoded
+	text, _ := json.Marshal(slices.Concat([]string{}, values)) // strings: cannot fail
 	return string(text)
 }
 
-// SettingValues are the values that such a variable holds; none where it is empty.
+// SettingValues returns the values in such a variable, none for an empty one.
 func SettingValues(text string) (values []string) {
 	switch {
 	case text == "":
@@ -235,7 +238,8 @@ func SettingValues(text string) (values []string) {
 	return []string{text}
 }
 
-// FillFrom is [Program.Fill] with the settings that variables of an entry hold, and returns the other variables.
+// FillFrom is like [Program.Fill], with the settings in the variables of an entry. It returns the
+// other variables.
 func (p *Program) FillFrom(env map[string]string) (rest map[string]string, err error) {
 	values := map[string][]string{}
 	rest = map[string]string{}
@@ -251,8 +255,9 @@ func (p *Program) FillFrom(env map[string]string) (rest map[string]string, err e
 	return rest, p.Fill(values)
 }
 
-// Fill puts what the person said into the command line and the environment, or else the default. An argument, or a variable, that is nothing
-// but a setting without a value is omitted; one with several values becomes several arguments, and in a variable they are joined by commas.
+// Fill replaces settings in the command line and the environment by the user's values, or else the
+// defaults. It omits an argument or variable that consists of a setting without a value. A setting
+// with several values becomes several arguments; in a variable they are joined by commas.
 func (p *Program) Fill(values map[string][]string) error {
 	filled := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(p.Config)) {
@@ -291,7 +296,7 @@ func fillIn(word string, filled map[string][]string) string {
 	})
 }
 
-// Defaults are the values that the manifest has for a setting.
+// Defaults returns the default values of a setting.
 func (s Setting) Defaults() (values []string) {
 	var one any
 	if json.Unmarshal(s.Default, &one) != nil || one == nil {
@@ -315,7 +320,7 @@ func (s Setting) Defaults() (values []string) {
 	return values
 }
 
-// check reports what is wrong with the values of a setting.
+// check returns an error if the values of a setting are invalid.
 func (s Setting) check(values []string) error {
 	if s.Required && (len(values) == 0 || slices.Contains(values, "")) {
 		return errors.New("is required and has no value")
@@ -331,7 +336,7 @@ func (s Setting) check(values []string) error {
 	return nil
 }
 
-// Check reports what is wrong with one value of a setting.
+// Check returns an error if a value of a setting is invalid.
 func (s Setting) Check(value string) error {
 	switch s.Type {
 	case "number":

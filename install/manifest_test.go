@@ -25,7 +25,7 @@ const goodManifest = `{
 		"key": {"type": "string", "sensitive": true},
 		"option": {"type": "boolean"}}}`
 
-// bundleDir is what a bundle with goodManifest looks like once it is unpacked.
+// bundleDir returns an unpacked bundle with goodManifest.
 func bundleDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -38,7 +38,7 @@ func bundleDir(t *testing.T) string {
 	return dir
 }
 
-// fakePrograms puts programs of these names, and no others, into PATH.
+// fakePrograms makes a PATH with programs of these names only.
 func fakePrograms(t *testing.T, names ...string) string {
 	t.Helper()
 	if runtime.GOOS == "windows" {

@@ -16,15 +16,16 @@ import (
 	"strings"
 )
 
-// npm installs packages with the person's own npm.
+// npm installs packages with the user's npm.
 type npm struct{ neutral string }
 
 var (
 	npmName    = regexp.MustCompile(`^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)
-	npmVersion = regexp.MustCompile(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // a version, a range or a tag; no address, no other package
+	npmVersion = regexp.MustCompile(`^[0-9A-Za-z.*^~<>=|+ -]*$`) // a version, a range or a tag; not an address or another package
 )
 
-// An npmLock is a package-lock.json: npm's own form, of which we read what has to be checked, and keep the rest.
+// An npmLock is a package-lock.json, npm's own format. Members to check are decoded, the rest is
+// kept.
 type npmLock struct {
 	Name            string                     `json:"name"`
 	LockfileVersion int                        `json:"lockfileVersion"`
@@ -32,7 +33,7 @@ type npmLock struct {
 	Packages        map[string]json.RawMessage `json:"packages"`
 }
 
-// An npmEntry is one package of the lock, by the folder that it goes to.
+// An npmEntry is one package of the lock, by its folder.
 type npmEntry struct {
 	Name             string            `json:"name"`
 	Version          string            `json:"version"`
@@ -72,7 +73,7 @@ func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) 
 	return lockNPM(p, text)
 }
 
-// writeNPM writes the package.json that has one dependency.
+// writeNPM writes a package.json with one dependency.
 func writeNPM(dir, name, version string) error {
 	return writeJSON(filepath.Join(dir, "package.json"), map[string]any{"name": "junction-installed", "private": true, "dependencies": map[string]string{name: version}})
 }
@@ -92,19 +93,19 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	limit := installTime
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
-		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000") // npm's own wait is over a minute where there is no network
+		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000") // npm's own wait is over a minute without a network
 		cache, err := os.MkdirTemp("", "junction-npm-")
 		if err != nil {
 			return nil, err
 		}
 		defer os.RemoveAll(cache)
-		args = append(args, "--cache="+cache) // from its own cache npm answers without a network, and what is there may be old
+		args = append(args, "--cache="+cache) // npm serves its own cache without a network, and the content may be old
 	}
 	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: limit})
 	return out, explainNPM(p.Name, out, err)
 }
 
-// explainNPM says what a failure of npm means for a package.
+// explainNPM returns the cause of a failure of npm for a package.
 func explainNPM(name string, out []byte, err error) error {
 	var failed *commandError
 	if !errors.As(err, &failed) {
@@ -134,7 +135,7 @@ func explainNPM(name string, out []byte, err error) error {
 	return &commandError{failed.what, failed.cause, said.Error.Code + ": " + summary}
 }
 
-// lockNPM checks a package-lock.json that npm wrote, and makes a Locked of it.
+// lockNPM checks a package-lock.json that npm wrote and returns a Locked.
 func lockNPM(p Package, text []byte) (*Locked, error) {
 	lock, entries, err := readNPMLock(text)
 	if err != nil {
@@ -165,13 +166,13 @@ func lockNPM(p Package, text []byte) (*Locked, error) {
 	return l, nil
 }
 
-// nameOfNPM is the name of a package that goes to a folder.
+// nameOfNPM returns the name of a package from its folder and its entry.
 func nameOfNPM(folder string, e npmEntry) string {
 	return cmp.Or(e.Name, folder[strings.LastIndex(folder, "node_modules/")+len("node_modules/"):])
 }
 
-// readNPMLock reads a package-lock.json and checks that each package has an integrity. It omits where packages come from: that is the
-// setting of whoever installs them.
+// readNPMLock parses a package-lock.json and checks that each package has an integrity. It removes
+// the origin of packages, which depends on the settings of the installing user.
 func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	var lock npmLock
 	if err := json.Unmarshal(text, &lock); err != nil {
@@ -183,7 +184,7 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	entries := map[string]npmEntry{}
 	for folder, raw := range lock.Packages {
 		if folder == "" {
-			delete(lock.Packages, "") // our package.json, whose words depend on how the version was asked for; install writes its own
+			delete(lock.Packages, "") // our package.json depends on the requested version; install writes its own
 			continue
 		}
 		var e npmEntry
@@ -198,7 +199,7 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 		if err := json.Unmarshal(raw, &members); err != nil {
 			return nil, nil, err
 		}
-		for _, name := range []string{"resolved", "funding", "license"} { // nothing is installed by them
+		for _, name := range []string{"resolved", "funding", "license"} { // not needed for the installation
 			delete(members, name)
 		}
 		var err error
@@ -218,8 +219,8 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	return &lock, entries, nil
 }
 
-// forgetMissing removes from a package the optional dependencies that the lock lacks: npm install does without such a dependency and
-// locks none, and npm ci then refuses the lock.
+// forgetMissing removes from a package the optional dependencies that are not in the lock. npm
+// install skips such a dependency without locking it, and npm ci then refuses the lock.
 func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) error {
 	wanted := entries[folder].OptionalDependencies
 	there := maps.Clone(wanted)
@@ -230,7 +231,7 @@ func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) erro
 	return l.set(folder, "optionalDependencies", there)
 }
 
-// set sets a member of the package that goes to a folder.
+// set sets a member of the package in a folder.
 func (l *npmLock) set(folder, member string, value any) error {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(l.Packages[folder], &members)
@@ -243,7 +244,7 @@ func (l *npmLock) set(folder, member string, value any) error {
 	return err
 }
 
-// chooseBin chooses as npx does: the only program, or that with the package's own name.
+// chooseBin chooses as npx does: the only program, or the one with the package's own name.
 func chooseBin(p Package, bins map[string]string) (string, error) {
 	_, own, scoped := strings.Cut(p.Name, "/")
 	if !scoped {
@@ -271,7 +272,7 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 }
 
 func (npm) install(ctx context.Context, l *Locked, dir string) error {
-	// A lock may be written by anybody: this one must be one that resolve makes.
+	// A lock may come from anyone: this one must be like those of resolve.
 	switch {
 	case !npmName.MatchString(l.Name):
 		return errors.New("is not a name of npm")
@@ -297,7 +298,7 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 		return err
 	}
 	for folder, e := range entries {
-		if e.Integrity == "" { // npm fails where it would download this package
+		if e.Integrity == "" { // npm fails if it would download this package
 			if err := lock.set(folder, "integrity", noArchive); err != nil {
 				return err
 			}
@@ -321,7 +322,8 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	return err
 }
 
-// program starts the file of a package's bin with what its first line asks for, which mostly is node; npx would do the same by way of a link.
+// program starts the file of a package's bin with the interpreter of its first line, usually node.
+// npx would do the same through a link.
 func (npm) program(l *Locked, dir string) (*Program, error) {
 	if err := l.expect("node", "./node_modules/"+l.Name+"/*"); err != nil {
 		return nil, err
@@ -331,10 +333,10 @@ func (npm) program(l *Locked, dir string) (*Program, error) {
 
 var (
 	npmExact     = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
-	npmIntegrity = regexp.MustCompile(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm checks nothing by what it cannot read
+	npmIntegrity = regexp.MustCompile(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm does not check values that it cannot parse
 )
 
-// npmNames are a list of names; some packages have true or false in its place, which names none.
+// npmNames is a list of names. Some packages have a boolean in its place, which counts as empty.
 type npmNames []string
 
 func (n *npmNames) UnmarshalJSON(text []byte) error {
@@ -347,8 +349,8 @@ func (n *npmNames) UnmarshalJSON(text []byte) error {
 
 const nodeModules = "/node_modules/"
 
-// check refuses what npm could be led by to anything but packages of the registry, each with a hash. A lock may come from
-// anybody, so what npm itself would write is no measure.
+// check refuses entries that could make npm install anything but packages of the registry, each
+// with a hash. A lock may come from anyone, so the check does not rely on npm.
 func (e npmEntry) check(folder string, isBundled bool) error {
 	name := nameOfNPM(folder, e)
 	if e.Link || e.Integrity == "" && !isBundled {
@@ -378,7 +380,8 @@ func (e npmEntry) check(folder string, isBundled bool) error {
 	return nil
 }
 
-// checkRange refuses an address, a folder or a repository in place of a version. Another name for a package is common.
+// checkRange refuses an address, a folder or a repository in place of a version. It allows an alias
+// for a package, which is common.
 func checkRange(version string) error {
 	if !strings.ContainsAny(version, ":/") {
 		return nil
@@ -391,8 +394,9 @@ func checkRange(version string) error {
 	return nil
 }
 
-// bundledNPM are the folders of packages that lie in the archive of another one, whose hash stands for them. What a lock says of it
-// (inBundle) does not count: npm finds out by itself, in this way, and downloads all others.
+// bundledNPM returns the folders of packages that are inside the archive of another one, with that
+// one's folder; its hash covers them. The lock's own mark (inBundle) is ignored: npm determines
+// them in the same way and downloads all others.
 func bundledNPM(entries map[string]npmEntry) map[string]string {
 	bundler := map[string]string{}
 	var queue []string
@@ -418,7 +422,7 @@ func bundledNPM(entries map[string]npmEntry) map[string]string {
 		}
 		for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
 			for name := range wanted {
-				// Where npm finds it further up than in the archive's own folder, it is none of the archive.
+				// If npm finds it above the archive's own folder, it is not in the archive.
 				if found := findNPM(entries, folder, name); found != "" && aboveNPM(found) == by {
 					add(found, by)
 				}
@@ -428,12 +432,14 @@ func bundledNPM(entries map[string]npmEntry) map[string]string {
 	return bundler
 }
 
-// aboveNPM is the folder of the package in whose node_modules a folder is; "" for the topmost one.
+// aboveNPM returns the folder of the package whose node_modules contains a folder, or "" for the
+// topmost one.
 func aboveNPM(folder string) string {
 	return folder[:max(0, strings.LastIndex(folder, nodeModules))]
 }
 
-// findNPM is where Node finds a package that another one asks for; "" where it is not there.
+// findNPM returns the folder in which Node finds a package required by another, or "" if there is
+// none.
 func findNPM(entries map[string]npmEntry, from, name string) string {
 	for at := from; ; at = aboveNPM(at) {
 		if found := strings.TrimPrefix(at+nodeModules+name, "/"); entries[found].Version != "" {
@@ -445,12 +451,14 @@ func findNPM(entries map[string]npmEntry, from, name string) string {
 	}
 }
 
-// noArchive is the hash of no bytes, which no archive has. npm downloads a package that should be in the archive of another one
-// and is not; that fails by this hash, as there is none to check it by.
+// noArchive is the hash of zero bytes, which no archive has. If a package should be in another
+// one's archive and is not, npm downloads it. It has no hash to check, so this one makes the
+// download fail.
 const noArchive = "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
 
-// npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (their company's registry, say)
-// holds for packages whose server.json names the public one.
+// npmRegistry returns the registry to use. It returns none for npm's default, so that the user's
+// setting, such as a company's registry, applies to packages whose server.json names the public
+// one.
 func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if registry == "" {
 		return "", nil
@@ -458,7 +466,7 @@ func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if err := checkAddress(registry); err != nil {
 		return "", err
 	}
-	none := filepath.Join(dir, "no-npmrc") // of which npm takes each for one purpose only
+	none := filepath.Join(dir, "no-npmrc") // npm accepts the same file for one option only
 	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + none + "-1", "--globalconfig=" + none + "-2"}, dir: dir, time: askTime,
 		env: []string{"npm_config_registry=", "NPM_CONFIG_REGISTRY="}})
 	if err != nil {
@@ -470,11 +478,11 @@ func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	return registry, nil
 }
 
-// npmView is what npm view says of one version; the last two are of all.
+// npmView is the output of npm view for one version; the last two fields cover all versions.
 type npmView struct {
 	Version    string            `json:"version"`
 	Integrity  string            `json:"dist.integrity"`
-	Deprecated any               `json:"deprecated"` // the author's words; some have true
+	Deprecated any               `json:"deprecated"` // the author's text; some packages have true
 	Versions   []string          `json:"versions"`
 	Tags       map[string]string `json:"dist-tags"`
 }
@@ -488,7 +496,7 @@ func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npm
 		return v, err
 	}
 	if len(out) == 0 && spec != p.Name {
-		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // as older ones do of a version that is not there
+		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // older registries return nothing for a missing version
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("npm view: %w", err)
@@ -523,7 +531,7 @@ func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 	return a, nil
 }
 
-// newestNPM is what npx would start, unless that is a preview.
+// newestNPM returns the version that npx would start, or the newest other one if that is a preview.
 func newestNPM(v npmView) string {
 	latest := v.Tags["latest"]
 	if !strings.Contains(latest, "-") {
@@ -537,12 +545,12 @@ func newestNPM(v npmView) string {
 	return latest
 }
 
-// npmAudit is what npm audit --json says, as far as it is read.
+// npmAudit holds the used members of npm audit --json.
 type npmAudit struct {
 	Vulnerabilities map[string]struct {
 		Name         string            `json:"name"`
 		Severity     string            `json:"severity"`
-		Via          []json.RawMessage `json:"via"` // advisories, or names of dependencies that have them
+		Via          []json.RawMessage `json:"via"` // advisories, or names of dependencies with advisories
 		Nodes        []string          `json:"nodes"`
 		FixAvailable any               `json:"fixAvailable"`
 	} `json:"vulnerabilities"`
@@ -564,7 +572,7 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 	if l.Registry != "" {
 		args = append(args, "--registry="+l.Registry)
 	}
-	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: askTime}) // its status is 1 where it finds something
+	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: askTime}) // it exits with 1 if it finds any
 	var said npmAudit
 	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil {
 		why := oneLine(said.Message)
@@ -587,9 +595,9 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 				Title, URL, Severity, Range string
 			}
 			if via[0] != '{' || json.Unmarshal(via, &advisory) != nil {
-				continue // a dependency, which is listed itself
+				continue // a dependency with an entry of its own
 			}
-			fixed := "" // the version that ends the range of vulnerable ones, where the range names it
+			fixed := "" // the version that ends the vulnerable range, if the range names it
 			if at := strings.LastIndexByte(advisory.Range, '<'); at >= 0 && !strings.HasPrefix(advisory.Range[at:], "<=") {
 				fixed = strings.TrimSpace(advisory.Range[at+1:])
 			}

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// lockText is a package-lock.json with one package, changed by what a test says.
+// lockText returns a package-lock.json with one package, with old replaced by new.
 func lockText(old, new string) []byte {
 	const text = `{"name":"n","lockfileVersion":3,"requires":true,"packages":{
 		"":{"dependencies":{"@a/server":"latest"}},
@@ -41,7 +41,8 @@ func TestTheLockOfNPMBecomesOurs(t *testing.T) {
 	}
 }
 
-// A package names one that was never published: npm install does without it, and npm ci says that the lock lacks it.
+// A package names an optional dependency that was never published: npm install skips it, and npm ci
+// reports that the lock lacks it.
 func TestAnOptionalDependencyThatIsNotThereIsNotWanted(t *testing.T) {
 	l, err := lockNPM(Package{Type: NPM, Name: "@a/server"}, lockText(`"dependencies":{"sharp":"1"}`, `"dependencies":{"gone":"1"},"optionalDependencies":{"sharp":"1","x":"3","gone":"0.1.7"}`))
 	if err != nil {
@@ -107,7 +108,7 @@ func TestWhatABundleAndItsDependenciesHaveNeedsNoHash(t *testing.T) {
 	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(text)); err != nil {
 		t.Error(err)
 	}
-	// What stands above the folder of the bundle is downloaded.
+	// A package above the folder of the bundle is downloaded.
 	above := strings.Replace(text, `"node_modules/up":{"version":"1.0.0","integrity":"sha512-AA=="}`, `"node_modules/up":{"version":"1.0.0","inBundle":true}`, 1)
 	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(above)); err == nil || !strings.Contains(err.Error(), "its dependency up comes from a folder, with no hash") {
 		t.Errorf("error %v", err)

@@ -21,8 +21,9 @@ import (
 	"strings"
 )
 
-// nuget installs .NET tools. It gets the package by NuGet's HTTP API itself and unpacks it: dotnet tool install has no way to be given a hash,
-// and dnx would look for the package at each start. A tool has all its dependencies in its package.
+// nuget installs .NET tools. It downloads the package over NuGet's HTTP API and unpacks it: dotnet
+// tool install cannot check a given hash, and dnx would look for the package at each start. The
+// package of a tool contains all its dependencies.
 type nuget struct {
 	web     *http.Client
 	blobs   string
@@ -34,13 +35,14 @@ var (
 	nugetVersion = regexp.MustCompile(`^[0-9]+(?:\.[0-9]+){1,3}(?:-[0-9A-Za-z.-]+)?$`)
 )
 
-// nugetSource is where the resources of a registry are.
+// nugetSource holds the addresses of a registry's resources.
 type nugetSource struct {
 	packages      string // PackageBaseAddress: versions and packages
-	registrations string // RegistrationsBaseUrl: what is said of versions; may be empty
+	registrations string // RegistrationsBaseUrl: information about versions; may be empty
 }
 
-// source finds the resources of the registry that the package names, or of the first that the person's dotnet is set up for.
+// source returns the resources of the registry that the package names, or of the first registry in
+// the user's dotnet settings.
 func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 	var s nugetSource
 	index := p.Registry
@@ -76,7 +78,7 @@ func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 		case strings.HasPrefix(r.Type, "PackageBaseAddress/"):
 			s.packages = strings.TrimRight(r.ID, "/")
 		case strings.HasPrefix(r.Type, "RegistrationsBaseUrl"):
-			s.registrations = strings.TrimRight(r.ID, "/") // later ones are newer, with all kinds of versions
+			s.registrations = strings.TrimRight(r.ID, "/") // later ones are newer and include all kinds of versions
 		}
 	}
 	if s.packages == "" {
@@ -85,7 +87,7 @@ func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 	return s, checkAddress(s.packages)
 }
 
-// versions are those of a package, oldest first.
+// versions returns the versions of a package, oldest first.
 func (k nuget) versions(ctx context.Context, s nugetSource, name string) ([]string, error) {
 	var said struct {
 		Versions []string `json:"versions"`
@@ -94,7 +96,7 @@ func (k nuget) versions(ctx context.Context, s nugetSource, name string) ([]stri
 	return said.Versions, err
 }
 
-// newestNuGet is the newest version that is no preview, or else the newest.
+// newestNuGet returns the newest version that is not a preview, or else the newest.
 func newestNuGet(versions []string) string {
 	newest := ""
 	for _, v := range versions {
@@ -108,7 +110,8 @@ func newestNuGet(versions []string) string {
 	return newest
 }
 
-// fetch gets a package, keeps it, and returns its SHA-256 and, where the registry says that of it, checks the SHA-512.
+// fetch downloads and keeps a package and returns its SHA-256. If the registry has its SHA-512, it
+// checks that.
 func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir string) (hash string, err error) {
 	name, version = strings.ToLower(name), strings.ToLower(version)
 	response, err := get(ctx, k.web, fmt.Sprintf("%s/%s/%s/%s.%s.nupkg", s.packages, name, version, name, version), "")
@@ -130,7 +133,7 @@ func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir stri
 	return hash, nil
 }
 
-// A nugetEntry is what a registry says of a version.
+// A nugetEntry is a registry's information about a version.
 type nugetEntry struct {
 	Listed      *bool  `json:"listed"`
 	PackageHash string `json:"packageHash"`
@@ -145,7 +148,8 @@ type nugetEntry struct {
 	} `json:"vulnerabilities"`
 }
 
-// said asks for a version's registration and, where that points to one, its entry in the catalog. A registry that has none says nothing.
+// said returns a version's registration merged with its entry in the catalog, if it refers to one.
+// It returns nothing for a registry without registrations.
 func (k nuget) said(ctx context.Context, s nugetSource, name, version string) (nugetEntry, error) {
 	var entry nugetEntry
 	if s.registrations == "" {
@@ -207,7 +211,7 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	return l, err
 }
 
-// nugetProgram reads the DotnetToolSettings.xml of a tool, of the newest framework that it is made for.
+// nugetProgram reads the DotnetToolSettings.xml of a tool, for its newest framework.
 func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	found, err := fs.Glob(files, "tools/*/any/DotnetToolSettings.xml")
 	if err != nil || len(found) == 0 {
@@ -243,7 +247,8 @@ func nugetProgram(files fs.FS, bin string) ([]string, error) {
 	return nil, fmt.Errorf("%w %q", ErrNoProgram, cmp.Or(bin, "at all"))
 }
 
-// frameworkOf are the numbers of tools/net8.0/any/…; a tool that is made for several is run by the newest.
+// frameworkOf returns the numbers of the framework in tools/net8.0/any/…; a tool for several
+// frameworks runs with the newest.
 func frameworkOf(file string) []int {
 	name := strings.Split(file, "/")[1]
 	return numbers(strings.TrimPrefix(strings.TrimPrefix(name, "netcoreapp"), "net"))
@@ -296,7 +301,8 @@ func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) 
 	return a, err
 }
 
-// audit reads what the registry says of the tool's own version: it does not know what is packed in it.
+// audit returns the registry's vulnerabilities of the tool's own version. The registry does not
+// know the dependencies packed in it.
 func (k nuget) audit(ctx context.Context, l *Locked, _ string) ([]Vulnerability, error) {
 	s, err := k.source(ctx, l.Package)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 const toolSettings = `<?xml version="1.0" encoding="utf-8"?>
 <DotNetCliTool Version="1"><Commands><Command Name="my-server" EntryPoint="My.Server.dll" Runner="dotnet" /></Commands></DotNetCliTool>`
 
-// nugetRegistry serves one package in two versions and a preview; a test changes what it answers.
+// nugetRegistry serves one package in two versions and a preview. A test can change its responses.
 func nugetRegistry(t *testing.T) (answers map[string]string, index string) {
 	t.Helper()
 	answers = map[string]string{}

@@ -26,10 +26,11 @@ import (
 	"oras.land/oras-go/v2/registry/remote/errcode"
 )
 
-// oci runs images by their digest, with docker or podman. The engine keeps them: the store only remembers that it has them.
+// oci runs images by digest, with docker or podman. The engine stores them; the store only records
+// that they are installed.
 type oci struct{ web *http.Client }
 
-const maxTags = 10_000 // tags of an image that are looked through for a newer one
+const maxTags = 10_000 // tags of an image that are searched for a newer one
 
 var (
 	imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
@@ -37,7 +38,8 @@ var (
 	imageTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
 )
 
-// splitImage takes a name as people write it apart: mcp/time, host:5000/name:tag, name@sha256:….
+// splitImage splits the name of an image as users write it: mcp/time, host:5000/name:tag,
+// name@sha256:….
 func splitImage(p Package) (image, reference string, err error) {
 	image, digest, hasDigest := strings.Cut(p.Name, "@")
 	if at := strings.LastIndexByte(image, ':'); at > strings.LastIndexByte(image, '/') {
@@ -61,16 +63,16 @@ func splitImage(p Package) (image, reference string, err error) {
 	return image, reference, nil
 }
 
-// hasHost reports whether an image's name begins with its registry, as engines decide that.
+// hasHost reports whether an image's name begins with a registry, by the rule of the engines.
 func hasHost(image string) bool {
 	first, _, more := strings.Cut(image, "/")
 	return more && (strings.ContainsAny(first, ".:") || first == "localhost")
 }
 
-// repository opens an image's repository with the logins of docker or podman.
+// repository returns an image's repository with the logins of docker or podman.
 func (k oci) repository(image string) (*remote.Repository, error) {
 	full := image
-	if !hasHost(image) { // the names of Docker Hub; the library knows where its registry is
+	if !hasHost(image) { // a name of Docker Hub; the library has the address of its registry
 		if !strings.Contains(image, "/") {
 			full = "library/" + image
 		}
@@ -88,12 +90,12 @@ func (k oci) repository(image string) (*remote.Repository, error) {
 	if err != nil {
 		host = r.Reference.Registry
 	}
-	r.PlainHTTP = outside.IsHere(host) // as docker has it
+	r.PlainHTTP = outside.IsHere(host) // like docker
 	r.Client = &auth.Client{Client: k.web, Cache: auth.NewCache(), Credential: credentials.Credential(logins)}
 	return r, nil
 }
 
-// dockerHub is where images are whose names have no registry: so says the form of these names.
+// dockerHub is the registry of images whose names have none; it is part of the format of names.
 const dockerHub = "docker.io"
 
 func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) {
@@ -119,13 +121,13 @@ func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) 
 	return l, nil
 }
 
-// SetOptions has an image be started with options of docker run. They are part of what is locked, and [Store.Open] refuses those that give a
-// container rights.
+// SetOptions sets the options of docker run for an image. They are part of the locked data.
+// [Store.Open] refuses options that give a container additional rights.
 func (l *Locked) SetOptions(options []string) {
 	l.Program = runner.Package{Kind: l.Type, Name: l.Name + "@" + l.Integrity, Options: options}.Words()
 }
 
-// Options are those of docker run with which an image is started.
+// Options returns the options of docker run for an image.
 func (l *Locked) Options() []string {
 	k := runner.Of(l.Type)
 	if n := len(k.Start); k.IsContainer && len(l.Program) > n && slices.Equal(l.Program[:n], k.Start) {
@@ -134,7 +136,8 @@ func (l *Locked) Options() []string {
 	return nil
 }
 
-// checkOptions refuses options that give a container rights, except folders of this machine, which whoever agreed to the lock has seen.
+// checkOptions refuses options that give a container additional rights. It allows folders of this
+// machine, which the user saw when they agreed to the lock.
 func checkOptions(l *Locked) error {
 	options := l.Options()
 	all, rest, err := runner.Container(options)
@@ -163,7 +166,7 @@ func explainOCI(err error) error {
 	return err
 }
 
-// engine is the one of docker and podman that is here.
+// engine returns the path of docker, or of podman if only that is installed.
 func engine() (string, error) {
 	if !present("docker") && present("podman") {
 		return lookUp("podman")
@@ -180,14 +183,15 @@ func (k oci) install(ctx context.Context, l *Locked, dir string) error {
 	if err != nil {
 		return err
 	}
-	// The engine checks what it pulls by the digest.
+	// The engine checks the image by its digest.
 	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); says(err, "manifest unknown", "not found") {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
 	return err
 }
 
-// lockedImage is the image with its digest, and nothing that an engine could take for a flag.
+// lockedImage returns the image with its digest, after checking that an engine cannot take it for a
+// flag.
 func lockedImage(l *Locked) (string, error) {
 	if !imageName.MatchString(l.Name) || !imageDigest.MatchString(l.Integrity) {
 		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not one", l.Name, l.Integrity)
@@ -208,7 +212,7 @@ func (oci) program(l *Locked, dir string) (*Program, error) {
 		return nil, err
 	}
 	p := &Program{Dir: dir, Argv: slices.Concat([]string{path, "run", "-i", "--rm", "--pull=never"}, l.Options(), []string{image})}
-	all, _, _ := runner.Container(l.Options()) // checkOptions has read them
+	all, _, _ := runner.Container(l.Options()) // checkOptions has parsed them
 	for _, o := range all {
 		if o.Effect == runner.Variable && !strings.Contains(o.Value, "=") {
 			p.Passed = append(p.Passed, o.Value)
@@ -260,10 +264,11 @@ var hexHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 const (
 	signatureBegin = "MCPB_SIG_V1"
 	signatureEnd   = "MCPB_SIG_END"
-	maxSignature   = 1 << 20 // bytes of a signature that is looked for at the end of a bundle
+	maxSignature   = 1 << 20 // bytes of a signature at the end of a bundle
 )
 
-// withBundle opens an archive that was just kept; where it is not what was expected, it is kept no longer.
+// withBundle opens an archive that was just kept and passes it to look. If look fails, it removes
+// the archive.
 func withBundle(blobs, hash string, look func(*bundle) error) error {
 	b, err := openBundle(blobs, hash)
 	if err == nil {
@@ -275,7 +280,7 @@ func withBundle(blobs, hash string, look func(*bundle) error) error {
 	return nil
 }
 
-// keep writes what is read into a folder, under its hash.
+// keep writes the input into a folder under its hash, and returns the hash.
 func keep(in io.Reader, dir, blobs string) (hash string, err error) {
 	path := filepath.Join(dir, "archive")
 	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -294,7 +299,7 @@ func keep(in io.Reader, dir, blobs string) (hash string, err error) {
 	return hash, os.Rename(path, filepath.Join(blobs, hash))
 }
 
-// A bundle is an archive that was opened, without its signature.
+// A bundle is an open archive without its signature.
 type bundle struct {
 	*zip.Reader
 	file *os.File
@@ -303,9 +308,9 @@ type bundle struct {
 
 func (b *bundle) Close() error { return b.file.Close() }
 
-// openBundle opens the archive with this hash. What is read of it comes from the file that was hashed, and not once more from its path, where by
-// then another one could lie; and what Resolve left there may be days old. A signature after its end says who made it, in a certificate that
-// anybody can make: it is not looked at.
+// openBundle opens the archive with this hash. All reads use the file that was hashed, not its
+// path, which could refer to another file later; an archive that Resolve kept may be days old. A
+// signature behind the archive is ignored: anyone can make its certificate.
 func openBundle(blobs, want string) (*bundle, error) {
 	f, err := os.Open(filepath.Join(blobs, want))
 	if err != nil {
@@ -329,7 +334,7 @@ func openBundle(blobs, want string) (*bundle, error) {
 	return b, nil
 }
 
-// openOrGet opens the archive with this hash, and gets it where it is not there or no longer what it was.
+// openOrGet opens the archive with this hash, and downloads it if it is missing or was changed.
 func openOrGet(blobs, want string, get func() (hash string, err error)) (*bundle, error) {
 	if b, err := openBundle(blobs, want); err == nil {
 		return b, nil
@@ -346,7 +351,8 @@ func openOrGet(blobs, want string, get func() (hash string, err error)) (*bundle
 	return openBundle(blobs, want)
 }
 
-// unsignedSize is the size of an archive without the signature that may follow it: the two marks around a length and a PKCS#7 block.
+// unsignedSize returns the size of an archive without a signature: two marks around a length and a
+// PKCS#7 block.
 func unsignedSize(f *os.File) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// imageRegistry asks for a token, and has the tag 1.2.0 of acme/server.
+// imageRegistry serves a registry that requires a token and has the tag 1.2.0 of acme/server.
 func imageRegistry(t *testing.T, digest string) (host string) {
 	t.Helper()
 	var server *httptest.Server

@@ -25,11 +25,11 @@ import (
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
-// maxFirstLine is how many bytes of a program are read to find out who runs it.
+// maxFirstLine is the number of bytes of a program that are read to find its interpreter.
 const maxFirstLine = 512
 
-// expect checks that a lock, which a colleague may have changed, starts what packages of its type are started by: no other program of this
-// machine, and no more words. A word that ends in * stands for all that begin with it.
+// expect checks that a lock, which others may have changed, has the usual command line of its type:
+// no other program of this machine, and no further words. A word that ends in * matches its prefix.
 func (l *Locked) expect(words ...string) error {
 	if slices.EqualFunc(l.Program, words, func(got, want string) bool {
 		prefix, any := strings.CutSuffix(want, "*")
@@ -40,8 +40,8 @@ func (l *Locked) expect(words ...string) error {
 	return fmt.Errorf("the lock starts %q, and packages of %s are started by %q", l.Program, l.Type, words)
 }
 
-// programIn makes the words of a Locked the absolute ones of a folder. A first word such as node gives way to what the first line of the
-// file names.
+// programIn resolves the words of a Locked in a folder to absolute ones. The interpreter in the
+// file's first line replaces a first word such as node.
 func programIn(words []string, dir string) (*Program, error) {
 	words, err := inFolder(words, dir)
 	if err != nil {
@@ -60,7 +60,7 @@ func programIn(words []string, dir string) (*Program, error) {
 	return &Program{Dir: dir, Argv: words}, nil
 }
 
-// inFolder replaces the ./ of words by a folder. What does not lie there is not installed.
+// inFolder resolves words with ./ in a folder. It returns ErrNotInstalled for a missing file.
 func inFolder(words []string, dir string) ([]string, error) {
 	if len(words) == 0 {
 		return nil, ErrNotInstalled
@@ -84,8 +84,8 @@ func inFolder(words []string, dir string) ([]string, error) {
 	return all, nil
 }
 
-// interpreter returns the words of a file's first line after #!, with the name of the interpreter without its folder: a package cannot
-// know where it lies here. It is empty where there is no such line.
+// interpreter returns the words after #! in a file's first line, with the interpreter's name
+// without its folder, which differs between machines. It returns nil without such a line.
 func interpreter(file string) []string {
 	f, err := os.Open(file)
 	if err != nil {
@@ -94,7 +94,7 @@ func interpreter(file string) []string {
 	defer f.Close()
 	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadString('\n')
 	if err != nil && len(line) == maxFirstLine {
-		return nil // no system would start that
+		return nil // systems refuse such a long line
 	}
 	rest, ok := strings.CutPrefix(line, "#!")
 	words := strings.Fields(rest)
@@ -108,7 +108,7 @@ func interpreter(file string) []string {
 			words = words[1:]
 		}
 		if len(words) == 0 || strings.ContainsAny(words[0], "=") || strings.HasPrefix(words[0], "-") {
-			return nil // variables are set: nobody does that for node
+			return nil // it sets variables, which no script for node does
 		}
 		words[0] = path.Base(words[0])
 	}
@@ -125,19 +125,19 @@ const (
 	installTime  = 10 * time.Minute // for a command that downloads packages
 	buildTime    = 30 * time.Minute // for a command that compiles
 	maxOutput    = 32 << 20         // bytes of the standard output of a command
-	maxErrorTail = 2 << 10          // bytes of the standard error of a command that stand in an error
+	maxErrorTail = 2 << 10          // bytes of the standard error of a command in an error
 )
 
-// A command is a package manager's, or a runtime's. There is no shell.
+// A command is a command line of a package manager or a runtime. It runs without a shell.
 type command struct {
 	name string   // looked up in PATH
-	args []string // checked by whoever makes them: none that came from outside may look like a flag
-	dir  string   // empty only for what looks at no folder
+	args []string // checked by the caller: none from outside may look like a flag
+	dir  string   // empty only if the command uses no files
 	env  []string // NAME=value, in addition to the clean environment
 	time time.Duration
 }
 
-// commandError is how a command failed.
+// commandError is the failure of a command.
 type commandError struct {
 	what   string // the program and its first argument
 	cause  error
@@ -160,7 +160,7 @@ func says(err error, texts ...string) bool {
 	return errors.As(err, &failed) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(failed.stderr, text) })
 }
 
-// run runs a command and returns its standard output, of a failed one too.
+// run runs a command and returns its standard output, even if it failed.
 func run(ctx context.Context, c command) ([]byte, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.time, fmt.Errorf("took longer than %s", c.time))
 	defer cancel()
@@ -189,7 +189,7 @@ func run(ctx context.Context, c command) ([]byte, error) {
 	}
 	stop()
 	ended := p.ExitError()
-	if closing := p.Close(); closing != nil { // and all that it started
+	if closing := p.Close(); closing != nil { // ends all processes that it started
 		return nil, closing
 	}
 	if ctx.Err() != nil {
@@ -201,7 +201,8 @@ func run(ctx context.Context, c command) ([]byte, error) {
 	return out, nil
 }
 
-// lookUp returns the path of a program of this machine; the error says how to get one that is missing.
+// lookUp returns the path of a program of this machine. Its error names how to install a missing
+// one.
 func lookUp(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -223,7 +224,7 @@ func present(name string) bool {
 	return err == nil
 }
 
-// python returns the name of the Python on this machine.
+// python returns the name of the Python command on this machine.
 func python() string {
 	if runtime.GOOS == "windows" || !present("python3") && present("python") {
 		return "python"
@@ -231,15 +232,16 @@ func python() string {
 	return "python3"
 }
 
-// kept are the names of variables that each command gets, next to those of the kinds of packages; a * stands for any end. What packages run while
-// they are installed, where that is allowed, sees these too: so a secret is among them only where package managers take theirs from it.
+// kept lists the variables that each command gets, in addition to those of the kinds of packages; a
+// * matches any end. Code of packages that may run during the installation sees these, too. So a
+// secret is in the list only if package managers read theirs from it.
 var kept = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TMP", "TEMP", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PROGRAMDATA", "PROGRAMFILES*",
 }
 
-// cleanEnv leaves of an environment what package managers need.
+// cleanEnv returns the variables of an environment that package managers need.
 func cleanEnv(env []string) []string {
 	patterns := kept
 	for _, k := range runner.Kinds() {
@@ -258,13 +260,14 @@ func cleanEnv(env []string) []string {
 }
 
 const (
-	fetchTime      = 5 * time.Minute  // for one answer of a registry, or one archive
-	headersTimeout = 30 * time.Second // until a server begins to answer
-	maxIndex       = 64 << 20         // bytes of what a registry says of one package
-	maxWords       = 300              // bytes of what a registry or an author says that are shown
+	fetchTime      = 5 * time.Minute  // for one response of a registry, or one archive
+	headersTimeout = 30 * time.Second // until a server begins to respond
+	maxIndex       = 64 << 20         // bytes of a registry's information about one package
+	maxWords       = 300              // bytes of the texts of registries and authors that are shown
 )
 
-// newWeb is the client for what no package manager fetches. It obeys the proxy of the environment.
+// newWeb returns the client for downloads without a package manager. It uses the proxy of the
+// environment.
 func newWeb() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.ResponseHeaderTimeout = headersTimeout
@@ -279,7 +282,8 @@ func newWeb() *http.Client {
 	}}
 }
 
-// checkAddress reports whether an address can be one of a registry or an archive: https, or on this machine.
+// checkAddress checks the address of a registry or an archive: it must have https, or be on this
+// machine.
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
@@ -294,7 +298,7 @@ func checkAddress(address string) error {
 	return fmt.Errorf("%s is not https, so anybody on the way could change what comes", u.Redacted())
 }
 
-// get asks for an address. The body must be closed.
+// get sends a GET request. The caller must close the body.
 func get(ctx context.Context, web *http.Client, address, accept string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -318,7 +322,7 @@ func get(ctx context.Context, web *http.Client, address, accept string) (*http.R
 	return response, nil
 }
 
-// getJSON asks for an address and decodes the answer.
+// getJSON sends a GET request and decodes the response.
 func getJSON(ctx context.Context, web *http.Client, address, accept string, into any) error {
 	response, err := get(ctx, web, address, accept)
 	if err != nil {
@@ -352,7 +356,7 @@ func readLimited(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
-// writeJSON writes a file that its folder's owner alone reads.
+// writeJSON writes a file that only its owner can read.
 func writeJSON(path string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -361,7 +365,7 @@ func writeJSON(path string, value any) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// oneLine makes what others wrote one line of an error or a table.
+// oneLine returns text of others on one line, for an error or a table.
 func oneLine(s string) string {
 	return plaintext.Beginning(plaintext.Clean(strings.Join(strings.Fields(s), " ")), maxWords)
 }

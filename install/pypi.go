@@ -16,13 +16,14 @@ import (
 	"time"
 )
 
-// pypi installs Python packages with the person's uv, or else with the pip of their python3, into a virtual environment.
+// pypi installs Python packages with the user's uv, or else the pip of their python3, into a
+// virtual environment.
 type pypi struct {
 	web     *http.Client
 	neutral string
 }
 
-// whichPython prints what a resolution by pip holds for.
+// whichPython prints the interpreter and system for which a resolution by pip is valid.
 const whichPython = `import platform, sys; print(sys.implementation.name, "%d.%d" % sys.version_info[:2], sys.platform, platform.machine())`
 
 func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -55,7 +56,8 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	if err := os.WriteFile(filepath.Join(dir, "self.txt"), (&pypiLock{Requirements: []requirement{self}}).text(), 0o600); err != nil {
 		return nil, err
 	}
-	// Unpacked for its programs; the download stays in the cache of pip or uv, so that installing does not repeat it.
+	// Unpacked to find its programs. The download stays in the cache of pip or uv, so that the
+	// installation does not repeat it.
 	site := filepath.Join(dir, "site")
 	if err := k.pip(ctx, p, dir, "install", "--target="+site, "--no-deps", "--require-hashes", "-r", "self.txt"); err != nil {
 		return nil, k.explain(ctx, p, err)
@@ -89,7 +91,7 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 	return lock, err
 }
 
-// compile has uv resolve requirements.
+// compile resolves requirements with uv.
 func (k pypi) compile(ctx context.Context, p Package, want []string, dir string, limit time.Duration, flags ...string) (*pypiLock, error) {
 	in := filepath.Join(dir, "wanted.in")
 	if err := os.WriteFile(in, []byte(strings.Join(want, "\n")+"\n"), 0o600); err != nil {
@@ -104,7 +106,7 @@ func (k pypi) compile(ctx context.Context, p Package, want []string, dir string,
 	return &pypiLock{Requirements: all}, err
 }
 
-// report has pip resolve the requirements at the end of args.
+// report resolves the requirements at the end of args with pip.
 func (k pypi) report(ctx context.Context, p Package, dir string, args ...string) (*pypiLock, error) {
 	file := filepath.Join(dir, "report.json")
 	if err := k.pip(ctx, p, dir, append([]string{"install", "--dry-run", "--ignore-installed", "--report=" + file}, args...)...); err != nil {
@@ -117,7 +119,7 @@ func (k pypi) report(ctx context.Context, p Package, dir string, args ...string)
 	return readReport(text)
 }
 
-// readReport reads the file that pip install --report wrote.
+// readReport parses the file that pip install --report wrote.
 func readReport(text []byte) (*pypiLock, error) {
 	var report struct {
 		Install []struct {
@@ -158,7 +160,8 @@ func readReport(text []byte) (*pypiLock, error) {
 	return lock, nil
 }
 
-// onlyBinary keeps pip and uv from building packages, which runs their code.
+// onlyBinary returns the options that keep pip and uv from building packages, which runs their
+// code.
 func onlyBinary(p Package) []string {
 	if p.Scripts {
 		return nil
@@ -166,11 +169,11 @@ func onlyBinary(p Package) []string {
 	return []string{"--only-binary", ":all:"}
 }
 
-// pip runs a command of pip, by uv where that is there.
+// pip runs a command of pip, with uv if it is present.
 func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) error {
 	args = append(args, onlyBinary(p)...)
 	if present("uv") {
-		args = append(append([]string{"pip"}, args...), "--quiet", "--no-python-downloads", "--link-mode=copy") // a link would let who changes one change uv's cache
+		args = append(append([]string{"pip"}, args...), "--quiet", "--no-python-downloads", "--link-mode=copy") // with links, a change of the installed file would change uv's cache
 		if !slices.Contains(args, "--python") {
 			if path, err := lookUp(python()); err == nil {
 				args = append(args, "--python", path)
@@ -184,7 +187,7 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 		args = append(args, "--index-url", p.Registry)
 	}
 	into := []string{"-m", "pip"}
-	if i := slices.Index(args, "--python"); i >= 0 { // pip has it before its command
+	if i := slices.Index(args, "--python"); i >= 0 { // pip expects it before its command
 		into = append(into, args[i:i+2]...)
 		args = slices.Delete(args, i, i+2)
 	}
@@ -195,7 +198,8 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 	return err
 }
 
-// pypiProgram chooses the program with the package's name, as uvx does; else the only one, or the package's module.
+// pypiProgram chooses the program with the package's name, as uvx does, else the only one, or the
+// package's module.
 func pypiProgram(p Package, plain, site string) ([]string, error) {
 	var names []string
 	for _, sub := range []string{"bin", "Scripts"} {
@@ -221,8 +225,8 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 }
 
-// uvxBin is the program that has to be named to uvx; empty where it is the one with the package's name. Of an only one with another name uvx
-// gives no more than a list.
+// uvxBin returns the program that must be named to uvx, or "" for the one with the package's name.
+// For an only program with another name uvx just prints a list.
 func uvxBin(plain string, program []string) string {
 	script, is := strings.CutPrefix(program[1], "./bin/")
 	if !is || script == plain {
@@ -247,14 +251,15 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	if runtime.GOOS == "windows" {
 		interpreter = filepath.Join(dir, "Scripts", "python.exe")
 	}
-	// From here on the interpreter of the environment is started as plainPython says only, and nothing else in its folder: both run what packages put there.
+	// From here on plainPython is the only way to start the environment's interpreter, and nothing
+	// else in its folder is started: both would run code of packages.
 	args := []string{"install", "--require-hashes", "-r", requirements, "--python", interpreter}
 	here := lock.For
 	if lock.For != "" {
 		out, _ := plainPython(ctx, interpreter, askTime, "-c", whichPython)
 		here = string(bytes.TrimSpace(out))
 	}
-	if here == lock.For { // else it may need more, which is an error then, as nothing has a hash that is not in the lock
+	if here == lock.For { // otherwise it may need more packages, which fails because the lock has no hashes for them
 		args = append(args, "--no-deps")
 	}
 	err = k.pip(ctx, l.Package, dir, args...)
@@ -264,20 +269,23 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
-	if err == nil && present("uv") { // pip does it: confined, a server cannot write there. By uv the environment would run what packages have it run.
-		// It fails for files that are no Python of this version, which packages have, too.
+	if err == nil && present("uv") { // pip does this itself. A confined server cannot write there. With uv the environment would run code of packages.
+		// It fails for files that are not valid in this version of Python, which some packages
+		// contain.
 		_, _ = plainPython(ctx, interpreter, installTime, "-m", "compileall", "-qq", "-j", "0", dir)
 		err = context.Cause(ctx)
 	}
 	return err
 }
 
-// plainPython runs an interpreter without what the packages of its environment have it run when it starts: their files .pth.
+// plainPython runs an interpreter without the code that packages of its environment run at its
+// start (their .pth files).
 func plainPython(ctx context.Context, interpreter string, limit time.Duration, args ...string) ([]byte, error) {
 	return run(ctx, command{name: interpreter, args: append([]string{"-I", "-S"}, args...), time: limit})
 }
 
-// program starts a script by the environment's interpreter and not by the script's first line, which names a folder that was renamed.
+// program starts a script with the environment's interpreter. The first line of the script names a
+// folder that was renamed.
 func (pypi) program(l *Locked, dir string) (*Program, error) {
 	if err := l.expect("./bin/python", "./bin/*"); err != nil && l.expect("./bin/python", "-m", "*") != nil {
 		return nil, err
@@ -297,8 +305,8 @@ func (pypi) program(l *Locked, dir string) (*Program, error) {
 	return &Program{Dir: dir, Argv: words, Env: map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}}, nil
 }
 
-// realPython is the path of the interpreter that a virtual environment links to, or empty where there is none. A newer Python in its place would not find
-// the packages.
+// realPython returns the path of the interpreter that a virtual environment links to, or "". If a
+// newer Python takes its place, it does not find the packages.
 func realPython(dir string) string {
 	link := filepath.Join(dir, "bin", "python")
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {

@@ -14,21 +14,21 @@ import (
 	"sync"
 )
 
-// otherPython is what pip says of the newest version, where none is for this Python.
+// otherPython matches pip's note on the newest version, if that is not for this Python.
 var otherPython = regexp.MustCompile(`Requires-Python ([^;\n]+)\n`)
 
-// cannotConnect are the words of pip and uv for that.
+// cannotConnect lists texts of pip and uv for a failed connection.
 var cannotConnect = []string{"Failed to establish a new connection", "error sending request"}
 
-// atOnce is how many pages of an index are asked for at the same time.
+// atOnce is the number of concurrent requests to an index.
 const atOnce = 8
 
-// An indexPage is what an index says of one project, in the JSON of its simple API.
+// An indexPage is an index's information about one project, in the JSON of its simple API.
 type indexPage struct {
 	Files []struct {
 		Name   string            `json:"filename"`
 		Hashes map[string]string `json:"hashes"`
-		Yanked any               `json:"yanked"` // true, or why
+		Yanked any               `json:"yanked"` // true, or the reason
 	} `json:"files"`
 	Status struct {
 		Status string `json:"status"`
@@ -36,7 +36,7 @@ type indexPage struct {
 	} `json:"project-status"`
 }
 
-// versionOf is the version that a file is of.
+// versionOf returns the version of a file.
 func versionOf(file string) string {
 	if wheel, ok := strings.CutSuffix(file, ".whl"); ok {
 		parts := strings.Split(wheel, "-")
@@ -64,7 +64,7 @@ func (page *indexPage) pulled(version string) bool {
 	return n > 0
 }
 
-// why is what the author says of a version that was pulled.
+// why returns the author's reason for pulling a version.
 func (page *indexPage) why(version string) string {
 	for _, f := range page.Files {
 		if why, ok := f.Yanked.(string); ok && versionOf(f.Name) == version {
@@ -74,8 +74,8 @@ func (page *indexPage) why(version string) string {
 	return "the author does not say why"
 }
 
-// mainHash is the hash of the file that stands for a version, so that it is the same whoever resolves it on whatever system: the wheel for
-// all systems, or else the source, or else the file whose name comes first.
+// mainHash returns the hash of the file that represents a version, the same for every user and
+// system. It is the wheel for all systems, else the source, else the file whose name sorts first.
 func (page *indexPage) mainHash(version string) (hash string) {
 	best := ""
 	for _, f := range page.Files {
@@ -107,7 +107,8 @@ func (page *indexPage) has(version string) (any, built bool) {
 	return any, built
 }
 
-// page asks the index that pip is set up for, or that the package names.
+// page returns the page of a project in the index that the package names, or else that of pip's
+// settings.
 func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, error) {
 	index := p.Registry
 	if index == "" {
@@ -121,13 +122,13 @@ func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, err
 	return &page, err
 }
 
-// addHashes adds the hashes of the other files of each version, where the index lists the one that pip chose: what is locked here can then be
-// installed on other systems.
+// addHashes adds the hashes of the other files of each version if the index lists the file that pip
+// chose. The lock then works on other systems.
 func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 	if p.Registry == "" {
 		index, err := k.pipIndex(ctx)
 		if err != nil {
-			return // what pip chose is locked all the same
+			return // the lock is valid without them
 		}
 		p.Registry = index
 	}
@@ -160,7 +161,8 @@ func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 	all.Wait()
 }
 
-// explain says what a failure of pip or uv means, by asking the index itself: their texts differ by version.
+// explain returns the cause of a failure of pip or uv, found in the index: their texts differ by
+// version.
 func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	if says(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
 		return fmt.Errorf("%w: %w", ErrIntegrity, failed)
@@ -200,7 +202,7 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	return failed
 }
 
-// pipIndex is the index that pip is set up for.
+// pipIndex returns the index in pip's settings.
 func (k pypi) pipIndex(ctx context.Context) (string, error) {
 	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL"} {
 		if index := os.Getenv(name); index != "" && present("uv") {
@@ -213,17 +215,17 @@ func (k pypi) pipIndex(ctx context.Context) (string, error) {
 	return k.pipDefault(ctx)
 }
 
-// pipDefault is the index that pip has without any settings.
+// pipDefault returns the index of pip without settings.
 func (k pypi) pipDefault(ctx context.Context) (string, error) {
 	out, err := run(ctx, command{name: python(), args: []string{"-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"}, dir: k.neutral, time: askTime})
 	return strings.TrimSpace(string(out)), err
 }
 
-// pipSetting is a value of pip's configuration for install, or empty.
+// pipSetting returns a value of pip's configuration for install, or "".
 func (k pypi) pipSetting(ctx context.Context, name string) (value string) {
 	out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "config", "list", "--disable-pip-version-check"}, dir: k.neutral, time: askTime})
 	if err != nil {
-		return "" // no pip: uv has its own settings
+		return "" // without pip: uv has its own settings
 	}
 	rank := -1
 	for line := range strings.Lines(string(out)) {
@@ -236,8 +238,9 @@ func (k pypi) pipSetting(ctx context.Context, name string) (value string) {
 	return value
 }
 
-// uvEnv makes uv ask the index that the package names, or else the one that pip is set up for where uv has no settings of its own: a
-// company's index must not be passed by because uv does not read pip's settings.
+// uvEnv returns variables that make uv use the index that the package names. Without one, and
+// without settings of uv, it is the index in pip's settings. uv ignores these, and a company's
+// index must not be bypassed.
 func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 	if p.Registry != "" {
 		return []string{"UV_DEFAULT_INDEX=" + p.Registry}
@@ -263,7 +266,7 @@ func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 	return nil
 }
 
-// registry returns the index to ask: none where it is pip's own default, so that the person's setting holds.
+// registry returns the index to use, or none for pip's default, so that the user's setting applies.
 func (k pypi) registry(ctx context.Context, registry string) (string, error) {
 	if registry == "" {
 		return "", nil
@@ -279,7 +282,7 @@ func (k pypi) registry(ctx context.Context, registry string) (string, error) {
 		return "", nil
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		u.Path = "/simple" // a server.json names the site, and not the index on it
+		u.Path = "/simple" // a server.json names the site without the index's path
 	}
 	return u.String(), nil
 }
@@ -311,7 +314,7 @@ func (k pypi) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 	}
 	switch {
 	case err != nil && a.Pulled:
-		err = nil // none is left
+		err = nil // no version is left
 	case err == nil && len(lock.Requirements) > 0:
 		a.Newest = lock.Requirements[0].Version
 	}
@@ -342,7 +345,7 @@ func (k pypi) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability
 			} `json:"vulns"`
 		} `json:"dependencies"`
 	}
-	if json.Unmarshal(out, &said) != nil || said.Dependencies == nil { // its status is 1 where it finds something
+	if json.Unmarshal(out, &said) != nil || said.Dependencies == nil { // it exits with 1 if it finds any
 		return nil, errors.Join(fmt.Errorf("%w by pip-audit", ErrNoAudit), err)
 	}
 	var found []Vulnerability
@@ -354,10 +357,11 @@ func (k pypi) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability
 	return found, nil
 }
 
-// A pypiLock is what Locked.Dependencies holds of Python packages: each with the hashes of all files of its version, so that other systems
-// find theirs. The package itself is among them.
+// A pypiLock is Locked.Dependencies of Python packages. Each has the hashes of all files of its
+// version, so that other systems find theirs. The package itself is included.
 type pypiLock struct {
-	// For is the interpreter and system that it holds for: pip resolves for those that it runs on. Empty, as uv does it, is all.
+	// For is the interpreter and system for which it is valid: pip resolves only for its own.
+	// Empty, as with uv, means all.
 	For          string        `json:"for,omitempty"`
 	Requirements []requirement `json:"requirements"`
 }
@@ -366,7 +370,7 @@ type pypiLock struct {
 type requirement struct {
 	Name    string   `json:"name"`
 	Version string   `json:"version"`
-	Marker  string   `json:"marker,omitempty"` // the condition for needing it
+	Marker  string   `json:"marker,omitempty"` // the condition under which it is needed
 	Hashes  []string `json:"hashes"`           // sha256:HEX
 }
 
@@ -380,10 +384,10 @@ var (
 	pypiRuns    = regexp.MustCompile(`[-_.]+`)
 )
 
-// normal is the form of a Python package's name by which two are the same.
+// normal returns the normalized name of a Python package.
 func normal(name string) string { return strings.ToLower(pypiRuns.ReplaceAllString(name, "-")) }
 
-// splitExtras takes fastmcp[cli] apart.
+// splitExtras splits fastmcp[cli].
 func splitExtras(name string) (plain, extras string, err error) {
 	plain, rest, found := strings.Cut(name, "[")
 	if found {
@@ -395,7 +399,7 @@ func splitExtras(name string) (plain, extras string, err error) {
 	return plain, extras, nil
 }
 
-// wanted are the requirements that a package stands for, as pip and uv read them.
+// wanted returns the requirements of a package in the syntax of pip and uv.
 func wanted(p Package) (all []string, err error) {
 	plain, extras, err := splitExtras(p.Name)
 	if err != nil {
@@ -421,7 +425,8 @@ func wanted(p Package) (all []string, err error) {
 	return append(all, p.With), nil
 }
 
-// readPyPILock reads the dependencies of a Locked. What stands there becomes lines of a file for pip, so every word is checked.
+// readPyPILock parses the dependencies of a Locked. They become lines of a file for pip, so it
+// checks every word.
 func readPyPILock(l *Locked) (*pypiLock, error) {
 	var lock pypiLock
 	if err := json.Unmarshal(l.Dependencies, &lock); err != nil {
@@ -454,7 +459,7 @@ func readPyPILock(l *Locked) (*pypiLock, error) {
 	return &lock, nil
 }
 
-// text is the lock in the form of pip's file of requirements.
+// text returns the lock as a requirements file of pip.
 func (lock *pypiLock) text() []byte {
 	var b strings.Builder
 	for _, r := range lock.Requirements {
@@ -470,7 +475,7 @@ func (lock *pypiLock) text() []byte {
 	return []byte(b.String())
 }
 
-// parseRequirements reads what uv pip compile --generate-hashes writes.
+// parseRequirements parses the output of uv pip compile --generate-hashes.
 func parseRequirements(text string) ([]requirement, error) {
 	var all []requirement
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
@@ -484,7 +489,7 @@ func parseRequirements(text string) ([]requirement, error) {
 		if !ok || rest == "" {
 			return nil, fmt.Errorf("uv's line %.100q is not an exact version with a hash: only packages of an index can be locked", line)
 		}
-		name, _, _ = strings.Cut(name, "[") // what an extra brings has lines of its own
+		name, _, _ = strings.Cut(name, "[") // the packages of an extra have lines of their own
 		r := requirement{Name: name, Version: version, Marker: strings.TrimSpace(marker)}
 		for hash := range strings.SplitSeq(rest, "--hash=") {
 			r.Hashes = append(r.Hashes, strings.TrimSpace(hash))

@@ -30,7 +30,7 @@ func TestWhatUVResolvesIsRead(t *testing.T) {
 	}
 }
 
-// lockedPython is a Locked with dependencies that a test changes.
+// lockedPython returns a Locked with dependencies in which old is replaced by new.
 func lockedPython(old, new string) *Locked {
 	text := `{"requirements":[{"name":"My_Server","version":"1.0.0","hashes":["` + hashA + `","` + hashB + `"]},{"name":"anyio","version":"4.0.0","marker":"python_version < '3.13'","hashes":["` + hashC + `"]}]}`
 	return &Locked{Package: Package{Type: PyPI, Name: "my-server[cli]", Version: "1.0.0"}, Integrity: hashB, Program: []string{"./bin/python", "./bin/my-server"}, Dependencies: json.RawMessage(strings.Replace(text, old, new, 1))}
@@ -94,7 +94,7 @@ func TestTheVersionOfAFileIsInItsName(t *testing.T) {
 	}
 }
 
-// An index with a version that is yanked, one that is only source, and a project that is archived.
+// An index with a yanked version, a version that has only the source, and an archived project.
 const indexText = `{"files":[
 	{"filename":"my_server-1.0-py3-none-any.whl","hashes":{"sha256":"AA"},"yanked":"broken\nbadly"},
 	{"filename":"my_server-1.0.tar.gz","hashes":{"sha256":"AA"},"yanked":true},
@@ -176,7 +176,7 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 	}
 	lock := &pypiLock{Requirements: []requirement{{Name: "my-server", Version: "1.1", Hashes: []string{hashA}}, {Name: "my-server", Version: "1.1", Hashes: []string{hashC}}, {Name: "none", Version: "1", Hashes: []string{hashC}}}}
 	k.addHashes(t.Context(), Package{Registry: index.URL + "/simple"}, lock)
-	for i, want := range [][]string{{hashA}, {hashC}, {hashC}} { // what pip chose must be in the index
+	for i, want := range [][]string{{hashA}, {hashC}, {hashC}} { // the file that pip chose must be in the index
 		if !slices.Equal(lock.Requirements[i].Hashes, want) {
 			t.Errorf("hashes %q, want %q", lock.Requirements[i].Hashes, want)
 		}

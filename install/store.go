@@ -24,25 +24,28 @@ import (
 )
 
 const (
-	// maxDependencies is how many bytes the dependencies of one package may take in the lock.
+	// maxDependencies is the maximum size of the dependencies of one package in the lock in bytes.
 	maxDependencies = 4 << 20
-	// maxPackageName is how many bytes the name and the version of a package may have each; of mcpb and folders it is an address or a path.
+	// maxPackageName is the maximum length of a package's name and of its version in bytes. For
+	// mcpb and folders the name is an address or a path.
 	maxPackageName = 2 << 10
 
-	markFile  = "junction-installed.json" // in each installed folder: what lies there is whole and was checked
+	markFile  = "junction-installed.json" // in each installed folder: its content is complete and was checked
 	tempDir   = "tmp"
 	locksDir  = "locks"
 	blobsDir  = "blobs"
-	lockSlots = "0123456789abcdef" // the first digit of a key chooses the lock, so that there are few of them for ever
+	lockSlots = "0123456789abcdef" // the first digit of a key selects the lock, so that their number stays small
 )
 
-// Store is a folder of installed packages. All methods may be called at the same time, by several processes too.
+// A Store is a folder of installed packages. All methods are safe for concurrent use, also by
+// several processes.
 type Store struct {
 	dir string
 	web *http.Client
 }
 
-// NewStore opens a store, and makes its folder where it is missing. An empty dir is junction/packages in the person's cache folder.
+// NewStore opens a store and makes its folder if needed. An empty dir means junction/packages in
+// the user's cache folder.
 func NewStore(dir string) (*Store, error) {
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -63,17 +66,19 @@ func NewStore(dir string) (*Store, error) {
 	return &Store{dir: dir, web: newWeb()}, nil
 }
 
-// neutral is the folder that package managers are started in. They take settings from there and from the folders above, and Python takes modules:
-// where Junction was started, or a folder in which everybody may write, could have them do anything.
+// neutral returns the folder in which package managers are started. They read settings, and Python
+// modules, from their folder and those above. The current folder, or one that everyone may write
+// to, could make them do anything.
 func (s *Store) neutral() string { return filepath.Join(s.dir, tempDir) }
 
-// blobs is a folder for what was downloaded, until it is installed.
+// blobs returns the folder for downloads until they are installed.
 func (s *Store) blobs() string { return filepath.Join(s.dir, blobsDir) }
 
-// Dir is the folder of the store.
+// Dir returns the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// kindOf returns the installer of a package; the error says that its type is not known, or its name cannot be one.
+// kindOf returns the installer of a package. It returns an error for an unknown type or an invalid
+// name.
 func (s *Store) kindOf(p Package) (kind, error) {
 	r, ok := rows[p.Type]
 	if !ok {
@@ -97,7 +102,7 @@ func fail(p Package, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// shown is the name of a package without a password that its address has.
+// shown returns the name of a package without the password in its address.
 func shown(name string) string {
 	if !strings.Contains(name, "://") {
 		return name
@@ -109,8 +114,8 @@ func shown(name string) string {
 	return u.Redacted()
 }
 
-// Resolve finds the exact version of a package, its integrity and its dependencies. It downloads, and runs no code of the package. A version
-// that was pulled is refused with ErrPulled.
+// Resolve finds the exact version of a package, its integrity and its dependencies. It downloads,
+// but runs no code of the package. For a version that was pulled it returns ErrPulled.
 func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	var l *Locked
 	err := s.within(p, "resolve", func(k kind, dir string) (err error) {
@@ -125,7 +130,8 @@ func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
 	return l, nil
 }
 
-// within calls do with the installer of a package and an empty folder, which it then removes. An error names the package.
+// within calls do with the installer of a package and an empty folder, which it removes afterwards.
+// Its error names the package.
 func (s *Store) within(p Package, prefix string, do func(k kind, dir string) error) error {
 	k, err := s.kindOf(p)
 	if err != nil {
@@ -139,8 +145,9 @@ func (s *Store) within(p Package, prefix string, do func(k kind, dir string) err
 	return fail(p, do(k, dir))
 }
 
-// Install puts a locked package into the store, where it is not there yet, and says how to start it. All bytes are checked: where they are not
-// those that were locked, the error is ErrIntegrity, and nothing is left of them.
+// Install installs a locked package into the store unless it is there, and returns how to start it.
+// It checks all bytes. If they differ from the locked ones, it returns ErrIntegrity and keeps
+// nothing.
 func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 	k, err := s.kindOf(l.Package)
 	if err != nil {
@@ -156,7 +163,7 @@ func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 	}
 	defer unlock()
 	if program, err := s.Open(l); !errors.Is(err, ErrNotInstalled) {
-		return program, err // by another process, meanwhile
+		return program, err // another process installed it meanwhile
 	}
 	if err := s.make(ctx, k, l, key); err != nil {
 		return nil, fail(l.Package, err)
@@ -164,25 +171,26 @@ func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 	return s.Open(l)
 }
 
-// make installs under the lock of key.
+// make installs a package. The caller holds the lock of key.
 func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
-	// The holder of the lock alone makes folders with these keys: these are of processes that were killed.
+	// Only the holder of the lock makes folders with these keys, so these are left from killed
+	// processes.
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.dir), tempDir, key[:1]+strings.Repeat("[0-9a-f]", 31)+"-*"))
 	for _, dir := range left {
-		_ = os.RemoveAll(dir) // the next installation removes what is still written there
+		_ = os.RemoveAll(dir) // the next installation removes files that are still being written
 	}
 	dir, err := s.temporary(key)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir) // once renamed, it is not there
+	defer os.RemoveAll(dir) // does nothing after the rename
 	if err := k.install(ctx, l, dir); err != nil {
 		return err
 	}
 	switch _, err := k.program(l, dir); {
 	case errors.Is(err, ErrNotInstalled):
 		return fmt.Errorf("what was installed does not have its program, %s", strings.Join(l.Program, " "))
-	case err != nil && !errors.Is(err, ErrRuntime): // which may come later
+	case err != nil && !errors.Is(err, ErrRuntime): // the runtime may be installed later
 		return err
 	}
 	mark, err := json.Marshal(markOf(key, dir))
@@ -196,14 +204,15 @@ func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
 	if err := os.MkdirAll(filepath.Dir(final), 0o700); err != nil {
 		return err
 	}
-	if err := s.discard(final, key); err != nil { // what Open took for not installed
+	if err := s.discard(final, key); err != nil { // removes a folder that Open rejected
 		return err
 	}
 	return os.Rename(dir, final)
 }
 
-// Open says how to start a locked package that is in the store. It asks nobody and starts nothing. The error is ErrNotInstalled where it is not
-// there, and ErrRuntime where the program that runs it is missing.
+// Open returns how to start a locked package in the store. It uses no network and starts nothing.
+// It returns ErrNotInstalled if the package is missing, and ErrRuntime if the program that runs it
+// is missing.
 func (s *Store) Open(l *Locked) (*Program, error) {
 	k, err := s.kindOf(l.Package)
 	if err != nil {
@@ -219,7 +228,7 @@ func (s *Store) Open(l *Locked) (*Program, error) {
 	return program, fail(l.Package, err)
 }
 
-// Advice asks the registry what it says of a locked package today.
+// Advice returns the registry's current information about a locked package.
 func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 	var advice Advice
 	err := s.within(l.Package, "advice", func(k kind, dir string) (err error) {
@@ -229,8 +238,8 @@ func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
 	return advice, err
 }
 
-// Audit asks for known vulnerabilities of a package and its dependencies, by the package manager's own command. The error is ErrNoAudit where
-// nobody could be asked.
+// Audit finds known vulnerabilities of a package and its dependencies with the package manager's
+// own command. It returns ErrNoAudit if no audit was possible.
 func (s *Store) Audit(ctx context.Context, l *Locked) ([]Vulnerability, error) {
 	var found []Vulnerability
 	err := s.within(l.Package, "audit", func(k kind, dir string) (err error) {
@@ -240,26 +249,27 @@ func (s *Store) Audit(ctx context.Context, l *Locked) ([]Vulnerability, error) {
 	return found, err
 }
 
-// keyOf is a name for exactly what is locked, on this kind of machine.
+// keyOf returns a hash of the locked data and of the type of this machine.
 func keyOf(l *Locked) string {
 	same := *l
-	if l.IsContainer() { // whose options change nothing of what is installed
+	if l.IsContainer() { // options do not change the installation
 		same.SetOptions(nil)
 	}
 	text, err := json.Marshal(&same)
 	if err != nil {
-		text = fmt.Appendf(nil, "%+v", *l) // dependencies that are no JSON: whoever installs them refuses
+		text = fmt.Appendf(nil, "%+v", *l) // invalid dependencies, which the installer refuses
 	}
 	sum := sha256.Sum256(append(text, runtime.GOOS+"/"+runtime.GOARCH...))
 	return hex.EncodeToString(sum[:16])
 }
 
-// folder is where a locked package lies once it is installed.
+// folder returns the folder of a locked package.
 func (s *Store) folder(l *Locked) string {
 	return filepath.Join(s.dir, l.Type, fileName(l.Name), fileName(cmp.Or(l.Version, "0"))+"-"+keyOf(l))
 }
 
-// fileName makes a name of a package one of a file, on every system. It need not be unique: the key is.
+// fileName converts the name of a package to a file name for every system. It need not be unique,
+// because the key is.
 func fileName(name string) string {
 	const longest = 60
 	safe := strings.Map(func(r rune) rune {
@@ -269,30 +279,31 @@ func fileName(name string) string {
 		return '_'
 	}, strings.ToLower(name))
 	if len(safe) > longest {
-		safe = safe[len(safe)-longest:] // of an address the end says more
+		safe = safe[len(safe)-longest:] // the end of an address is more specific
 	}
-	return "p" + safe // never a name that begins with a dot or is a device of Windows
+	return "p" + safe // never begins with a dot, and is never a device of Windows
 }
 
-// lock takes the lock of a key among all processes.
+// lock takes the lock of a key, across processes.
 func (s *Store) lock(ctx context.Context, key string) (unlock func(), err error) {
 	return filelock.Wait(ctx, filepath.Join(s.dir, locksDir, key[:1]))
 }
 
-// temporary makes an empty folder next to the packages, so that it can be renamed to one.
+// temporary makes an empty folder in the store, so that it can be renamed to a package's folder.
 func (s *Store) temporary(key string) (string, error) {
 	return os.MkdirTemp(filepath.Join(s.dir, tempDir), key+"-")
 }
 
-// A mark stands in the folder of what was installed and checked as a whole.
+// A mark is stored in the folder of a package that was installed and checked completely.
 type mark struct {
 	Key    string `json:"key"`
-	Python string `json:"python,omitempty"` // the real path of the interpreter that a virtual environment belongs to
+	Python string `json:"python,omitempty"` // path of the interpreter that a virtual environment links to
 }
 
 func markOf(key, dir string) mark { return mark{Key: key, Python: realPython(dir)} }
 
-// checkMark fails with ErrNotInstalled where the folder is not whole, or belongs to a Python that is no longer there.
+// checkMark returns ErrNotInstalled if the folder is incomplete, or belongs to a Python that was
+// removed.
 func (s *Store) checkMark(dir, key string) error {
 	path := filepath.Join(dir, markFile)
 	text, err := os.ReadFile(path)
@@ -304,15 +315,17 @@ func (s *Store) checkMark(dir, key string) error {
 		return ErrNotInstalled
 	}
 	now := time.Now()
-	_ = os.Chtimes(path, now, now) // Prune keeps what was used lately; a store that may only be read has no Prune
+	_ = os.Chtimes(path, now, now) // Prune keeps recently used packages; in a read-only store there is no Prune
 	return nil
 }
 
-// staleTime is how long a temporary folder of a process that was killed may lie, where no later installation came upon it.
+// staleTime is how long a temporary folder of a killed process is kept if no later installation
+// removes it.
 const staleTime = 24 * time.Hour
 
-// Prune removes packages that are not among keep and were not opened for the time unused, and returns how many bytes that freed. Several files
-// lock packages of one store, and who prunes need not know all of them: hence the time.
+// Prune removes packages that are not in keep and were not opened for the time unused, and returns
+// the freed bytes. Files that the caller does not know may lock packages of the same store; unused
+// protects these.
 func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration) (freed int64, err error) {
 	kept := map[string]bool{}
 	for _, l := range keep {
@@ -355,7 +368,7 @@ func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration)
 func (s *Store) remove(ctx context.Context, dir string, before time.Time) (freed int64, err error) {
 	key := dir[strings.LastIndexByte(dir, '-')+1:]
 	if !strings.Contains(lockSlots, key[:min(1, len(key))]) || key == "" {
-		return 0, nil // nothing of ours
+		return 0, nil // not a folder of the store
 	}
 	unlock, err := s.lock(ctx, key)
 	if err != nil {
@@ -369,11 +382,12 @@ func (s *Store) remove(ctx context.Context, dir string, before time.Time) (freed
 	if err := s.discard(dir, key); err != nil {
 		return 0, err
 	}
-	_ = os.Remove(filepath.Dir(dir)) // where that was the last version
+	_ = os.Remove(filepath.Dir(dir)) // fails unless that was the last version
 	return freed, nil
 }
 
-// discard removes a folder of a package, under the lock of its key: first from its place as a whole, so that nobody finds half of it.
+// discard removes a folder of a package. The caller holds the lock of its key. It first moves the
+// folder away as a whole, so that others never see a part of it.
 func (s *Store) discard(dir, key string) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -386,7 +400,7 @@ func (s *Store) discard(dir, key string) error {
 	return os.Rename(dir, filepath.Join(old, "old"))
 }
 
-// escapeGlob makes a path match itself only.
+// escapeGlob returns a pattern that matches only the path.
 func escapeGlob(path string) string {
 	if filepath.Separator == '\\' {
 		return path // patterns have no escapes there, and names of folders rarely a bracket
@@ -394,7 +408,7 @@ func escapeGlob(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// size is the sum of the files below a path, as far as they can be seen.
+// size returns the total size of the readable files below a path.
 func size(path string) (sum int64) {
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// archives is a web server of archives, which can be changed, and counts what was asked for.
+// archives is a web server of archives, which can be changed. It counts requests.
 type archives struct {
 	sync.Mutex
 	files map[string][]byte
@@ -60,7 +60,7 @@ func newStore(t *testing.T) *Store {
 	return s
 }
 
-// goodBundle is a bundle of goodManifest.
+// goodBundle returns a bundle with goodManifest.
 func goodBundle(t *testing.T) []byte {
 	t.Helper()
 	return archiveOf(t, member{name: "manifest.json", text: goodManifest}, member{name: "server/index.js", text: "// the server"})
@@ -71,7 +71,7 @@ func sum(archive []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-// holds lists what is in the folder of a store, without locks.
+// holds lists the content of a store's folder, without locks.
 func holds(t *testing.T, s *Store) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"tmp/*", "blobs/*", "*/*/*"} {
@@ -106,7 +106,7 @@ func TestABundleIsInstalledOnceAndThenOpenedWithoutItsServer(t *testing.T) {
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			other, err := NewStore(s.Dir()) // as another process has it
+			other, err := NewStore(s.Dir()) // like another process
 			if err == nil {
 				_, err = other.Install(t.Context(), l)
 			}
@@ -143,7 +143,7 @@ func TestChangedBytesAreRefusedAndLeaveNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := archiveOf(t, member{name: "manifest.json", text: goodManifest}, member{name: "server/index.js", text: "// another"})
-	other := newStore(t) // where the archive was not kept
+	other := newStore(t) // its store does not have the archive
 	web.set("/a", changed)
 	_, err = other.Install(t.Context(), l)
 	if want := "mcpb:" + address + "/a@1.2.0: has other contents than were locked: its SHA-256 was " + sum(bundle) + " and is " + sum(changed); !errors.Is(err, ErrIntegrity) || err.Error() != want {
@@ -277,7 +277,7 @@ func TestWhatAKilledProcessLeftIsNeverOpenedAndIsSwept(t *testing.T) {
 		t.Fatal(err)
 	}
 	final := s.folder(l)
-	if err := os.MkdirAll(filepath.Join(final, "server"), 0o700); err != nil { // whole but for the mark
+	if err := os.MkdirAll(filepath.Join(final, "server"), 0o700); err != nil { // complete except for the mark
 		t.Fatal(err)
 	}
 	if _, err := s.Open(l); !errors.Is(err, ErrNotInstalled) {

@@ -24,16 +24,17 @@ const (
 	maxDirectory    = 8 << 20   // bytes of the list of files in an archive
 	maxArchiveFiles = 50_000    // files and folders in an archive
 	maxUnpacked     = 2 << 30   // bytes of all files of an archive
-	maxRatio        = 200       // times that the files of an archive may be larger than it, from freeRatio bytes on
+	maxRatio        = 200       // ratio of unpacked to packed size, from freeRatio bytes on
 	freeRatio       = 16 << 20
 	maxFilePath     = 1 << 10 // bytes of the path of a file in an archive
-	maxFileDepth    = 48      // folders around a file in an archive
+	maxFileDepth    = 48      // folders above a file in an archive
 )
 
-// errDirectory says that the list of files alone is too large.
+// errDirectory reports that the list of files is too large.
 var errDirectory = fmt.Errorf("its list of files takes more than %d bytes", maxDirectory)
 
-// directoryReader lets zip.NewReader read so much and no more: it makes an entry in memory of every 46 bytes.
+// directoryReader limits the bytes that zip.NewReader may read: it makes an entry in memory of
+// every 46 bytes.
 type directoryReader struct {
 	io.ReaderAt
 	left    int
@@ -49,24 +50,24 @@ func (r *directoryReader) ReadAt(b []byte, at int64) (int, error) {
 	return r.ReaderAt.ReadAt(b, at)
 }
 
-// openZip reads the list of files of an archive, and checks that all of them can be unpacked.
+// openZip reads the list of files of an archive and checks that all of them can be unpacked.
 func openZip(archive io.ReaderAt, size int64) (*zip.Reader, error) {
 	if size > maxArchive {
 		return nil, fmt.Errorf("the archive has more than %d bytes", maxArchive)
 	}
-	limited := &directoryReader{archive, maxDirectory + 1<<17, true} // its end is searched for in the last 64 KiB
+	limited := &directoryReader{archive, maxDirectory + 1<<17, true} // the end is searched for in the last 64 KiB
 	z, err := zip.NewReader(limited, size)
 	if limited.left < 0 {
 		return nil, errDirectory
 	}
-	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // which checkFiles finds and names
+	if err != nil && !errors.Is(err, zip.ErrInsecurePath) { // checkFiles finds and names these paths
 		return nil, fmt.Errorf("the archive: %w", err)
 	}
 	limited.limited = false
 	return z, checkFiles(z.File, size)
 }
 
-// checkFiles refuses an archive before anything of it is written.
+// checkFiles checks an archive before any of its files is written.
 func checkFiles(files []*zip.File, size int64) error {
 	if len(files) > maxArchiveFiles {
 		return fmt.Errorf("the archive has %d files, and %d are the limit", len(files), maxArchiveFiles)
@@ -124,7 +125,7 @@ func checkFile(f *zip.File) error {
 	return nil
 }
 
-// unpack writes the files of an archive that openZip checked into a folder, which is empty.
+// unpack writes the files of an archive that openZip checked into an empty folder.
 func unpack(ctx context.Context, z *zip.Reader, size int64, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -170,17 +171,18 @@ func unpackFile(root *os.Root, f *zip.File, name string) (uint64, error) {
 		return 0, err
 	}
 	buffer := make([]byte, min(f.UncompressedSize64+1, writtenAtOnce))
-	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one more: what is longer than it says fails its checksum
+	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one more byte: a longer file fails its checksum
 	if err == nil && uint64(n) != f.UncompressedSize64 {
 		err = fmt.Errorf("is said to have %d bytes, and has others", f.UncompressedSize64)
 	}
 	return uint64(n), err
 }
 
-// writtenAtOnce is how many bytes of a file are written while no server can start.
+// writtenAtOnce is the number of bytes of a file that are written while no server can start.
 const writtenAtOnce = 1 << 20
 
-// A closedFile is open only while it is written to, and no server starts meanwhile: a program in it can be started at once.
+// A closedFile is open only during a write, in which no server can start. So a program in it can be
+// started at once.
 type closedFile struct {
 	root  *os.Root
 	name  string
@@ -204,7 +206,7 @@ func (f *closedFile) Write(b []byte) (n int, err error) {
 // mcpb installs bundles: zip archives with a manifest.json, from an address or a file.
 type mcpb struct {
 	web   *http.Client
-	blobs string // a folder for archives between Resolve and Install, named by their hashes
+	blobs string // folder for archives between Resolve and Install, named by their hashes
 }
 
 func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -239,7 +241,7 @@ func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 
 func (k mcpb) blob(hash string) string { return filepath.Join(k.blobs, hash) }
 
-// fetch gets an archive and keeps it under its hash.
+// fetch downloads or copies an archive and keeps it under its hash.
 func (k mcpb) fetch(ctx context.Context, from, dir string) (hash string, err error) {
 	var in io.ReadCloser
 	if strings.Contains(from, "://") {
@@ -258,7 +260,7 @@ func (k mcpb) fetch(ctx context.Context, from, dir string) (hash string, err err
 	return keep(in, dir, k.blobs)
 }
 
-// manifest reads the manifest.json of a bundle, and sees whether the file that it starts is there.
+// manifest reads the manifest.json of a bundle and checks that the file to start exists.
 func (b *bundle) manifest() (*manifest, error) {
 	f, err := b.Open("manifest.json")
 	if err != nil {
@@ -314,7 +316,7 @@ func (mcpb) program(l *Locked, dir string) (*Program, error) {
 	return m.programOf(l, dir)
 }
 
-// advice only knows whether the same archive is still there: a bundle has no registry of its own.
+// advice only checks whether the same archive is still there: bundles have no registry.
 func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {
 	hash, err := k.fetch(ctx, l.Name, dir)
 	if errors.Is(err, ErrNotFound) {

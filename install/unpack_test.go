@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// A member is a file of an archive that a test makes.
+// A member is a file of an archive in a test.
 type member struct {
 	name string
 	text string
@@ -30,7 +30,7 @@ func archiveOf(t testing.TB, members ...member) []byte {
 		if m.mode != 0 {
 			h.SetMode(m.mode)
 		}
-		if m.text == "" { // each compressor clears 600 kB, which 100,000 files feel
+		if m.text == "" { // each compressor clears 600 kB, too slow for 100,000 files
 			h.Method = zip.Store
 		}
 		w, err := z.CreateHeader(h)
@@ -47,7 +47,7 @@ func archiveOf(t testing.TB, members ...member) []byte {
 	return b.Bytes()
 }
 
-// unpackInto opens and unpacks as installing does.
+// unpackInto opens and unpacks an archive like an installation.
 func unpackInto(archive []byte, dir string) error {
 	z, err := openZip(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
@@ -191,7 +191,8 @@ func TestUnpackingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// FuzzBundle reads whatever comes as a bundle, and unpacks it where it can be: nothing may be written outside.
+// FuzzBundle reads any input as a bundle and unpacks it if possible. Nothing may be written outside
+// the folder.
 func FuzzBundle(f *testing.F) {
 	f.Add(archiveOf(f, member{name: "manifest.json", text: goodManifest}, member{name: "server/index.js", text: "//"}))
 	f.Add(append(archiveOf(f, member{name: "../a", text: "x"}), signatureBegin+"\x01\x00\x00\x00x"+signatureEnd...))

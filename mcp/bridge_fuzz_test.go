@@ -19,14 +19,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// What a hostile server is connected to, as bits.
+// The connections of a hostile server, as bits.
 const (
 	legacyServer = 1 << iota
 	legacyClient
 	behindGateway
 )
 
-// What a hostile server makes of its bytes.
+// The kinds of messages that a hostile server makes of its bytes.
 const (
 	asResult uint8 = iota
 	asError
@@ -36,8 +36,8 @@ const (
 	attackKinds
 )
 
-// attacked are the requests that a hostile server is asked, with their parameters;
-// the names of tools and prompts get the server's prefix behind a gateway.
+// attacked lists the requests that a hostile server receives, with their parameters. Behind a
+// gateway the names of tools and prompts get the server's prefix.
 var attacked = []struct{ method, params string }{
 	{"tools/call", `"name":"PREFIXattack","arguments":{}`},
 	{"resources/read", `"uri":"evil:x"`},
@@ -82,13 +82,13 @@ var hostile = []struct {
 	{asMessage, `{"jsonrpc":"2.0","id":$ID,"error":null,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":$ID,"result":{"a":1}}`},
 }
 
-// FuzzBridge is a server that answers, notifies and asks whatever it likes. What
-// leaves toward a client is one valid message in a line, with an id that it must
-// have, and the client's other call is answered by its own server only.
+// FuzzBridge runs a server that sends arbitrary responses, notifications and requests. Each line
+// that leaves toward a client must be one valid message with an id that it may have. The client's
+// other call must be handled by its own server only.
 func FuzzBridge(f *testing.F) {
 	for setup := range uint8(8) {
 		for i, h := range hostile {
-			method := 0 // of tools/call
+			method := 0 // index of tools/call
 			switch {
 			case strings.Contains(h.payload, `"contents"`):
 				method = 1
@@ -164,7 +164,7 @@ func FuzzBridge(f *testing.F) {
 	})
 }
 
-// A hostileServer answers one method with an attack and, after it, in order.
+// A hostileServer responds to one method with an attack, and to all later requests properly.
 type hostileServer struct {
 	conn    net.Conn
 	legacy  bool
@@ -172,7 +172,7 @@ type hostileServer struct {
 	kind    uint8
 	payload []byte
 
-	attacked bool // once: rounds that require input wait longer and longer
+	attacked bool // attack only once: rounds that require input wait longer and longer
 
 	mu sync.Mutex
 }
@@ -187,7 +187,7 @@ func (s *hostileServer) serve() {
 	defer s.conn.Close()
 	in := bufio.NewScanner(s.conn)
 	in.Buffer(nil, 1<<20)
-	owed := "" // what is answered when the client has answered
+	owed := "" // the response to send when the client has responded
 	for in.Scan() {
 		m, fault := jsonrpc.Parse(bytes.Clone(in.Bytes()), jsonrpc.Limits{})
 		if fault != nil {
@@ -208,7 +208,7 @@ func (s *hostileServer) serve() {
 		response := s.respond(m.Method, string(m.ID))
 		if m.Method == s.method && s.kind == asRequest && s.legacy {
 			owed = response
-			time.AfterFunc(20*time.Millisecond, func() { s.write(response) }) // its request may have been refused
+			time.AfterFunc(20*time.Millisecond, func() { s.write(response) }) // the client may have refused the request
 			continue
 		}
 		s.write(response)
@@ -257,7 +257,7 @@ func (s *hostileServer) respond(method, id string) string {
 	return `{"jsonrpc":"2.0","id":` + id + `,"result":{` + own + `}}`
 }
 
-// A strictClient looks at every line that it gets.
+// A strictClient checks every line that it receives.
 type strictClient struct {
 	t             *testing.T
 	conn          net.Conn
@@ -298,7 +298,7 @@ func (c *strictClient) send(line string) {
 	}
 }
 
-// await reads until the response to a call, and answers what it is asked.
+// await reads until the response to a call, and responds to server requests.
 func (c *strictClient) await(id jsonrpc.ID) jsonrpc.Message {
 	for {
 		c.conn.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -316,13 +316,13 @@ func (c *strictClient) await(id jsonrpc.ID) jsonrpc.Message {
 	}
 }
 
-// check fails unless the line is one message that may come now.
+// check fails the test unless the line is one message that may come now.
 func (c *strictClient) check(line []byte) jsonrpc.Message {
 	if bytes.ContainsAny(line, "\r\n") {
 		c.t.Errorf("a line with an end of line in it: %q", line)
 	}
 	m, fault := jsonrpc.Parse(line, jsonrpc.Limits{})
-	var lax struct{ ID json.RawMessage } // of two members of one name, the last
+	var lax struct{ ID json.RawMessage } // of two members with one name, the last counts
 	if err := json.Unmarshal(line, &lax); err != nil || fault != nil {
 		c.t.Fatalf("not one message: %q: %v, %v", line, fault, err)
 	}

@@ -21,7 +21,7 @@ type nameForm struct {
 
 type none struct{}
 
-// bridged is a server that uses whatever can happen in the middle of a call.
+// bridged returns a server that uses everything that can happen during a call.
 func bridged(t *testing.T) (*mcp.Server, *sync.Map) {
 	t.Helper()
 	s := mcp.NewServer("bridged", "1")
@@ -78,8 +78,8 @@ func bridged(t *testing.T) (*mcp.Server, *sync.Map) {
 	return s, seen
 }
 
-// paths are the ways from a client to the server: its own revision and those of
-// proxies in between.
+// paths lists the ways from a client to the server: the client's revision and those of the proxies
+// in between.
 var paths = [][]string{
 	{"2026-07-28"}, {"2025-11-25"}, {"2024-11-05"},
 	{"2026-07-28", "2025-11-25"}, {"2025-11-25", "2026-07-28"},
@@ -87,7 +87,7 @@ var paths = [][]string{
 	{"2026-07-28", "2025-11-25", "2026-07-28"}, {"2025-11-25", "2026-07-28", "2025-11-25"},
 }
 
-// able is what the clients of these tests declare.
+// able holds the capabilities of the clients in these tests.
 var able = &mcp.ClientCapabilities{
 	Roots:       &mcp.RootsCapability{},
 	Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},

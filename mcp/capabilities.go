@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// An Implementation describes a program that speaks MCP (schema.ts
-// Implementation). It is for display and logs; nothing may depend on it.
+// An Implementation describes a program that speaks MCP (schema.ts Implementation). It is for
+// display and logs; no decision may depend on it.
 type Implementation struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
@@ -20,8 +20,8 @@ type Implementation struct {
 	Icons       []Icon `json:"icons,omitempty"`
 }
 
-// An Icon is a picture for a server, tool, resource or prompt (basic/index,
-// icons). Src is an https: or data: URI; show it without credentials.
+// An Icon is a picture for a server, tool, resource or prompt (basic/index, icons). Src is an
+// https: or data: URI. Fetch it without credentials.
 type Icon struct {
 	Src      string   `json:"src"`
 	MIMEType string   `json:"mimeType,omitempty"`
@@ -29,8 +29,8 @@ type Icon struct {
 	Theme    string   `json:"theme,omitempty"` // "light" or "dark"
 }
 
-// ClientCapabilities are what a client can be asked for (schema.ts
-// ClientCapabilities). A nil member was not declared.
+// ClientCapabilities lists the requests that a client answers (schema.ts ClientCapabilities). A nil
+// member was not declared.
 type ClientCapabilities struct {
 	Roots        *RootsCapability           `json:"roots,omitempty"`
 	Sampling     *SamplingCapability        `json:"sampling,omitempty"`
@@ -39,26 +39,26 @@ type ClientCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// RootsCapability: the client answers roots/list.
+// RootsCapability declares that the client answers roots/list.
 type RootsCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"` // legacy revisions only
 }
 
-// SamplingCapability: the client answers sampling/createMessage.
+// SamplingCapability declares that the client answers sampling/createMessage.
 type SamplingCapability struct {
-	Context *struct{} `json:"context,omitempty"` // includeContext other than "none"
+	Context *struct{} `json:"context,omitempty"` // includeContext may differ from "none"
 	Tools   *struct{} `json:"tools,omitempty"`   // tools and toolChoice
 }
 
-// ElicitationCapability: the client answers elicitation/create. With neither
-// member set the client can do forms.
+// ElicitationCapability declares that the client answers elicitation/create. With neither member
+// set the client supports forms.
 type ElicitationCapability struct {
 	Form *struct{} `json:"form,omitempty"`
 	URL  *struct{} `json:"url,omitempty"`
 }
 
-// ServerCapabilities are what a server offers (schema.ts ServerCapabilities).
-// A nil member is not offered.
+// ServerCapabilities lists the features of a server (schema.ts ServerCapabilities). A nil member is
+// not offered.
 type ServerCapabilities struct {
 	Tools        *ListCapability            `json:"tools,omitempty"`
 	Resources    *ResourcesCapability       `json:"resources,omitempty"`
@@ -69,18 +69,19 @@ type ServerCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// ListCapability: there is a list, and perhaps notifications of its changes.
+// ListCapability declares a list, and with ListChanged notifications of its changes.
 type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// ResourcesCapability: there are resources, and perhaps notifications of them.
+// ResourcesCapability declares resources, and with its members notifications of their changes.
 type ResourcesCapability struct {
 	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// List returns what is declared of the lists of a capability, by its name, such as "tools"; nil if nothing is.
+// List returns the declaration of the lists of a capability such as "tools", or nil if it is not
+// declared.
 func (c *ServerCapabilities) List(name string) *ListCapability {
 	at := memberOf(c, name)
 	if at.Kind() != reflect.Pointer || at.IsNil() {
@@ -93,7 +94,8 @@ func (c *ServerCapabilities) List(name string) *ListCapability {
 	return list
 }
 
-// Declare declares the lists of a capability, by its name, and every notification of their changes.
+// Declare declares the lists of a capability such as "tools" and every notification of their
+// changes.
 func (c *ServerCapabilities) Declare(name string) {
 	all := reflect.New(memberOf(c, name).Type().Elem())
 	for i := range all.Elem().NumField() {
@@ -102,7 +104,7 @@ func (c *ServerCapabilities) Declare(name string) {
 	memberOf(c, name).Set(all)
 }
 
-// A SubscriptionFilter says of which changes a client wants to be notified
+// A SubscriptionFilter selects the changes of which a client wants to be notified
 // (basic/patterns/subscriptions).
 type SubscriptionFilter struct {
 	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
@@ -111,7 +113,7 @@ type SubscriptionFilter struct {
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// AllLists returns a filter for changes of every list.
+// AllLists returns a filter that selects the changes of every list.
 func AllLists() (f SubscriptionFilter) {
 	for _, list := range revision.Changes() {
 		memberOf(&f, list.Filter).SetBool(true)
@@ -119,7 +121,7 @@ func AllLists() (f SubscriptionFilter) {
 	return f
 }
 
-// Lists returns the notifications of the lists that the filter names.
+// Lists returns the methods of the notifications for the lists that the filter selects.
 func (f SubscriptionFilter) Lists() (notifications []string) {
 	for _, list := range revision.Changes() {
 		if memberOf(&f, list.Filter).Bool() {
@@ -129,7 +131,8 @@ func (f SubscriptionFilter) Lists() (notifications []string) {
 	return notifications
 }
 
-// OfferedBy returns the part of the filter that a server with these capabilities notifies of.
+// OfferedBy returns the part of the filter for which a server with these capabilities sends
+// notifications.
 func (f SubscriptionFilter) OfferedBy(c *ServerCapabilities) SubscriptionFilter {
 	for _, list := range revision.Changes() {
 		if declared := c.List(list.Capability); declared == nil || !declared.ListChanged {
@@ -142,7 +145,8 @@ func (f SubscriptionFilter) OfferedBy(c *ServerCapabilities) SubscriptionFilter 
 	return f
 }
 
-// memberOf returns the field of a struct that has a name in JSON.
+// memberOf returns the field of the struct that of points to whose JSON name is name, or the zero
+// Value.
 func memberOf(of any, name string) reflect.Value {
 	v := reflect.ValueOf(of).Elem()
 	for i := range v.NumField() {
@@ -153,9 +157,9 @@ func memberOf(of any, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// Allow reports, as the protocol error to answer with, that the client did not
-// declare what the request needs. A nil receiver declared nothing. Every [Peer]
-// calls it before it asks.
+// Allow returns the protocol error for a request that needs a capability which the client did not
+// declare, or nil. A nil receiver declares nothing. Every [Peer] calls Allow before it sends the
+// request.
 func (c *ClientCapabilities) Allow(q ServerRequest) error {
 	if c == nil {
 		c = &ClientCapabilities{}

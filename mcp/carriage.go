@@ -1,18 +1,20 @@
 package mcp
 
-// A Carriage describes how a request is carried between client and server: for logs and traces. What is not known is zero.
+// A Carriage describes how a request travels between client and server, for logs and traces.
+// Unknown fields are zero.
 type Carriage struct {
-	Revision        string // that is spoken with a server
+	Revision        string // the revision spoken with the server
 	ID              string // the id of the JSON-RPC message, as text
-	Session         string // a digest of the session's id over HTTP, as the id itself lets its holder use the session
+	Session         string // a digest of the HTTP session's id; the id itself would let its reader use the session
 	Network         string // "pipe", "tcp", "unix" or "quic"
 	Protocol        string // "http"
-	ProtocolVersion string // of it, such as "1.1"
-	Address         string // of the other side: a host or an IP address
+	ProtocolVersion string // version of Protocol, such as "1.1"
+	Address         string // host or IP address of the other side
 	Port            int
 }
 
-// CarriageOf returns how a transport of this process received the request. It is zero for requests made in this process.
+// CarriageOf returns how a transport of this process received the request. The result is zero for
+// requests made in this process.
 func CarriageOf(req *Request) Carriage {
 	if p, ok := PeerAs[interface{ Carriage() Carriage }](req.Peer); ok {
 		return p.Carriage()
@@ -20,8 +22,8 @@ func CarriageOf(req *Request) Carriage {
 	return Carriage{}
 }
 
-// WatchCarriage returns a copy of a request that a [Client] gets, and how it is sent: see is called each time, before that, from
-// any goroutine.
+// WatchCarriage returns a copy of a request for a [Client]. The Client calls see with the Carriage
+// each time before it sends the request, from any goroutine.
 func WatchCarriage(req *Request, see func(Carriage)) *Request {
 	if req.Peer == nil {
 		return req
@@ -31,13 +33,13 @@ func WatchCarriage(req *Request, see func(Carriage)) *Request {
 	return &watched
 }
 
-// A carriedPeer is a Peer that a connection tells how it sends the request.
+// A carriedPeer is a Peer to which a connection reports how it sends the request.
 type carriedPeer struct {
 	Peer
 	see func(Carriage)
 }
 
-// Sent is for connections.
+// Sent is called by a connection before it sends the request.
 func (p *carriedPeer) Sent(c Carriage) {
 	p.see(c)
 	if inner, ok := PeerAs[interface{ Sent(Carriage) }](p.Peer); ok {
@@ -45,5 +47,5 @@ func (p *carriedPeer) Sent(c Carriage) {
 	}
 }
 
-// Unwrap is for [PeerAs].
+// Unwrap implements the lookup of [PeerAs].
 func (p *carriedPeer) Unwrap() Peer { return p.Peer }

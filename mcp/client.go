@@ -15,12 +15,12 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// A Client asks a server. Its methods are sugar over Handle: list, call, read,
-// get, complete, listen. It is a [Handler] too, so a server transport around a
-// Client is a proxy. All methods are safe for concurrent use.
+// A Client sends requests to a server. Its methods list, call, read, get, complete and listen are
+// built on Handle. It is also a [Handler], so a server transport around a Client is a proxy. All
+// methods are safe for concurrent use.
 type Client struct {
 	handler  Handler
-	conn     Conn // nil where the Handler is in this process
+	conn     Conn // nil if the Handler is in this process
 	options  ClientOptions
 	cache    *cache
 	info     *Implementation
@@ -30,93 +30,90 @@ type Client struct {
 	watching sync.WaitGroup
 }
 
-// ClientOptions are optional; the zero value of each field means its default.
-// The callbacks say what the client can be asked for: what is nil is not
-// declared to servers.
+// ClientOptions are optional; the zero value of each field means its default. The callbacks decide
+// which capabilities are declared to servers: a nil callback is not declared.
 type ClientOptions struct {
-	// Info is how the client introduces itself; default the name of Junction.
+	// Info describes the client to servers; the default is the name of Junction.
 	Info Implementation
-	// Name names the server in errors and logs; default the transport's own
-	// description (its command or URL).
+	// Name names the server in errors and logs. The default is the transport's own description: its
+	// command or URL.
 	Name string
 
-	// OnElicit asks the user: req is a form or a URL to visit. For forms, members
-	// left out of an accepted answer are filled with the form's defaults, and what
-	// was entered is checked against the form. To the server an error is a form
-	// that the user dismissed. One of OnSample or OnRoots fails the server's request
-	// with its text. Each is in the Logger.
+	// OnElicit asks the user; req is a form or a URL to visit. In the accepted content of a form,
+	// missing members get the form's defaults, and entered values are checked against the form. If
+	// OnElicit fails, the server receives a form that the user dismissed. If OnSample or OnRoots
+	// fails, the server's request fails with the error's text. All these errors are logged to
+	// Logger.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
-	// OnSample asks a language model.
+	// OnSample sends a request to a language model.
 	OnSample func(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error)
-	// SampleTools declares that OnSample understands tools and tool choice.
+	// SampleTools declares that OnSample supports tools and tool choice.
 	SampleTools bool
-	// OnRoots lists what the server may work in.
+	// OnRoots returns the roots that the server may work in.
 	OnRoots func(ctx context.Context) ([]Root, error)
 
-	// OnProgress hears of progress, unless [WatchProgress] gave a request a
-	// callback of its own.
+	// OnProgress receives progress, unless [WatchProgress] gave the request a callback of its own.
 	OnProgress func(p ProgressUpdate)
-	// OnLog hears the server's log messages of LogLevel and above.
+	// OnLog receives the server's log messages of LogLevel and above.
 	OnLog func(m LogMessage)
-	// LogLevel is the least severe level wanted; default none, or info where
-	// OnLog is set.
+	// LogLevel is the least severe level to receive. The default is none, or info if OnLog is set.
 	LogLevel LogLevel
 
-	// Bridge is for a Client that is the back of a proxy: it declares what can be
-	// passed on to clients further down, and what the server asks goes to the Peer
-	// of the request that it belongs to. Roots are not declared, as a server keeps
-	// them for its session, which several clients share.
+	// Bridge is for a Client behind a proxy. The Client declares all that clients further down may
+	// support, and passes a server's request to the Peer of the request that it belongs to. Roots
+	// are not declared: a server keeps them for its session, which several clients share.
 	Bridge bool
-	// OneClient, with Bridge, says that all requests come from one client, and
-	// what it declared: the server gets exactly that, and what it asks at any
-	// time is asked of that client.
+	// OneClient, with Bridge, holds the declarations of the one client that all requests come from.
+	// The server receives exactly these. Requests that the server sends at any time go to that
+	// client.
 	OneClient *Meta
-	// Capabilities are declared in addition to what the callbacks stand for: experimental
-	// ones and extensions.
+	// Capabilities are declared in addition to those of the callbacks: experimental ones and
+	// extensions.
 	Capabilities ClientCapabilities
 
-	// Middleware sees every request that goes to the server after the connection
-	// was made, and its result: those of the Client's own methods that no cache
-	// answers, and those that [Client.Handle] passes on. The first sees a request
-	// first. What the server asks on the way is part of the request it belongs to.
+	// Middleware wraps every request that goes to the server after the connection was made, and its
+	// result. This includes the Client's own requests that no cache serves, and requests passed on
+	// by [Client.Handle]. The first element sees a request first. Requests from the server are part
+	// of the request that they belong to.
 	Middleware []Middleware
 
-	// Revision, if not empty, is the only revision spoken; default is to find out. A
-	// client in the same process speaks none: requests fail with a [RevisionError]
-	// unless it is a modern one.
+	// Revision, if not empty, is the only revision to speak; by default the Client finds one. A
+	// client in the same process speaks no revision: its requests fail with a [RevisionError]
+	// unless Revision is a modern one.
 	Revision string
-	// LegacyFirst has a server that knows both eras spoken to in the legacy one: a
-	// session, in which some servers can ask the client, and in modern requests cannot.
-	// Over Streamable HTTP set it only for a server that is known to ask in a session:
-	// one without sessions responds to a handshake, too, and cannot ask then.
+	// LegacyFirst selects the legacy era for a server that supports both. Some servers can send
+	// requests to the client in a session, but not during modern requests. Over Streamable HTTP,
+	// set it only for a server that is known to do so in a session: a server without sessions
+	// responds to a handshake too, and cannot send requests then.
 	LegacyFirst bool
-	// Timeout is how long a request may take without progress; it stands while the server
-	// asks something. Log messages do not restart it. The default is 60 seconds, negative is
-	// none. With Bridge, it holds for what [Client.Handle] passes on, too, if it is given.
+	// Timeout is how long a request may take without progress. It is paused while the server waits
+	// for the client; log messages do not restart it. The default is 60 seconds; a negative value
+	// means no limit. With Bridge a positive value also applies to requests passed on by
+	// [Client.Handle].
 	Timeout time.Duration
-	// MaxTimeout is how long a request may take in any case; default 30 minutes.
+	// MaxTimeout is how long a request may take in total; the default is 30 minutes.
 	MaxTimeout time.Duration
-	// ConnectTimeout is how long connecting may take in all; default 2 minutes.
+	// ConnectTimeout is how long connecting may take in total; the default is 2 minutes.
 	ConnectTimeout time.Duration
-	// ProbeTimeout is how long a server may take to answer the first, modern
-	// request before it is taken for a legacy one; default 5 seconds, or half of
-	// the time that connecting has left.
+	// ProbeTimeout is how long a server may take to respond to the first, modern request before it
+	// is treated as a legacy server. The default is 5 seconds, or half of the remaining connect
+	// time if that is less.
 	ProbeTimeout time.Duration
-	// Starting, if not nil, reports whether the server is still being installed or
-	// started. ProbeTimeout begins again as long as it is: how long that takes says
-	// nothing of the revision. It must be safe for concurrent use.
+	// Starting, if not nil, reports whether the server is still being installed or started. As long
+	// as it is, ProbeTimeout begins again: the duration of a start does not depend on the revision.
+	// Starting must be safe for concurrent use.
 	Starting func() bool
-	// ParkTimeout is how long a call of a bridge waits for its client to come back
-	// with a response; default 10 minutes.
+	// ParkTimeout is how long a call of a bridge waits for its client to return with a response;
+	// the default is 10 minutes.
 	ParkTimeout time.Duration
-	// NoCache asks the server for every list, whatever it said of caching.
+	// NoCache requests every list from the server, even those that the server declared cacheable.
 	NoCache bool
-	// Wire, if not nil, sees the messages from and to the server.
+	// Wire, if not nil, receives the messages from and to the server.
 	Wire Wire
-	// Logger receives what a server does wrong, mostly at debug level; default
-	// slog.Default(). Records about breaches of the specification have [LogBreach].
+	// Logger receives the server's faults, mostly at debug level; the default is slog.Default().
+	// Records about violations of the specification have the attribute [LogBreach].
 	Logger *slog.Logger
 
 	self *Meta
@@ -124,9 +121,9 @@ type ClientOptions struct {
 
 const methodPing = "ping"
 
-// LogBreach is the attribute that records of a client's and its transport's Logger have where
-// a server does what the specification forbids, and the connection goes on. Its value says what
-// the specification wants, and where.
+// LogBreach is the attribute of log records of a client or its transport about a violation of the
+// specification that does not end the connection. Its value states the rule of the specification,
+// and where it is.
 const LogBreach = tolerance.LogBreach
 
 const (
@@ -134,14 +131,14 @@ const (
 	defaultMaxTimeout = 30 * time.Minute
 )
 
-// Dial connects to the server behind a transport, whichever revision it speaks
-// and, on HTTP, whichever transport. The error names the server and says what
-// was expected and what came. Close the client when done.
+// Dial connects to the server behind a transport, in whichever revision it speaks and, over HTTP,
+// whichever transport. The error names the server, the expected message and the received one. Close
+// the client when done.
 func Dial(ctx context.Context, t Transport) (*Client, error) {
 	return DialWith(ctx, t, ClientOptions{})
 }
 
-// DialWith is [Dial] with options.
+// DialWith is like [Dial], with options.
 func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error) {
 	c := newClient(o)
 	c.options.Name = c.options.name(t)
@@ -162,12 +159,12 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 	return c, nil
 }
 
-// NewClient returns a client of a Handler in the same process. Requests run in the
-// goroutine that makes them, so that one that is cancelled, or that [Client.Close]
-// ends, returns when the Handler does.
+// NewClient returns a client of a Handler in the same process. Requests run in the goroutine of
+// their caller. A request that is cancelled, or ended by [Client.Close], therefore returns when the
+// Handler returns.
 func NewClient(h Handler) *Client { return NewClientWith(h, ClientOptions{}) }
 
-// NewClientWith is [NewClient] with options.
+// NewClientWith is like [NewClient], with options.
 func NewClientWith(h Handler, o ClientOptions) *Client {
 	c := newClient(o)
 	if c.options.Name == "" {
@@ -179,12 +176,12 @@ func NewClientWith(h Handler, o ClientOptions) *Client {
 	}
 	c.handler = Chain(within, c.options.Middleware...)
 	if r, err := h.Handle(c.ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: NoPeer{}}); err == nil {
-		_ = c.introduce(r) // what cannot be read is not known
+		_ = c.introduce(r) // an unreadable description counts as unknown
 	}
 	return c
 }
 
-// connectOptions tell the transport what the connection is for.
+// connectOptions returns the options with which the transport makes the connection.
 func (c *Client) connectOptions() ConnectOptions {
 	o := &c.options
 	co := ConnectOptions{
@@ -211,7 +208,7 @@ func newClient(o ClientOptions) *Client {
 	return c
 }
 
-// introduce keeps what the server said of itself.
+// introduce stores the server's description of itself.
 func (c *Client) introduce(r Result) error {
 	body, err := r.Encoded()
 	if err != nil {
@@ -230,16 +227,17 @@ func (c *Client) introduce(r Result) error {
 	return nil
 }
 
-// Server describes the server; nil if it did not say. For display only.
+// Server returns the server's description of itself, or nil if it sent none. It is for display
+// only.
 func (c *Client) Server() *Implementation { return c.info }
 
-// Capabilities are what the server offers.
+// Capabilities returns the capabilities of the server.
 func (c *Client) Capabilities() ServerCapabilities { return c.discover.Capabilities }
 
-// Instructions are what the server wants a model to know; often empty.
+// Instructions returns the server's instructions for a model; they are often empty.
 func (c *Client) Instructions() string { return c.discover.Instructions }
 
-// Revision is the protocol revision spoken with the server; empty in process.
+// Revision returns the protocol revision spoken with the server. It is empty in process.
 func (c *Client) Revision() string {
 	if c.conn == nil {
 		return ""
@@ -250,11 +248,11 @@ func (c *Client) Revision() string {
 // HasOneRevision reports whether [ClientOptions.Revision] allows one revision only.
 func (c *Client) HasOneRevision() bool { return c.options.Revision != "" }
 
-// Name names the server in errors and logs.
+// Name returns the name of the server in errors and logs.
 func (c *Client) Name() string { return c.options.Name }
 
-// Done is closed when the connection to the server is lost, and the Client of no
-// use any more; nil in process.
+// Done returns a channel that is closed when the connection to the server is lost and the Client
+// can no longer be used. The channel is nil in process.
 func (c *Client) Done() <-chan struct{} {
 	if c.conn == nil {
 		return nil
@@ -262,7 +260,7 @@ func (c *Client) Done() <-chan struct{} {
 	return c.conn.Done()
 }
 
-// Err says why the connection is lost; nil while it is not.
+// Err returns the reason why the connection is lost, or nil while it is open.
 func (c *Client) Err() error {
 	if c.conn == nil {
 		return nil
@@ -270,11 +268,10 @@ func (c *Client) Err() error {
 	return c.conn.Err()
 }
 
-// Close ends the connection and everything that belongs to it: running
-// requests, streams, the server's process. Each request that runs
-// is cancelled at the server, and fails with an error that wraps [ErrClosed], as do
-// those that are made later. A server that takes no message is not waited for
-// longer than a moment.
+// Close ends the connection and everything that belongs to it: running requests, streams and the
+// server's process. Running requests are cancelled at the server. They and all later requests fail
+// with an error that wraps [ErrClosed]. Close waits only a moment for a server that takes no
+// messages.
 func (c *Client) Close() error {
 	c.closing(ErrClosed)
 	var err error
@@ -285,7 +282,7 @@ func (c *Client) Close() error {
 	return err
 }
 
-// Handle passes a request of somebody else on to the server.
+// Handle passes a request of another client on to the server.
 func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 	if !c.options.Bridge || c.options.Timeout <= 0 || req.Method == methodListen || req.Peer == nil {
 		return c.handler.Handle(ctx, req)
@@ -301,7 +298,7 @@ func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 	return result, err
 }
 
-// Ping asks whether the server is alive.
+// Ping checks whether the server responds.
 func (c *Client) Ping(ctx context.Context) error {
 	method := methodPing
 	if c.conn == nil {
@@ -311,8 +308,7 @@ func (c *Client) Ping(ctx context.Context) error {
 	return err
 }
 
-// do makes a request for the client itself: with its capabilities, its
-// callbacks and its timeouts.
+// do sends a request of the client itself, with its capabilities, callbacks and timeouts.
 func (c *Client) do(ctx context.Context, req *Request) (Result, error) {
 	result, generation, ok := c.cache.get(req)
 	if ok {
@@ -348,8 +344,8 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	return result, err
 }
 
-// named says that an error of the protocol is the server's: in process it does not
-// know a name, and a tool that returns the error must not answer with it as its own.
+// named returns a protocol error with the name of the server added. In process the server does not
+// know that name, and a tool that returns the error must not pass it on as its own.
 func (c *Client) named(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || e.Server != "" {
@@ -363,7 +359,7 @@ func (c *Client) named(err error) error {
 	return &namedError{err, &named}
 }
 
-// A namedError is an error that wraps an [Error] which has the name of its server.
+// A namedError wraps an [Error] and replaces it in the chain with a copy that names the server.
 type namedError struct {
 	error
 	named *Error
@@ -371,7 +367,7 @@ type namedError struct {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// As finds the named one.
+// As sets target to the copy with the server's name.
 func (e *namedError) As(target any) bool {
 	to, ok := target.(**Error)
 	if ok {
@@ -380,7 +376,7 @@ func (e *namedError) As(target any) bool {
 	return ok
 }
 
-// ended is the error of a request whose context is done: it says which, and why.
+// ended returns the error of a request whose context is done. It names the request and the cause.
 func (c *Client) ended(ctx context.Context, req *Request) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
@@ -410,9 +406,9 @@ func (o *ClientOptions) name(t Transport) string {
 	return t.String()
 }
 
-// introduction says what the client is and what it can be asked for. Of the
-// clients of a bridge that serves many, none can be distinguished when the server
-// asks for roots: it may ask at any time, and keeps what it got.
+// introduction returns the client's description and capabilities. A bridge that serves many clients
+// declares no roots: the server may request them at any time and keeps the result, so it cannot
+// distinguish the clients.
 func (o *ClientOptions) introduction() Meta {
 	if o.OneClient != nil {
 		m := *o.OneClient

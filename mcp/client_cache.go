@@ -11,22 +11,21 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Limits of what a client keeps of one server's results.
+// Limits of the results of one server that a client keeps.
 const (
 	maxCached      = 256      // results
 	maxCachedSize  = 4 << 20  // bytes of one result
-	maxCachedBytes = 16 << 20 // bytes of all
+	maxCachedBytes = 16 << 20 // bytes of all results
 	maxCacheTTL    = 24 * time.Hour
 )
 
-// A cache keeps results as long as the server said they are fresh
-// (2026-07-28 server/utilities/caching), and no longer than until the server
-// notifies of a change. A nil cache keeps nothing.
+// A cache keeps results while the server declares them fresh (2026-07-28 server/utilities/caching),
+// at most until the server notifies of a change. A nil cache keeps nothing.
 type cache struct {
 	mu         sync.Mutex
 	entries    map[cacheKey]cached
 	bytes      int // of entries
-	generation int // counts the changes that the server announced
+	generation int // number of changes that the server announced
 }
 
 type cacheKey struct{ method, params string }
@@ -41,7 +40,7 @@ func newCache() *cache { return &cache{entries: make(map[cacheKey]cached)} }
 
 func keyOf(req *Request) cacheKey { return cacheKey{req.Method, string(req.Params)} }
 
-// get returns what is kept, or else the generation to put with.
+// get returns the cached result of a request, or else the generation to pass to put.
 func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 	if c == nil || !revision.MethodNamed(req.Method).Cached {
 		return Result{}, 0, false
@@ -59,8 +58,8 @@ func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 	return e.result, 0, true
 }
 
-// put keeps a result, unless a change was announced since generation, as the
-// result may be older than the change.
+// put stores a result, unless a change was announced since generation: the result may be older than
+// that change.
 func (c *cache) put(req *Request, r *Result, generation int) {
 	size := len(r.JSON) + len(r.Meta) + len(req.Params)
 	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.MethodNamed(req.Method).Cached || size > maxCachedSize {
@@ -76,19 +75,19 @@ func (c *cache) put(req *Request, r *Result, generation int) {
 		clear(c.entries)
 		c.bytes = 0
 	}
-	kept := r.WithJSON(slices.Clone(r.JSON)) // what else came with it in one message can be freed
+	kept := r.WithJSON(slices.Clone(r.JSON)) // frees the rest of the message that the result came in
 	kept.Meta = slices.Clone(r.Meta)
 	c.entries[keyOf(req)] = cached{kept, size, time.Now().Add(min(r.TTL, maxCacheTTL))}
 	c.bytes += size
 }
 
-// remove removes an entry; c.mu is held.
+// remove removes an entry. The caller holds c.mu.
 func (c *cache) remove(key cacheKey) {
 	c.bytes -= c.entries[key].size
 	delete(c.entries, key)
 }
 
-// drop forgets what a notification says has changed.
+// drop removes the entries that a notification declares changed.
 func (c *cache) drop(method string, params json.RawMessage) {
 	if c == nil {
 		return
@@ -111,8 +110,8 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	}
 }
 
-// depends reports whether an update of one resource makes a result old: what was read of it, and every skill,
-// as it may be a file of one.
+// depends reports whether an update of one resource makes a result stale: a read of that resource,
+// and every result about skills, because the resource may be a file of a skill.
 func (key cacheKey) depends(uri string) bool {
 	if key.method != methodResourcesRead {
 		return strings.HasPrefix(key.method, "skills/")

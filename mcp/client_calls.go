@@ -12,19 +12,19 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// A ToolFailure is the error of [Call] when the tool itself failed: a result
-// with isError.
+// A ToolFailure is the error that [Call] returns when the tool itself failed: a result with
+// isError.
 type ToolFailure struct {
 	Server, Tool string
 	Result       *CallToolResult
 }
 
-// Error says which tool failed and what it said.
+// Error names the tool that failed and includes its text.
 func (e *ToolFailure) Error() string {
 	return fmt.Sprintf("server %q: tool %q failed: %s", e.Server, e.Tool, e.Result.Text())
 }
 
-// Text joins the blocks of text of a result; a nil result has none.
+// Text returns the joined text blocks of a result. A nil result has none.
 func (r *CallToolResult) Text() string {
 	if r == nil {
 		return ""
@@ -38,9 +38,9 @@ func (r *CallToolResult) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Call calls a tool with arguments in and returns its result as an Out: its
-// structured content, or, where there is none, its text, as it is if Out is a
-// string, else as JSON. The error is a [*ToolFailure] if the tool failed.
+// Call calls a tool with arguments in and returns its result as an Out. It decodes the structured
+// content if there is any. Otherwise it takes the text: as it is if Out is a string, else as JSON.
+// The error is a [*ToolFailure] if the tool failed.
 func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, error) {
 	var out Out
 	result, err := c.CallTool(ctx, tool, in)
@@ -66,8 +66,8 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 	return out, nil
 }
 
-// CallTool calls a tool. arguments is anything that encodes to a JSON object, or
-// nil. A tool that failed is a result with IsError, not an error.
+// CallTool calls a tool. arguments is nil or any value that encodes to a JSON object. If the tool
+// fails, CallTool returns a result with IsError set and no error.
 func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*CallToolResult, error) {
 	params, err := named(tool, arguments)
 	if err != nil {
@@ -80,7 +80,7 @@ func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*Cal
 	return result, nil
 }
 
-// named are parameters with a name and arguments, unless these are nil.
+// named returns parameters with a name and, unless they are nil, arguments.
 func named(name string, arguments any) (json.RawMessage, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("name", name)
@@ -105,7 +105,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string) (*ReadResourceRes
 	return result, nil
 }
 
-// GetPrompt fills in a prompt.
+// GetPrompt returns a prompt with its arguments filled in.
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string) (*GetPromptResult, error) {
 	var given any
 	if arguments != nil {
@@ -122,7 +122,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[strin
 	return result, nil
 }
 
-// Complete asks how an argument could go on.
+// Complete returns completions for the value of an argument.
 func (c *Client) Complete(ctx context.Context, req CompletionRequest) (*Completion, error) {
 	params, err := schema.Encode(nil, req)
 	if err != nil {
@@ -137,13 +137,13 @@ func (c *Client) Complete(ctx context.Context, req CompletionRequest) (*Completi
 	return &result.Completion, nil
 }
 
-// Do makes any request and returns the result's own members: one JSON object.
-// params is one JSON object or nil.
+// Do sends any request and returns the members of its result, one JSON object. params is one JSON
+// object or nil.
 func (c *Client) Do(ctx context.Context, method string, params json.RawMessage) (Result, error) {
 	return c.do(ctx, NewRequest(method, params))
 }
 
-// request makes a request and decodes what came.
+// request sends a request and decodes its result into into.
 func (c *Client) request(ctx context.Context, method string, params json.RawMessage, into any) (meta json.RawMessage, err error) {
 	req := NewRequest(method, params)
 	result, err := c.do(ctx, req)

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The cursors of a list take no memory without end.
+// The memory for the cursors of a list is bounded.
 func TestTheCursorsOfAListHaveALimit(t *testing.T) {
 	long, pages := strings.Repeat("x", 1<<20), 0
 	var most uint64

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// clientWays are the ways to a server of this process.
+// clientWays lists the ways to connect to a server of this process.
 var clientWays = map[string]func(*testing.T, mcp.Handler, mcp.ClientOptions) *mcp.Client{
 	"in process": func(_ *testing.T, h mcp.Handler, o mcp.ClientOptions) *mcp.Client { return mcp.NewClientWith(h, o) },
 	"legacy":     dialing("2025-06-18"),
@@ -68,7 +68,7 @@ func TestAnErrorOfAnotherServerIsAFailureOfTheTool(t *testing.T) {
 					t.Errorf("%sown: %v", kind, err)
 				}
 			}
-			// A Client as a Handler passes on what the server said.
+			// A Client as a Handler passes the server's error on.
 			relayed := connect(t, c, mcp.ClientOptions{Name: "relay"})
 			defer relayed.Close()
 			var e *mcp.Error
@@ -209,7 +209,7 @@ func TestElicitationsThatSayNothingAreNotSent(t *testing.T) {
 	form := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string"}}}`)
 	for _, test := range []struct {
 		req  mcp.ElicitRequest
-		want string // empty: it is sent
+		want string // empty if it is sent
 	}{
 		{mcp.ElicitRequest{Message: "m", RequestedSchema: form}, ""},
 		{mcp.ElicitRequest{Mode: mcp.ElicitForm, Message: "m"}, ""},

@@ -8,15 +8,15 @@ import (
 
 var errNoProtocol = errors.New("a Handler of this process is asked without a protocol: use DialWith with stream.Pipe")
 
-// inProcess is the connection of a Client to a Handler of this process.
+// inProcess connects a Client to a Handler of this process.
 type inProcess struct {
 	next    Handler
 	client  *Client
-	refused error // of every request, if not nil
+	refused error // if not nil, the error of every request
 }
 
-// Handle implements [Handler]. As over a transport, a request whose context is done
-// does not run, and Close ends those that do.
+// Handle implements [Handler]. As over a transport, a request whose context is done does not run,
+// and Close ends running requests.
 func (p *inProcess) Handle(ctx context.Context, req *Request) (Result, error) {
 	switch {
 	case p.refused != nil:

@@ -16,11 +16,11 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// maxPages is the longest list that is followed.
+// maxPages is the largest number of pages that a list may have.
 const maxPages = 1_000
 
-// Tools lists the server's tools, page by page as they are asked for. After an
-// error the sequence ends.
+// Tools lists the server's tools and requests each page when it is needed. The sequence ends after
+// an error.
 func (c *Client) Tools(ctx context.Context) iter.Seq2[*Tool, error] {
 	return each[Tool](ctx, c, methodToolsList, "tools")
 }
@@ -40,8 +40,8 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 	return each[Prompt](ctx, c, methodPromptsList, "prompts")
 }
 
-// each decodes the entries of all pages. An entry that cannot be read is left out and
-// named, so that it does not hide the others.
+// each decodes the entries of all pages. An entry that cannot be decoded is omitted and logged, so
+// that the others remain usable.
 func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for raw, err := range c.List(ctx, method, list) {
@@ -61,20 +61,19 @@ func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[
 	}
 }
 
-// List lists the entries of any list method as raw JSON; list is the name of
-// the array in the result. Where a page behind the first cannot be had because of
-// the server, or a cursor comes twice, the pages before it are the list; the
-// Logger has a record with [LogBreach] then.
+// List lists the entries of any list method as raw JSON; list is the name of the array in the
+// result. If a page after the first fails through the server's fault, or a cursor occurs twice, the
+// list ends with the pages before it. The Logger then gets a record with [LogBreach].
 func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.RawMessage, error] {
 	return c.ListWith(ctx, method, list, nil)
 }
 
-// ListWith is [Client.List] of a method that has parameters next to the cursor: one
-// JSON object, or nil.
+// ListWith is like [Client.List], for a method with parameters next to the cursor: one JSON object,
+// or nil.
 func (c *Client) ListWith(ctx context.Context, method, list string, params json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		seen := map[[sha256.Size]byte]bool{} // by its hash: a cursor can be long
-		var before [sha256.Size]byte         // the entries of the page before
+		seen := map[[sha256.Size]byte]bool{} // by hash, because a cursor can be long
+		var before [sha256.Size]byte         // hash of the previous page's entries
 		first, params := params, params
 		for page := range maxPages {
 			result, err := c.do(ctx, &Request{Method: method, Params: params})
@@ -106,16 +105,16 @@ func (c *Client) ListWith(ctx context.Context, method, list string, params json.
 	}
 }
 
-// maxFault is how much is said of why a page cannot be had, in letters.
+// maxFault is the largest number of characters of the reason for a failed page in logs.
 const maxFault = 200
 
-// met names a tolerance that the server needed.
+// met records a tolerance that the server needed.
 func (c *Client) met(ctx context.Context, t tolerance.Tolerance, where string) {
 	t.Met(ctx, c.options.logger(), c.options.Name, where)
 }
 
-// isServersFault reports whether a request failed because of what the server answered, or did not, while the connection goes on,
-// and the client may use the server.
+// isServersFault reports whether a request failed through an error or a missing response of the
+// server while the connection continues and the client has access.
 func isServersFault(ctx context.Context, err error) bool {
 	if ctx.Err() != nil {
 		return false
@@ -127,7 +126,7 @@ func isServersFault(ctx context.Context, err error) bool {
 	return errors.As(err, new(*Error)) || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, loose.ErrNoObject) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// eachOf yields the elements of an array in an object; false to stop.
+// eachOf yields the elements of an array in an object. It returns false if yield does.
 func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error) bool) bool {
 	array := jsonrpc.Get(body, list)
 	if len(array) == 0 || array[0] != '[' {
@@ -141,14 +140,14 @@ func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error
 	return more
 }
 
-// WatchTools yields the server's tools, and again whenever it notifies that they
-// changed, until ctx is done. After an error of the list it goes on with the
-// next change; it ends when the notifications end.
+// WatchTools yields the server's tools, and again after each notification that they changed, until
+// ctx is done. If a list fails, it continues with the next change. It ends when the notifications
+// end.
 func (c *Client) WatchTools(ctx context.Context) iter.Seq2[[]*Tool, error] {
 	return func(yield func([]*Tool, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		defer context.AfterFunc(c.ctx, cancel)() // Close ends it
+		defer context.AfterFunc(c.ctx, cancel)() // Close ends the watch
 		changed := make(chan struct{}, 1)
 		signal := func() {
 			select {

@@ -10,9 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A client's middleware stands between the client and the connection: the first
-// sees a request first, what the cache answers is not seen, and what the client
-// passes on for others is.
+// Middleware of a client is between the client and the connection. The first element sees a request
+// first. It sees requests that the client passes on, and none that the cache serves.
 func TestMiddlewareOfAClientSeesWhatGoesToTheServer(t *testing.T) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{ListTTL: time.Hour})
 	mcp.AddTool(s, "greet", func(context.Context, none) (string, error) { return "hello", nil })
@@ -62,7 +61,7 @@ func TestMiddlewareOfAClientSeesWhatGoesToTheServer(t *testing.T) {
 				t.Errorf("seen %q of a request that is passed on", seen)
 			}
 			if name == "legacy" {
-				return // its lists say nothing of caching
+				return // legacy lists have no caching hints
 			}
 			seen = nil
 			for range 2 {

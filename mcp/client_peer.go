@@ -12,9 +12,9 @@ import (
 
 type progressKey struct{}
 
-// WatchProgress returns a context in which requests of a [Client] call f with how far
-// they have come. f is called by one goroutine at a time for each request, and
-// delays the notifications that follow; progress extends the request's timeout.
+// WatchProgress returns a context in which requests of a [Client] report their progress to f. For
+// each request f runs in one goroutine at a time, and it delays the following notifications.
+// Progress extends the request's timeout.
 func WatchProgress(ctx context.Context, f func(p ProgressUpdate)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
@@ -24,16 +24,16 @@ func progressFrom(ctx context.Context) func(ProgressUpdate) {
 	return f
 }
 
-// A clientPeer is the Peer of a client's own requests: its callbacks.
+// A clientPeer is the Peer of a client's own requests. It calls the client's callbacks.
 type clientPeer struct {
 	client   *Client
 	progress func(ProgressUpdate)
 	notified func(method string, params json.RawMessage)
 	idle     *idle.Timer
-	listens  bool // it is of a listen request
+	listens  bool // the request is a subscriptions/listen
 }
 
-// Notify calls the callbacks.
+// Notify passes a notification to its callback.
 func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notificationProgress:
@@ -64,7 +64,7 @@ func (p *clientPeer) notifyProgress(params json.RawMessage) {
 	}
 }
 
-// Ask asks the callbacks.
+// Ask passes a server request to its callback.
 func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	o := &p.client.options
 	if err := o.self.Capabilities.Allow(q); err != nil {
@@ -87,13 +87,13 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 		return schema.Encode(nil, listRootsResult{roots})
 	}
 	if p.listens && o.OneClient != nil {
-		return nil, ErrInputRequired // the one client is asked with its next request
+		return nil, ErrInputRequired // the one client receives it with its next request
 	}
 	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
 }
 
-// failed is the error of a callback, which is in the log: whoever wrote the
-// callback does not see how the server takes it.
+// failed logs the error of a callback and returns it. Without the log the author of the callback
+// would not see that it failed.
 func (p *clientPeer) failed(ctx context.Context, callback string, err error) error {
 	if !errors.Is(err, ErrInputRequired) && ctx.Err() == nil {
 		p.client.options.logger().Warn("mcp: a callback of the client failed", "callback", callback, "server", p.client.options.Name, "error", err)
@@ -125,7 +125,7 @@ func (p *clientPeer) askElicit(ctx context.Context, o *ClientOptions, q ServerRe
 	return schema.Encode(nil, result)
 }
 
-// completed fills an accepted form with its defaults and checks it.
+// completed returns an accepted form with its defaults filled in, after checking it.
 func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
 	form, err := schema.Compile(req.RequestedSchema)
 	if err != nil {
@@ -151,23 +151,23 @@ func (p *clientPeer) askSample(ctx context.Context, o *ClientOptions, q ServerRe
 	return schema.Encode(nil, result)
 }
 
-// A Notification is what a client that listens receives (basic/patterns/subscriptions).
+// A Notification is a message of a subscription (basic/patterns/subscriptions).
 type Notification struct {
-	// Method is its name, such as "notifications/tools/list_changed".
+	// Method is the method of the notification, such as "notifications/tools/list_changed".
 	Method string
-	// URI is the resource that changed, for updates of resources.
+	// URI is the URI of the changed resource, for updates of resources.
 	URI string
 }
 
-// Listen calls f with each notification of the server that the filter wants,
-// until ctx is done or the server ends the subscription, and returns why (nil
-// where the server ended it). f is called by one goroutine at a time.
+// Listen calls f with each notification that the filter selects, until ctx is done or the server
+// ends the subscription. It returns the reason, nil if the server ended it. f runs in one goroutine
+// at a time.
 func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(Notification)) error {
 	return c.ListenWith(ctx, filter, f, nil)
 }
 
-// ListenWith is [Client.Listen] that first calls agreed, if it is not nil, with
-// what of the filter the server offers: from then on nothing is missed.
+// ListenWith is like [Client.Listen], but first calls agreed, if not nil, with the part of the
+// filter that the server offers. From then on no notification is missed.
 func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f func(Notification), agreed func(SubscriptionFilter)) error {
 	w := jsonrpc.NewObject(nil)
 	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {

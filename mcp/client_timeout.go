@@ -9,15 +9,15 @@ import (
 	"github.com/junction-mcp/junction/internal/idle"
 )
 
-// A limitedPeer is the Peer of a request that is passed on for a limited time. Progress
-// restarts the clock, and it is stopped while the client is asked. Other notifications, such
-// as log messages, do not show that the request is worked on.
+// A limitedPeer is the Peer of a request that is passed on for a limited time. Progress restarts
+// the idle timer, and a request to the client pauses it. Other notifications, such as log messages,
+// do not show that the server works on the request.
 type limitedPeer struct {
 	Peer
 	idle *idle.Timer
 }
 
-// Notify notifies the client.
+// Notify restarts the timer on progress and passes the notification on.
 func (p *limitedPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notificationProgress {
 		p.idle.Restart()
@@ -25,16 +25,17 @@ func (p *limitedPeer) Notify(ctx context.Context, method string, params json.Raw
 	return p.Peer.Notify(ctx, method, params)
 }
 
-// Ask asks the client.
+// Ask pauses the timer and passes the request on.
 func (p *limitedPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	defer p.idle.Hold()()
 	return p.Peer.Ask(ctx, q)
 }
 
-// Unwrap is for [PeerAs].
+// Unwrap implements the lookup of [PeerAs].
 func (p *limitedPeer) Unwrap() Peer { return p.Peer }
 
-// limited returns a context that ends a request that makes no progress for too long, or takes too long in all.
+// limited returns a context that ends a request which makes no progress for too long or takes too
+// long in total.
 func limited(ctx context.Context, o *ClientOptions) (context.Context, *idle.Timer, func()) {
 	limit, total := o.Timeout, o.MaxTimeout
 	if limit == 0 {

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A notedPeer counts what a client is notified of, and takes its time to answer.
+// A notedPeer counts progress notifications and delays its responses.
 type notedPeer struct{ progress int }
 
 func (p *notedPeer) Notify(context.Context, string, json.RawMessage) error { p.progress++; return nil }

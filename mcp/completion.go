@@ -10,24 +10,24 @@ import (
 
 const methodComplete = "completion/complete"
 
-// maxCompletions is how many values a response may have at most (schema.ts CompleteResult).
+// maxCompletions is the largest number of values in a response (schema.ts CompleteResult).
 const maxCompletions = 100
 
-// A CompletionReference says what an argument belongs to: a prompt by name, or a
-// resource template by URI template.
+// A CompletionReference names the owner of an argument: a prompt by name, or a resource template by
+// URI template.
 type CompletionReference struct {
 	Type string `json:"type"` // "ref/prompt" or "ref/resource"
 	Name string `json:"name,omitempty"`
 	URI  string `json:"uri,omitempty"`
 }
 
-// Prompts and resource templates, as the Type of a [CompletionReference].
+// Values of Type in a [CompletionReference].
 const (
 	RefPrompt   = "ref/prompt"
 	RefResource = "ref/resource"
 )
 
-// A CompletionRequest asks how an argument that the user is typing could go on
+// A CompletionRequest requests completions of an argument that the user is typing
 // (server/utilities/completion).
 type CompletionRequest struct {
 	Ref      CompletionReference `json:"ref"`
@@ -35,29 +35,30 @@ type CompletionRequest struct {
 	Context  *CompletionContext  `json:"context,omitempty"`
 }
 
-// A CompletionArgument is the argument and what was typed of it so far.
+// A CompletionArgument is the argument and the text typed for it so far.
 type CompletionArgument struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// A CompletionContext holds the arguments that have a value already.
+// A CompletionContext holds the arguments that already have a value.
 type CompletionContext struct {
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
-// A Completion is the result: at most 100 values, more are cut off.
+// A Completion is the result of a CompletionRequest. It holds at most 100 values; further ones are
+// dropped.
 type Completion struct {
 	Values  []string `json:"values"`
-	Total   *int     `json:"total,omitempty"` // how many there are in all, if known
+	Total   *int     `json:"total,omitempty"` // total number of values, if known
 	HasMore bool     `json:"hasMore,omitempty"`
 }
 
-// A Completer answers completion requests for one reference.
+// A Completer returns completions for one reference.
 type Completer func(ctx context.Context, req CompletionRequest) (*Completion, error)
 
-// CompleteFrom completes the arguments of a prompt or template from fixed words:
-// those of the argument's name that begin with what was typed, whatever the case.
+// CompleteFrom returns a Completer that completes arguments from fixed words. words maps the name
+// of an argument to its values; those that begin with the typed text match, regardless of case.
 func CompleteFrom(words map[string][]string) Completer {
 	return func(_ context.Context, req CompletionRequest) (*Completion, error) {
 		c := &Completion{}
@@ -70,15 +71,15 @@ func CompleteFrom(words map[string][]string) Completer {
 	}
 }
 
-// AddCompletion registers what completes the arguments of a prompt (by name) or
-// of a resource template (by its URI template), which must be registered before
-// it. It panics at a mistake and where the reference has a completer.
+// AddCompletion registers the Completer for the arguments of a prompt (by name) or of a resource
+// template (by its URI template). The prompt or template must be registered first. AddCompletion
+// panics on a mistake, and if the reference already has a Completer.
 func (s *Server) AddCompletion(ref CompletionReference, complete Completer) {
 	must(s.registerCompletion(ref, complete, adding))
 }
 
-// SetCompletion is [Server.AddCompletion] for what comes from data: it replaces
-// the completer that the reference has, and returns an error.
+// SetCompletion is like [Server.AddCompletion], for registrations made from data: it replaces the
+// reference's Completer and returns an error instead of panicking.
 func (s *Server) SetCompletion(ref CompletionReference, complete Completer) error {
 	return s.registerCompletion(ref, complete, setting)
 }
@@ -103,8 +104,8 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 
 func completionKey(ref CompletionReference) string { return ref.Type + " " + ref.Name + ref.URI }
 
-// complete answers completion/complete. A reference that nobody completes has
-// no suggestions, as long as it exists.
+// complete handles completion/complete. A reference that exists but has no Completer gets an empty
+// list.
 func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 	var c CompletionRequest
 	if err := schema.DecodeLoose(req.Params, &c); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// The kinds of content (schema.ts ContentBlock, SamplingMessageContentBlock).
+// The types of content (schema.ts ContentBlock, SamplingMessageContentBlock).
 const (
 	ContentText         = "text"
 	ContentImage        = "image"
@@ -20,9 +20,8 @@ const (
 	ContentToolResult   = "tool_result" // in sampling only
 )
 
-// Content is one block of what a tool, a prompt or a model says. Type tells
-// which of the other fields count. [Text], [Image], [Audio], [Embed] and [Link]
-// make the usual ones.
+// Content is one block of the output of a tool, a prompt or a model. Type decides which other
+// fields are used. [Text], [Image], [Audio], [Embed] and [Link] return the usual ones.
 type Content struct {
 	Type string
 
@@ -39,19 +38,19 @@ type Content struct {
 	Annotations *Annotations
 	Meta        json.RawMessage // _meta, one JSON object or nil
 
-	// Raw is the whole block where Type is none of the kinds above, so that
-	// nothing a newer peer sends is lost.
+	// Raw is the whole block if Type is none of the types above, so that content of a newer peer is
+	// not lost.
 	Raw json.RawMessage
 }
 
-// Annotations say who content is for and how much it matters (schema.ts Annotations).
+// Annotations state the audience and the importance of content (schema.ts Annotations).
 type Annotations struct {
 	Audience     []Role   `json:"audience,omitempty"`
 	Priority     *float64 `json:"priority,omitempty"`     // 0 (optional) to 1 (required)
 	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
 }
 
-// A Role is who speaks: "user" or "assistant".
+// A Role is the author of a message: "user" or "assistant".
 type Role string
 
 // The roles of schema.ts.
@@ -76,7 +75,7 @@ func Audio(data []byte, mimeType string) Content {
 	return Content{Type: ContentAudio, Data: data, MIMEType: mimeType}
 }
 
-// Embed returns a block with the contents of a resource.
+// Embed returns a block that holds the contents of a resource.
 func Embed(contents ResourceContents) Content {
 	return Content{Type: ContentResource, Resource: &contents}
 }
@@ -124,7 +123,7 @@ func (c *Content) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// writeMembers writes the type and the members of the details, which are a struct.
+// writeMembers writes the type and the members of details, a struct.
 func (c *Content) writeMembers(w *jsonrpc.Writer, details any) error {
 	w.String("type", c.Type)
 	err := w.EncodedMembers(func(dst []byte) ([]byte, error) { return schema.Encode(dst, details) })
@@ -134,7 +133,7 @@ func (c *Content) writeMembers(w *jsonrpc.Writer, details any) error {
 	return nil
 }
 
-// writeMeta writes _meta, unless there is none.
+// writeMeta writes _meta if it is not empty.
 func writeMeta(w *jsonrpc.Writer, meta json.RawMessage) {
 	if len(meta) > 0 {
 		w.Raw("_meta", meta)
@@ -159,7 +158,7 @@ func appendContents(dst []byte, contents []Content) ([]byte, error) {
 // MarshalJSON encodes the block.
 func (c Content) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil) }
 
-// UnmarshalJSON decodes a block of any kind; one of an unknown kind is kept in Raw.
+// UnmarshalJSON decodes a block of any type. It stores a block of unknown type in Raw.
 func (c *Content) UnmarshalJSON(data []byte) error {
 	var w struct {
 		Type        string            `json:"type"`
@@ -203,8 +202,7 @@ func (c *Content) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decodeBase64 reads standard base64 and forgives missing padding, which
-// servers in the wild leave out.
+// decodeBase64 decodes standard base64 and accepts missing padding, which some servers omit.
 func decodeBase64(s string) ([]byte, error) {
 	if len(s)%4 != 0 {
 		return base64.RawStdEncoding.DecodeString(s)
@@ -212,21 +210,21 @@ func decodeBase64(s string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(s)
 }
 
-// ResourceContents are the contents of one resource: text or bytes.
+// ResourceContents holds the contents of one resource: text or bytes.
 type ResourceContents struct {
 	URI      string
 	MIMEType string
 	Text     string
-	Blob     []byte          // not nil: the contents are bytes, and Text does not count
+	Blob     []byte          // if not nil, the contents are bytes and Text is ignored
 	Meta     json.RawMessage // _meta, one JSON object or nil
 }
 
-// TextContents returns the contents of a resource that is text.
+// TextContents returns the contents of a text resource.
 func TextContents(uri, mimeType, text string) ResourceContents {
 	return ResourceContents{URI: uri, MIMEType: mimeType, Text: text}
 }
 
-// BlobContents returns the contents of a resource that is bytes.
+// BlobContents returns the contents of a binary resource.
 func BlobContents(uri, mimeType string, blob []byte) ResourceContents {
 	if blob == nil {
 		blob = []byte{}

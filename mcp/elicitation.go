@@ -17,35 +17,35 @@ const methodElicit = "elicitation/create"
 // The modes of elicitation (client/elicitation).
 const (
 	ElicitForm = "form" // the user fills in a form; the default
-	ElicitURL  = "url"  // the user is sent to a web page, for what must not pass through the client
+	ElicitURL  = "url"  // the user visits a web page, for data that must not pass through the client
 )
 
-// An ElicitRequest asks the user for something (client/elicitation).
+// An ElicitRequest asks the user for input (client/elicitation).
 type ElicitRequest struct {
-	// Key names the request, see [ServerRequest]. It may be empty and does not travel
-	// to legacy clients.
+	// Key names the request; see [ServerRequest]. It may be empty and is not sent to legacy
+	// clients.
 	Key string `json:"-"`
 	// Mode is [ElicitForm] (or empty) or [ElicitURL].
 	Mode string `json:"mode,omitempty"`
-	// Message says to the user what is wanted and why.
+	// Message describes the wanted input and its purpose to the user.
 	Message string `json:"message"`
 	// RequestedSchema describes the form: a flat object of strings, numbers,
 	// booleans and choices. Forms must not ask for secrets.
 	RequestedSchema json.RawMessage `json:"requestedSchema,omitzero"`
-	// URL is where the user is to go.
+	// URL is the address of the page that the user visits.
 	URL string `json:"url,omitempty"`
-	// ElicitationID names a URL elicitation in revision 2025-11-25.
+	// ElicitationID identifies a URL elicitation in revision 2025-11-25.
 	ElicitationID string `json:"elicitationId,omitempty"`
 }
 
-// What a user can do with an elicitation.
+// The actions of an [ElicitResult].
 const (
 	ElicitAccept  = "accept"
-	ElicitDecline = "decline" // said no
-	ElicitCancel  = "cancel"  // went away without a choice
+	ElicitDecline = "decline" // the user refused
+	ElicitCancel  = "cancel"  // the user made no choice
 )
 
-// An ElicitResult is what the user did.
+// An ElicitResult holds the user's reaction to an [ElicitRequest].
 type ElicitResult struct {
 	Action string `json:"action"`
 	// Content holds the form's values if Action is [ElicitAccept]: one JSON
@@ -53,24 +53,23 @@ type ElicitResult struct {
 	Content json.RawMessage `json:"content,omitzero"`
 }
 
-// Errors of [Elicit] when the user filled in nothing.
+// Errors of [Elicit] if the user did not fill in the form.
 var (
 	ErrDeclined  = errors.New("the user declined")
 	ErrDismissed = errors.New("the user dismissed the question without a choice")
 )
 
-// Elicit asks the user of the running request to fill in a form and returns it
-// as a T: a struct whose fields are strings, numbers, booleans, or slices of
-// strings with an enum, with the same tags as the arguments of tools. The error
-// is [ErrDeclined] or [ErrDismissed] if the user would not, an [*Error] if the
-// client cannot ask, and [ErrInputRequired] where the response comes with the
-// next round: return any of them unchanged.
+// Elicit asks the user of the running request to fill in a form and returns the form as a T. T is a
+// struct whose fields are strings, numbers, booleans, or slices of strings with an enum, with the
+// same tags as the arguments of tools. The error is [ErrDeclined] or [ErrDismissed] if the user did
+// not fill it in, and an [*Error] if the client does not support elicitation. It is
+// [ErrInputRequired] if the response comes with the next round. Return any of them unchanged.
 func Elicit[T any](ctx context.Context, message string) (T, error) {
 	return ElicitWith[T](ctx, ElicitRequest{Message: message})
 }
 
-// ElicitWith is [Elicit] with a Key, or with a form of your own, whose accepted
-// values fit T. Mode must be empty or [ElicitForm]; for a URL see [ElicitRaw].
+// ElicitWith is like [Elicit], with a Key or with a form of your own, whose accepted values fit T.
+// Mode must be empty or [ElicitForm]; for a URL use [ElicitRaw].
 func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 	var value T
 	if req.Mode != "" && req.Mode != ElicitForm {
@@ -99,10 +98,9 @@ func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 	return value, nil
 }
 
-// ElicitRaw asks the user with a form known only at run time, or with a URL.
-// Members that an accepted form omits have their defaults, and it was checked
-// against the requested schema. A request that says nothing to the user, such as
-// one for a URL without it, is not sent.
+// ElicitRaw asks the user with a form known only at run time, or with a URL. In an accepted form
+// omitted members have their defaults, and the form fits the requested schema. A request that the
+// client could not show, such as mode URL without a URL, is not sent.
 func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 	if err := req.check(); err != nil {
 		return nil, fmt.Errorf("elicitation: %w", err)
@@ -118,7 +116,7 @@ func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 	return checkedElicitResult(req, response)
 }
 
-// check says what is wrong with a request.
+// check returns an error if the request is malformed.
 func (r *ElicitRequest) check() error {
 	switch r.Mode {
 	case ElicitURL:
@@ -174,7 +172,7 @@ func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitRe
 	return &result, nil
 }
 
-// elicitForm infers the schema of a form and makes sure that it is one.
+// elicitForm infers the schema of a form and checks that it is a valid form.
 func elicitForm(t reflect.Type) (json.RawMessage, error) {
 	form, err := schema.For(t, TypeSchemas(nil).of(t))
 	if err != nil {
@@ -187,8 +185,8 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 	return form, nil
 }
 
-// flatForm checks that every property of the form is of a kind that forms may
-// have, and omits what the specification has no place for.
+// flatForm checks that every property is of a kind that forms may have, and removes keywords that
+// the specification does not allow in forms.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
 	for p := range schema.Look(form).Properties() {
 		switch kind := jsonrpc.Get(p.Raw(), "type"); string(kind) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What leaves a server most often: results of tools and pages of lists.
+// The most frequent output of a server: results of tools and pages of lists.
 func BenchmarkAppendJSON(b *testing.B) {
 	blocks := &CallToolResult{StructuredContent: []byte(`{"sum":3}`), IsError: true}
 	for range 8 {

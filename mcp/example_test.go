@@ -28,16 +28,14 @@ func forecast(_ context.Context, in trip) (outlook, error) {
 	return outlook{Highs: make([]int, in.Days)}, nil
 }
 
-// client returns a client of a server that register was called with, and the
-// context of a call.
+// client returns the context of a call and a client of a server to which register added features.
 func client(register func(*mcp.Server)) (context.Context, *mcp.Client) {
 	s := mcp.NewServer("example", "1.0")
 	register(s)
 	return context.Background(), mcp.NewClient(s)
 }
 
-// say runs a tool that f is, with a client that answers with o, and prints the
-// tool's text.
+// say runs f as a tool, with a client that has the options o, and prints the tool's text.
 func say(o mcp.ClientOptions, f func(ctx context.Context, _ struct{}) (string, error)) {
 	s := mcp.NewServer("example", "1.0")
 	mcp.AddTool(s, "tool", f)
@@ -66,7 +64,7 @@ func ExampleNewServerWith() {
 	s := mcp.NewServerWith("weather", "1.0", mcp.ServerOptions{
 		Title:        "Weather",
 		Instructions: "Cities are in English.",
-		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ListCapability{}}, // which come later
+		Capabilities: mcp.ServerCapabilities{Tools: &mcp.ListCapability{}}, // tools are registered later
 	})
 	c := mcp.NewClient(s)
 	defer c.Close()
@@ -213,7 +211,7 @@ func ExampleElicit() {
 			Size string `json:"size" enum:"small,large"`
 		}](ctx, "Which size?")
 		if err != nil {
-			return "", err // declined, impossible, or to be asked between two rounds
+			return "", err // declined, unsupported, or ErrInputRequired
 		}
 		return "one " + order.Size + " pizza", nil
 	})

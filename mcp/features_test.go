@@ -72,7 +72,7 @@ func TestStructuredContentOfEveryTypeArrives(t *testing.T) {
 			}
 			want := value
 			if name != "object" && !w.since(modern) {
-				want = "" // legacy clients know objects only; the text says it all the same
+				want = "" // legacy clients support only objects; the text is the same
 			}
 			if string(result.StructuredContent) != want || result.Text() != value {
 				t.Errorf("%s: got %q and the text %q, want %q", name, result.StructuredContent, result.Text(), want)

@@ -56,7 +56,7 @@ func TestGrantAllows(t *testing.T) {
 		grant mcp.Grant
 		ctx   context.Context
 		who   *mcp.Principal
-		want  string // "", lacks or another's
+		want  string // "", "lacks" or "another's"
 	}{
 		"owner":                    {decided, part, &owner, ""},
 		"fewer, but enough scopes": {decided, part, scopes("admin"), ""},

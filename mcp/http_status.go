@@ -5,10 +5,9 @@ import (
 	"net/http"
 )
 
-// A StatusError says that a server answered over HTTP with a status other than
-// success. Errors of a [Client] and of [Dial] wrap it, so that a program can
-// find out with [errors.As] what was refused and, from the header
-// WWW-Authenticate, how to authenticate.
+// A StatusError reports that a server responded over HTTP with a status other than success. Errors
+// of a [Client] and of [Dial] wrap it. A program can use [errors.As] to find the refused request
+// and, in the header WWW-Authenticate, how to authenticate.
 type StatusError struct {
 	// Status is the HTTP status, such as [http.StatusUnauthorized].
 	Status int
@@ -16,16 +15,15 @@ type StatusError struct {
 	Header http.Header
 	// Method is the HTTP method of the request.
 	Method string
-	// URL is where the request went, without user information, query and fragment.
+	// URL is the address of the request, without user information, query and fragment.
 	URL string
-	// Body is the beginning of the response's body, on one line and without
-	// control characters.
+	// Body is the beginning of the response's body, on one line and without control characters.
 	Body string
-	// Fault is the JSON-RPC error in the body; nil if there was none.
+	// Fault is the JSON-RPC error in the body, or nil if there was none.
 	Fault *Error
 }
 
-// Error says what the server answered to which request.
+// Error names the request and the server's response.
 func (e *StatusError) Error() string {
 	const format = "%s %s: HTTP status %d"
 	switch {

@@ -7,11 +7,11 @@ import (
 	"log/slog"
 )
 
-// LogHandler returns a [slog.Handler] that sends records to the client, as [LogWith]
-// does with the name of a logger (empty for none): to that of the request to which
-// the context of the record belongs. So use methods with a context, such as
-// [slog.Logger.InfoContext]; other records are dropped, and those that the client
-// did not ask for. The data is an object of the message and the attributes.
+// LogHandler returns a [slog.Handler] that sends records to the client, as [LogWith] does with the
+// given name of a logger (empty for none). The client is that of the request in the record's
+// context, so use methods with a context, such as [slog.Logger.InfoContext]. The Handler drops
+// other records and those below the client's log level. The data is an object of the message and
+// the attributes.
 func LogHandler(logger string) slog.Handler {
 	return &logHandler{logger, func(h slog.Handler) slog.Handler { return h }}
 }
@@ -21,7 +21,7 @@ type logHandler struct {
 	with   func(slog.Handler) slog.Handler // adds the groups and attributes so far
 }
 
-// withoutOwn leaves out what the log message has itself, or the client knows.
+// withoutOwn drops attributes that the log message already has or the client does not need.
 func withoutOwn(groups []string, a slog.Attr) slog.Attr {
 	if len(groups) == 0 && (a.Key == slog.LevelKey || a.Key == slog.TimeKey) {
 		return slog.Attr{}
@@ -52,7 +52,7 @@ func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if err := inner.Handle(ctx, r); err != nil {
 		return err
 	}
-	var data any // in which no name is there twice
+	var data any // decoding removes duplicate names
 	decoder := json.NewDecoder(&text)
 	decoder.UseNumber()
 	if err := decoder.Decode(&data); err != nil {

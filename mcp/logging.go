@@ -26,7 +26,7 @@ const (
 	LogEmergency LogLevel = "emergency"
 )
 
-// Severity is the level's rank: 1 for debug to 8 for emergency, 0 for none of them.
+// Severity returns the level's rank: 1 for debug to 8 for emergency, 0 for an unknown level.
 func (l LogLevel) Severity() int {
 	switch l {
 	case LogDebug:
@@ -49,24 +49,22 @@ func (l LogLevel) Severity() int {
 	return 0
 }
 
-// A LogMessage is one log message from a server.
+// A LogMessage is a log message of a server.
 type LogMessage struct {
 	Level  LogLevel        `json:"level"`
 	Logger string          `json:"logger,omitempty"`
 	Data   json.RawMessage `json:"data"`
 }
 
-// Log sends a log message to the client of the running request, if it asked for
-// messages of this severity. data is any value that JSON can hold; it must not
-// contain secrets. The error is a value that cannot be encoded, an unknown
-// level, or a client that cannot be reached.
+// Log sends a log message to the client of the running request, if the client wants messages of
+// this severity. data is any value that JSON can hold; it must not contain secrets. Log fails if
+// data cannot be encoded, if the level is unknown, or if the client cannot be reached.
 //
-// Logging to clients is deprecated in revision 2026-07-28 (SEP-2577). Clients that ask for messages
-// still get them; for diagnosis use log/slog or traces.
+// Logging to clients is deprecated in revision 2026-07-28 (SEP-2577). Clients that request messages
+// still get them. For diagnosis use log/slog or traces.
 func Log(ctx context.Context, level LogLevel, data any) error { return LogWith(ctx, "", level, data) }
 
-// LogWith is [Log] with the name of the logger that the message comes from;
-// empty for none.
+// LogWith is like [Log], with the name of the logger that the message comes from; empty for none.
 func LogWith(ctx context.Context, logger string, level LogLevel, data any) error {
 	req := RequestFrom(ctx)
 	if req == nil {

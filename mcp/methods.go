@@ -9,17 +9,15 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// askMethods are the protocol's methods with which servers ask their clients.
+// askMethods lists the protocol's methods of requests from a server to its client.
 var askMethods = []string{methodElicit, methodSample, methodRootsList}
 
-// HandleMethod registers f for the requests of a method that is not one of the
-// protocol's, such as "com.example/reindex", for clients of every revision. Name
-// it after a domain of yours, and declare an extension in
-// [ServerOptions.Capabilities] so that clients can find out that it is there.
-// The request's parameters are in [Request.Params]; the context is one for
-// [Progress], [Log] and [Elicit]. The rules for errors and panics are those of a
-// [Handler] and of tools. It panics if f is nil, if the method is one of the
-// protocol's, and if it is registered already.
+// HandleMethod registers f for requests of a method that the protocol does not define, such as
+// "com.example/reindex", for clients of every revision. Begin the method with a domain of yours,
+// and declare an extension in [ServerOptions.Capabilities] so that clients can find it. The
+// request's parameters are in [Request.Params]; the context works with [Progress], [Log] and
+// [Elicit]. The rules for errors and panics are those of a [Handler] and of tools. HandleMethod
+// panics if f is nil, if the protocol defines the method, or if it is already registered.
 func (s *Server) HandleMethod(method string, f HandlerFunc) {
 	must(s.registerMethod(method, f))
 }

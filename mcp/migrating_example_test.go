@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A result with a text and metadata in addition to its value.
+// An Output adds a text and metadata to a value.
 func ExampleOutput() {
 	type Forecast struct {
 		Degrees int `json:"degrees"`
@@ -29,7 +29,7 @@ func ExampleOutput() {
 	// Output: 21 °C, sunny {"degrees":21} <nil>
 }
 
-// A struct that the model reads as JSON, without structured content and its schema.
+// The model reads a struct as JSON; there is no structured content and no output schema.
 func ExampleTool_textOnly() {
 	s := mcp.NewServer("weather", "1.0")
 	mcp.AddToolWith(s, mcp.Tool{Name: "forecast", TextOnly: true}, func(context.Context, struct{}) (map[string]int, error) {
@@ -40,7 +40,7 @@ func ExampleTool_textOnly() {
 	// Output: {"Bergen":14,"Oslo":21} 0 0 <nil>
 }
 
-// A type of another module whose methods do not say what it is in JSON.
+// big.Int of another module has methods that do not describe its JSON.
 func ExampleSchemaWith() {
 	fmt.Println(string(mcp.SchemaWith[struct {
 		Amount *big.Int `json:"amount" required:"true"`
@@ -48,7 +48,7 @@ func ExampleSchemaWith() {
 	// Output: {"type":"object","properties":{"amount":{"anyOf":[{"type":"integer"},{"type":"null"}]}},"required":["amount"],"additionalProperties":false}
 }
 
-// Arguments that are mended before they are checked.
+// Middleware corrects the arguments before they are validated.
 func ExampleRequest_WithArguments() {
 	s := mcp.NewServer("files", "1.0")
 	mcp.AddTool(s, "read", func(_ context.Context, in struct{ Path string }) (string, error) { return "read " + in.Path, nil })
@@ -70,7 +70,7 @@ func ExampleRequest_WithArguments() {
 	// Output: read a.txt <nil>
 }
 
-// Log records that go to the client of the request.
+// The Handler sends log records to the client of the request.
 func ExampleLogHandler() {
 	s := mcp.NewServer("deploy", "1.0")
 	log := slog.New(mcp.LogHandler("deploy")).With("cluster", "eu")

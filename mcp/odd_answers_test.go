@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// answers are results of clients, and what a tool of the server makes of them.
+// answers lists results of clients and the output that a tool of the server makes of them.
 var answers = []struct{ tool, answer, want string }{
 	{"sample", `{"role":"assistant","content":{"type":"text","text":"t"},"model":"m"}`, "assistant m  t"},
 	{"sample", `{"role":"Assistant","content":["a","b"],"stopReason":"END_TURN"}`, "assistant  endTurn a|b"},
@@ -32,7 +32,7 @@ var answers = []struct{ tool, answer, want string }{
 	{"roots", `{"roots":null}`, ""},
 }
 
-// askedOddly is a server whose tools ask their client.
+// askedOddly returns a server whose tools send requests to their client.
 func askedOddly() *mcp.Server {
 	s := mcp.NewServer("asking", "1")
 	mcp.AddTool(s, "sample", func(ctx context.Context, _ struct{}) (string, error) {
@@ -64,7 +64,7 @@ func askedOddly() *mcp.Server {
 	return s
 }
 
-// A rawClient is a connection whose messages a test writes.
+// A rawClient is a connection on which a test writes the messages.
 type rawClient struct {
 	t   *testing.T
 	w   io.Writer
@@ -90,7 +90,7 @@ type rawMessage struct {
 	Error json.RawMessage
 }
 
-// receive returns the next message that is a response, or a request.
+// receive returns the next message that is a response or a request.
 func (c *rawClient) receive() (m rawMessage) {
 	for m.ID == nil {
 		line, err := c.out.ReadBytes('\n')
@@ -105,7 +105,7 @@ func (c *rawClient) receive() (m rawMessage) {
 	return m
 }
 
-// call calls a tool, answers what it asks, and returns what it gives.
+// call calls a tool, responds to its requests with answer, and returns the tool's text.
 func (c *rawClient) call(revision, tool, answer string) string {
 	meta := `"progressToken":3.0`
 	if revision == "2026-07-28" {
@@ -138,7 +138,8 @@ func (c *rawClient) call(revision, tool, answer string) string {
 	return ""
 }
 
-// TestOddAnswersOfClients has odd results read, of every era, by a server and through a bridge to one of every era.
+// TestOddAnswersOfClients checks that a server, alone and behind a bridge of each era, reads
+// malformed results of clients.
 func TestOddAnswersOfClients(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
@@ -165,7 +166,7 @@ func TestOddAnswersOfClients(t *testing.T) {
 				}
 				for _, tt := range answers {
 					want := tt.want
-					if behind == "2025-06-18" { // where content is one block
+					if behind == "2025-06-18" { // content is one block there
 						want = strings.ReplaceAll(want, "a|b", "a\nb")
 					}
 					if got := c.call(revision, tt.tool, tt.answer); got != want {

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// TestCancelledIDsWithAFraction has a request cancelled by its id as another number of the same value.
+// TestCancelledIDsWithAFraction cancels a request with another spelling of the number in its id.
 func TestCancelledIDsWithAFraction(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	for _, ids := range [][2]string{{"3", "3.0"}, {"3.0", "3"}, {"3e0", "30e-1"}} {
@@ -50,7 +50,8 @@ func TestCancelledIDsWithAFraction(t *testing.T) {
 	}
 }
 
-// TestServerWithdrawsByAnIDWithAFraction has a server take back what it asked, and respond to a call, by numbers of the same value.
+// TestServerWithdrawsByAnIDWithAFraction checks that a server can cancel its request, and respond
+// to a call, with another spelling of the number in the id.
 func TestServerWithdrawsByAnIDWithAFraction(t *testing.T) {
 	for _, ids := range [][2]string{{"5", "5.0"}, {"5.0", "5"}} {
 		near, far := net.Pipe()

@@ -8,28 +8,27 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// An Outcome says in one word how a request ended: for logs, traces, metrics
-// and audits, which should all say the same.
+// An Outcome is one word for how a request ended. Logs, traces, metrics and audits use the same
+// words.
 type Outcome string
 
 // The outcomes.
 const (
-	// OutcomeOK: a result.
+	// OutcomeOK is for a result.
 	OutcomeOK Outcome = "ok"
-	// OutcomeToolError: a result that says that the tool itself failed.
+	// OutcomeToolError is for a result of a tool that failed.
 	OutcomeToolError Outcome = "tool_error"
-	// OutcomeInputRequired: the client has to respond to requests of the server first; its request
-	// comes again with the responses.
+	// OutcomeInputRequired is for a request that needs responses from the client first. The client
+	// sends it again with the responses.
 	OutcomeInputRequired Outcome = "input_required"
-	// OutcomeCancelled: whoever asked does not want the response any more, or the
-	// server ends.
+	// OutcomeCancelled is for a request that the caller cancelled or the server's shutdown ended.
 	OutcomeCancelled Outcome = "cancelled"
-	// OutcomeError: an error of the protocol; [ErrorOf] has its code.
+	// OutcomeError is for a protocol error; [ErrorOf] returns its code.
 	OutcomeError Outcome = "error"
 )
 
-// OutcomeOf says how the request ended for which Handle, called with ctx,
-// returned result and err. result is not changed.
+// OutcomeOf returns the outcome of a request for which Handle, called with ctx, returned result and
+// err. It does not change result.
 func OutcomeOf(ctx context.Context, result *Result, err error) Outcome {
 	switch {
 	case errors.Is(err, ErrInputRequired), err == nil && result.Type == resultInputRequired:
@@ -44,7 +43,7 @@ func OutcomeOf(ctx context.Context, result *Result, err error) Outcome {
 	return OutcomeError
 }
 
-// toolFailed reports whether the result is that of a tool, with isError.
+// toolFailed reports whether the result is that of a tool with isError set.
 func (r *Result) toolFailed() bool {
 	if r.JSON != nil {
 		return bytes.Contains(r.JSON, []byte(`"isError"`)) && string(jsonrpc.Get(r.JSON, "isError")) == "true"

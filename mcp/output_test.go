@@ -96,7 +96,7 @@ func TestTextOnlyHasNoStructuredContent(t *testing.T) {
 	}
 }
 
-// report says itself what a model reads of it.
+// report has a method that returns its content for a model.
 type report struct{ sky string }
 
 func (r report) Content() []mcp.Content { return []mcp.Content{mcp.Text("a report: " + r.sky)} }

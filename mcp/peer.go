@@ -7,57 +7,55 @@ import (
 	"sync"
 )
 
-// A Peer is the way back to whoever asked, for as long as the request runs. It
-// has two verbs: Notify sends a notification, Ask a request. Both are safe for concurrent use.
+// A Peer sends messages to the client of a request while the request runs: Notify sends a
+// notification, Ask a request. Both are safe for concurrent use.
 type Peer interface {
-	// Notify sends a notification that belongs to the request: progress, a log
-	// message, or, on subscriptions/listen, a change that is listened for. params is one JSON
-	// object or nil; the progress token and the subscription id are added on the
-	// way. What the client did not ask for is dropped without an error, so a
-	// caller need not check. The error says that the client cannot be reached.
+	// Notify sends a notification that belongs to the request: progress, a log message, or, for
+	// subscriptions/listen, a selected change. params is one JSON object or nil; the progress token
+	// and the subscription id are added on the way. Notifications that the client did not ask for
+	// are dropped without an error, so callers need not check. The error reports that the client
+	// cannot be reached.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 
-	// Ask sends a request to the client and returns its bare result. The error is
-	// an [*Error] where the client did not declare that it can be asked this (see
-	// [ClientCapabilities.Allow]), or answered with one. Where the
-	// client responds only between two rounds of the request, and to this
-	// one it has not responded yet, the error is [ErrInputRequired]: return it, and
-	// the Handler runs again from the top when the response has come.
+	// Ask sends a request to the client and returns its bare result. The error is an [*Error] if
+	// the client did not declare the capability (see [ClientCapabilities.Allow]) or responded with
+	// an error. If the client responds only between two rounds and has not responded to this
+	// request yet, the error is [ErrInputRequired]. Return it: the Handler runs again from the top
+	// when the response has come.
 	Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error)
 }
 
-// NoPeer is the Peer of a request that a program makes for itself: notifications are dropped, and nothing can be asked. Other Peers
-// that drop or refuse embed it.
+// NoPeer is the Peer of a request that a program makes for itself: it drops notifications and
+// refuses requests to the client. Other Peers that drop or refuse embed it.
 type NoPeer struct{}
 
-// Notify implements [Peer].
+// Notify drops the notification.
 func (NoPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
 
-// Ask implements [Peer].
+// Ask refuses the request.
 func (NoPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
 	return nil, Errorf(CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
 }
 
-// A ServerRequest is a request to the client: elicitation/create,
-// sampling/createMessage or roots/list (client features).
+// A ServerRequest is a request to the client: elicitation/create, sampling/createMessage or
+// roots/list (client features).
 type ServerRequest struct {
-	// Key names it among all that one request makes to the client. Empty means a
-	// name made from the content, which is right unless a Handler asks the same
-	// thing twice and wants the responses in a certain order.
+	// Key names the request among all that one request makes to the client. If it is empty, a name
+	// is made from the content. That is right unless a Handler sends the same request twice and
+	// wants the responses in a certain order.
 	Key string
-	// Method is the specification's name of the request.
+	// Method is the method of the request in the specification.
 	Method string
 	// Params is one JSON object, or nil.
 	Params json.RawMessage
 }
 
-// ErrInputRequired is what [Peer.Ask] returns, possibly wrapped, when the response
-// will only come with the next round of the request (basic/patterns/mrtr).
+// ErrInputRequired is the error of [Peer.Ask], possibly wrapped, if the response will only come
+// with the next round of the request (basic/patterns/mrtr).
 var ErrInputRequired = errors.New("input required: return this error; the request runs again when the client has answered")
 
-// Parallel runs functions that send requests to the client concurrently, and joins
-// their errors: a client that can respond to several requests at once gets them at
-// once.
+// Parallel runs functions that send requests to the client concurrently, and joins their errors. A
+// client that can respond to several requests at once receives them at once.
 //
 //	err := mcp.Parallel(
 //		func() (err error) { name, err = mcp.Elicit[Name](ctx, "Who are you?"); return },
@@ -73,14 +71,14 @@ func Parallel(ask ...func() error) error {
 	return errors.Join(errs...)
 }
 
-// State is what a request carries from one round to the next, sealed on the
-// wire so that the client can neither read nor change it. Safe for concurrent use.
+// State is the data that a request carries from one round to the next. It is sealed on the wire, so
+// the client can neither read nor change it. It is safe for concurrent use.
 type State struct {
 	mu      sync.Mutex
 	entries map[string]json.RawMessage
 }
 
-// Get returns what was put under the key, or nil.
+// Get returns the value stored under the key, or nil.
 func (s *State) Get(key string) json.RawMessage {
 	if s == nil {
 		return nil
@@ -90,8 +88,8 @@ func (s *State) Get(key string) json.RawMessage {
 	return s.entries[key]
 }
 
-// Set puts a JSON value under the key; nil removes it. All of it together
-// should stay small: it travels with the client. A nil State ignores it.
+// Set stores a JSON value under the key; nil removes it. Keep the whole State small: it travels
+// with the client. A nil State ignores the call.
 func (s *State) Set(key string, value json.RawMessage) {
 	if s == nil {
 		return
@@ -122,13 +120,12 @@ func (s *State) All() map[string]json.RawMessage {
 	return all
 }
 
-// SaveState remembers v for the next round of the running request, so that work
-// done before such a request is not done twice. Where a request has one round only
-// (the client answers while the handler waits) it does nothing.
+// SaveState saves v for the next round of the running request, so that earlier work need not be
+// repeated. It does nothing if a request has one round only, because the client responds while the
+// handler waits.
 //
-// The client carries what was saved, sealed, and can bring it back more than
-// once until it expires (see [ServeOptions]): SaveState does not make sure that
-// something is done only once.
+// The client carries the sealed state and can return it more than once until it expires (see
+// [ServeOptions]). So SaveState does not ensure that something is done only once.
 func SaveState(ctx context.Context, key string, v any) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.State == nil {
@@ -142,8 +139,8 @@ func SaveState(ctx context.Context, key string, v any) error {
 	return nil
 }
 
-// LoadState finds what an earlier round of the running request saved under the
-// key and decodes it into v; false if there is nothing.
+// LoadState decodes into v the value that an earlier round of the running request saved under the
+// key. It reports false if there is none.
 func LoadState(ctx context.Context, key string, v any) (bool, error) {
 	req := RequestFrom(ctx)
 	if req == nil {
@@ -156,9 +153,9 @@ func LoadState(ctx context.Context, key string, v any) (bool, error) {
 	return true, json.Unmarshal(data, v)
 }
 
-// Disconnect says to the transport that the client need not hold its connection
-// open for the running request: where the transport can resume, it is closed now
-// and the client comes back for the result. Elsewhere it does nothing.
+// Disconnect tells the transport that the client need not keep its connection open for the running
+// request. A transport that can resume closes the connection now, and the client returns for the
+// result. On other transports Disconnect does nothing.
 func Disconnect(ctx context.Context) {
 	if req := RequestFrom(ctx); req != nil {
 		if d, ok := PeerAs[interface{ Disconnect() }](req.Peer); ok {
@@ -167,8 +164,9 @@ func Disconnect(ctx context.Context) {
 	}
 }
 
-// PeerAs returns the first of a Peer, the one that it wraps, and so on, that is a T: what a transport's Peer can do in addition to
-// what every Peer can is found behind those that middleware puts in front of it. These return the wrapped one from a method Unwrap.
+// PeerAs returns the first T in the chain of a Peer, the Peer that it wraps, and so on. It finds
+// additional methods of a transport's Peer behind Peers of middleware. These return the wrapped
+// Peer from a method Unwrap.
 func PeerAs[T any](p Peer) (found T, is bool) {
 	for p != nil {
 		if found, is = p.(T); is {
@@ -185,7 +183,7 @@ func PeerAs[T any](p Peer) (found T, is bool) {
 
 type requestKey struct{}
 
-// A requestContext is a context that knows its request, in one allocation.
+// A requestContext is a context that holds its request, in one allocation.
 type requestContext struct {
 	context.Context
 	req *Request
@@ -198,23 +196,23 @@ func (c *requestContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithRequest returns a context in which the functions of this package that
-// speak to the client ([Progress], [Log], [Elicit], …) find the request. The
-// [Server] does this for every feature it runs.
+// WithRequest returns a context in which the functions of this package that send to the client
+// ([Progress], [Log], [Elicit], …) find the request. The [Server] calls it for every feature it
+// runs.
 func WithRequest(ctx context.Context, req *Request) context.Context {
 	return &requestContext{ctx, req}
 }
 
-// RequestFrom returns the request that the context belongs to, or nil.
+// RequestFrom returns the request of the context, or nil.
 func RequestFrom(ctx context.Context) *Request {
 	req, _ := ctx.Value(requestKey{}).(*Request)
 	return req
 }
 
-// errNoRequest is returned when a handler's context is not the one it was given.
+// errNoRequest is the error if a handler uses another context than the one it was called with.
 var errNoRequest = errors.New("mcp: this context belongs to no request; pass on the context that the handler was called with")
 
-// ask sends a request to the client of the request that ctx belongs to.
+// ask sends a request to the client of the context's request.
 func ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	req := RequestFrom(ctx)
 	if req == nil || req.Peer == nil {
@@ -223,7 +221,7 @@ func ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	return req.Peer.Ask(ctx, q)
 }
 
-// notify sends a notification to the client of the request that ctx belongs to.
+// notify sends a notification to the client of the context's request.
 func notify(ctx context.Context, method string, params []byte) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.Peer == nil {

@@ -6,34 +6,35 @@ import (
 	"strings"
 )
 
-// A PrivateError is an error of whose text a part is only for who runs this program, such as the end of a server's standard
-// error: where several people use the server, it may have what one of them sent. Its text, and that of errors that wrap it, has all
-// of it; [PublicError] has what others may see.
+// A PrivateError is an error whose text is partly only for the operator of this program, such as
+// the end of a server's standard error. If several users share the server, that text may hold the
+// input of another user. The text of a PrivateError and of errors that wrap it is complete;
+// [PublicError] returns the text for others.
 type PrivateError struct {
-	// Err is the error, whose text has Private in it.
+	// Err is the error; its text contains Private.
 	Err error
-	// Private is that part, and Public what others see in its place.
+	// Private is the confidential part of the text. Public is its replacement for others.
 	Private, Public string
 }
 
-// Error is the whole text.
+// Error returns the whole text.
 func (e *PrivateError) Error() string { return e.Err.Error() }
 
-// Unwrap is Err.
+// Unwrap returns Err.
 func (e *PrivateError) Unwrap() error { return e.Err }
 
-// PublicError is an error that wraps err, with the text that any client may see: what [PrivateError] keeps for who runs this
-// program is not in it. It is err itself where it wraps none.
+// PublicError returns an error that wraps err and has a text that any client may read: the private
+// parts of every [PrivateError] in it are replaced. It returns err itself if err wraps none.
 func PublicError(err error) error {
 	parts := privateParts(err, nil)
 	if len(parts) == 0 {
 		return err
 	}
-	slices.SortFunc(parts, func(a, b *PrivateError) int { return cmp.Compare(len(b.Private), len(a.Private)) }) // one may be in another
+	slices.SortFunc(parts, func(a, b *PrivateError) int { return cmp.Compare(len(b.Private), len(a.Private)) }) // longest first: one may contain another
 	whole := err.Error()
 	text := whole
 	for _, p := range parts {
-		if !strings.Contains(whole, p.Private) { // somebody cut the text, which may still have some of it
+		if !strings.Contains(whole, p.Private) { // the text was cut and may still contain part of Private
 			return &publicError{"the server failed; " + p.Public, err}
 		}
 		text = strings.ReplaceAll(text, p.Private, p.Public)
@@ -41,7 +42,7 @@ func PublicError(err error) error {
 	return &publicError{text, err}
 }
 
-// privateParts adds the PrivateErrors that err wraps.
+// privateParts appends the PrivateErrors in the tree of err to to.
 func privateParts(err error, to []*PrivateError) []*PrivateError {
 	if p, is := err.(*PrivateError); is {
 		to = append(to, p)
@@ -59,7 +60,8 @@ func privateParts(err error, to []*PrivateError) []*PrivateError {
 	return to
 }
 
-// A publicError is an error with another text. What it wraps is found by [errors.Is] and [errors.As].
+// A publicError replaces the text of an error. [errors.Is] and [errors.As] still find what it
+// wraps.
 type publicError struct {
 	text string
 	err  error

@@ -39,7 +39,7 @@ func TestAPublicErrorHasNothingThatIsPrivate(t *testing.T) {
 	}
 }
 
-// cut is an error with the beginning of another's text.
+// cut is an error whose text is the beginning of another's.
 type cut struct{ error }
 
 func (c cut) Error() string { return c.error.Error()[:15] }

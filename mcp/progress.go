@@ -8,11 +8,10 @@ import (
 
 const notificationProgress = "notifications/progress"
 
-// Progress notifies the client how far the running request has come
-// (basic/patterns/progress): progress of total, in any unit; total 0 means
-// unknown. message is shown with it; empty for none. It does nothing where the
-// client asked for no progress. Calls must increase progress; what does not is
-// dropped. The error says that the client cannot be reached.
+// Progress notifies the client of the progress of the running request (basic/patterns/progress):
+// progress of total, in any unit. A total of 0 means unknown; message is shown with it and may be
+// empty. Progress does nothing if the client did not ask for progress. Each call must increase
+// progress, or it is dropped. The error reports that the client cannot be reached.
 func Progress(ctx context.Context, progress, total float64, message string) error {
 	req := RequestFrom(ctx)
 	if req == nil {
@@ -32,9 +31,9 @@ func Progress(ctx context.Context, progress, total float64, message string) erro
 	return notify(ctx, notificationProgress, w.Bytes())
 }
 
-// A ProgressUpdate is one message of progress, as a client gets it.
+// A ProgressUpdate is one progress notification as a client receives it.
 type ProgressUpdate struct {
 	Progress float64 `json:"progress"`
-	Total    float64 `json:"total,omitzero"` // 0: unknown
+	Total    float64 `json:"total,omitzero"` // 0 if unknown
 	Message  string  `json:"message,omitempty"`
 }

@@ -26,7 +26,7 @@ type Prompt struct {
 	Meta        json.RawMessage  `json:"_meta,omitzero"`
 }
 
-// A PromptArgument is one argument of a prompt; its value is text always.
+// A PromptArgument is one argument of a prompt; its value is always text.
 type PromptArgument struct {
 	Name        string `json:"name"`
 	Title       string `json:"title,omitempty"`
@@ -40,7 +40,7 @@ type PromptMessage struct {
 	Content Content `json:"content"`
 }
 
-// A GetPromptResult is a prompt filled in.
+// A GetPromptResult is a prompt with its arguments filled in.
 type GetPromptResult struct {
 	Description string          `json:"description,omitempty"`
 	Messages    []PromptMessage `json:"messages"`
@@ -66,8 +66,8 @@ func (r *GetPromptResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// A PromptHandler fills a prompt in. arguments holds the required ones for sure.
-// An error that is no [*Error] is answered as an internal error.
+// A PromptHandler returns a prompt filled in with arguments. All required arguments are present. An
+// error that is not an [*Error] becomes an internal error.
 type PromptHandler func(ctx context.Context, arguments map[string]string) (*GetPromptResult, error)
 
 // A prompt is a registered prompt.
@@ -76,12 +76,12 @@ type prompt struct {
 	get       PromptHandler
 }
 
-// AddPrompt registers a prompt whose arguments are known only at run time, and
-// what fills it in. It panics at a mistake and where the name is taken.
+// AddPrompt registers a prompt whose arguments are known only at run time, and its handler. It
+// panics on a mistake and if the name is taken.
 func (s *Server) AddPrompt(p Prompt, get PromptHandler) { must(s.registerPrompt(p, get, adding)) }
 
-// SetPrompt registers a prompt that comes from data, in place of the one of that
-// name if there is one. The error says what is wrong with it.
+// SetPrompt registers a prompt made from data and replaces one of the same name. It returns an
+// error if the prompt is invalid.
 func (s *Server) SetPrompt(p Prompt, get PromptHandler) error {
 	return s.registerPrompt(p, get, setting)
 }
@@ -117,16 +117,15 @@ func checkPrompt(p Prompt, get PromptHandler) error {
 	return nil
 }
 
-// AddPrompt registers f as a prompt whose arguments are the fields of In, all of
-// them strings: their names, `doc` and `title` tags, and whether they are
-// required, make the prompt's arguments. It panics if In is anything else, and
-// if the name is taken.
+// AddPrompt registers f as a prompt. The fields of In become the prompt's arguments, by their
+// names, their tags `doc` and `title`, and whether they are required. All fields must be strings.
+// AddPrompt panics if In is anything else or if the name is taken.
 func AddPrompt[In any](s *Server, name string, f func(context.Context, In) (*GetPromptResult, error)) {
 	AddPromptWith(s, Prompt{Name: name}, f)
 }
 
-// AddPromptWith is [AddPrompt] for a prompt with a title, a description and the
-// rest. Arguments must be nil: they come from In.
+// AddPromptWith is like [AddPrompt], for a prompt with a title, a description and other members.
+// Arguments must be nil because they come from In.
 func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*GetPromptResult, error)) {
 	if p.Arguments != nil {
 		panic(fmt.Sprintf("mcp: prompt %q: Arguments are set, and come from %v: omit them, or use Server.AddPrompt", p.Name, reflect.TypeFor[In]()))
@@ -152,7 +151,7 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 	})
 }
 
-// promptArguments reads the arguments of a prompt off the inferred schema.
+// promptArguments returns the arguments of a prompt from the inferred schema.
 func promptArguments[In any](types TypeSchemas) ([]PromptArgument, error) {
 	inferred, err := inferObject(reflect.TypeFor[In](), types)
 	if err != nil {
@@ -173,7 +172,7 @@ func (s *Server) RemovePrompt(names ...string) {
 	s.prompts.remove(names...)
 }
 
-// getPrompt answers prompts/get.
+// getPrompt handles prompts/get.
 func (s *Server) getPrompt(ctx context.Context, req *Request) (Result, error) {
 	e := s.prompts.read().byName[req.Name]
 	if e == nil {
@@ -211,7 +210,7 @@ func promptValues(raw json.RawMessage) (map[string]string, error) {
 		name, _ := jsonrpc.Unquote(quoted)
 		text, ok := jsonrpc.Unquote(value)
 		if string(value) == "null" {
-			return true // as if it were absent
+			return true // treated as absent
 		}
 		if !ok {
 			err = fmt.Errorf("argument %q: expected a string, got %.80s", name, value)

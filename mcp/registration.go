@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// maxNameLength is the longest name of a tool or prompt, in bytes; maxToolName
-// is the longest that a tool should have (server/tools).
+// maxNameLength is the length of the longest allowed name of a tool or prompt, in bytes.
+// maxToolName is the recommended maximum for tools (server/tools).
 const (
 	maxNameLength = 256
 	maxToolName   = 128
 )
 
-// A registration is one of the two ways to register a feature. Add… is for what
-// a program knows when it is written: it panics at a mistake and when the name
-// is taken, as http.Handle does. Set… is for what comes from data: it replaces
-// and returns an error.
+// A registration is one of the two ways to register a feature. Add… registers what a program knows
+// when it is written. It panics on a mistake and if the name is taken, like http.Handle. Set…
+// registers what comes from data: it replaces an existing feature and returns an error.
 type registration int
 
 const (
@@ -24,19 +23,19 @@ const (
 	setting
 )
 
-// must panics at a mistake of the program.
+// must panics if err is not nil, for a mistake in the program.
 func must(err error) {
 	if err != nil {
 		panic("mcp: " + err.Error())
 	}
 }
 
-// taken is the error of Add… where the name is in use.
+// taken returns the error of Add… if the name is in use.
 func taken(kind, name, set string) error {
 	return fmt.Errorf("%s %q is registered already: choose another name, or replace it with %s", kind, name, set)
 }
 
-// checkName says what is wrong with the name of a tool or prompt.
+// checkName returns an error if the name of a tool or prompt is not allowed.
 func checkName(name string) error {
 	switch {
 	case name == "":
@@ -49,8 +48,8 @@ func checkName(name string) error {
 	return nil
 }
 
-// checkToolName holds a name that the programmer chose against what the
-// specification recommends, as some hosts and models refuse anything else.
+// checkToolName checks the name of a tool. A name in the program must also follow the
+// specification's recommendation, because some hosts and models refuse other names.
 func checkToolName(name string, how registration) error {
 	if err := checkName(name); err != nil || how == setting {
 		return err

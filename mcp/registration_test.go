@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// panicOf runs f and returns what it panicked with, as text.
+// panicOf runs f and returns the value of its panic as text.
 func panicOf(f func()) (text string) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -13,41 +13,41 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// An entry is one registered feature: what is listed of it, encoded once, and
-// what runs when it is asked for.
+// An entry is one registered feature: its list entry, encoded once, and its implementation.
 type entry[F any] struct {
 	name    string
 	listed  json.RawMessage
 	feature F
 }
 
-// A registry holds the features of one kind. Reading takes no lock: it works on
-// a snapshot that is made again at the first read after a change, so that
-// thousands of registrations in a row cost one snapshot.
+// A registry holds the features of one kind. Readers take no lock: they use a snapshot, which the
+// first read after a change makes again. Thousands of consecutive registrations therefore cost one
+// snapshot.
 type registry[F any] struct {
-	lists   *revision.Method // the method that lists the entries; nil if there is none
-	size    int              // of its pages
-	changed func()           // what is listed
+	lists   *revision.Method // array in the result of the list method; empty if there is no such method
+	size    int    // entries on one page
+	changed func() // called when the list changed
 
 	mu      sync.Mutex
 	entries map[string]*entry[F]
-	ever    atomic.Bool // something was registered once: the capability is there to stay
+	ever    atomic.Bool // a feature was registered once: the capability stays declared
 	snap    atomic.Pointer[snapshot[F]]
 }
 
-// A snapshot is what the registry held at one moment; it is never changed.
+// A snapshot is the immutable content of a registry at one moment.
 type snapshot[F any] struct {
 	byName map[string]*entry[F]
 	sorted []*entry[F] // by name: the order of the list, the same for every client
 	pages  []*revision.Kept
 }
 
-// open says how the entries are listed, before the first is put.
+// open sets how the entries are listed. It must be called before put.
 func (r *registry[F]) open(lists *revision.Method, size int, changed func()) {
 	r.lists, r.size, r.changed = lists, size, changed
 }
 
-// put enters a feature, in place of one of the same name if the registration may, and reports whether it did.
+// put registers a feature and reports whether it did. Only setting may replace one of the same
+// name.
 func (r *registry[F]) put(e *entry[F], how registration) bool {
 	changed := false
 	defer func() {
@@ -71,7 +71,7 @@ func (r *registry[F]) put(e *entry[F], how registration) bool {
 	return true
 }
 
-// remove takes features out.
+// remove removes features by name.
 func (r *registry[F]) remove(names ...string) {
 	r.mu.Lock()
 	before := len(r.entries)
@@ -113,7 +113,7 @@ func (r *registry[F]) read() *snapshot[F] {
 	return s
 }
 
-// page encodes the entries from at on as the result of a list method.
+// page returns the entries from index at on, encoded as the result of a list method.
 func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	end := min(at+size, len(s.sorted))
 	n := len(member) + 32
@@ -132,8 +132,8 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	return w.Bytes()
 }
 
-// list answers a list request. The cursor names the last entry the client has,
-// so a list that changes between two pages neither repeats nor loses the others.
+// list handles a list request. The cursor names the last entry that the client has, so a change of
+// the list between two pages neither repeats nor loses other entries.
 func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	s := r.read()
 	raw := memberOrNil(params, "cursor")
@@ -156,7 +156,7 @@ func (r *registry[F]) list(params json.RawMessage) (Result, error) {
 	return Result{JSON: s.page(r.lists.Member, at, r.size)}, nil
 }
 
-// memberOrNil is jsonrpc.Get for parameters that may be absent or carry a null.
+// memberOrNil is like jsonrpc.Get, but returns nil for a member that is null.
 func memberOrNil(params json.RawMessage, name string) json.RawMessage {
 	if raw := jsonrpc.Get(params, name); string(raw) != "null" {
 		return raw
@@ -164,7 +164,7 @@ func memberOrNil(params json.RawMessage, name string) json.RawMessage {
 	return nil
 }
 
-// cursorPrefix marks cursors of ours, with a number to change the form by.
+// cursorPrefix marks cursors of this package. Its number identifies the format.
 const cursorPrefix = "j1:"
 
 func encodeCursor(last string) string {
@@ -173,7 +173,7 @@ func encodeCursor(last string) string {
 
 func decodeCursor(cursor string) (last string, ok bool) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil || strings.ContainsAny(cursor, "\r\n") { // which package base64 skips
+	if err != nil || strings.ContainsAny(cursor, "\r\n") { // package base64 skips these
 		return "", false
 	}
 	return strings.CutPrefix(string(data), cursorPrefix)

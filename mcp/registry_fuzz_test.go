@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// FuzzCursor asks for any page of a list and follows it to its end: invalid
-// params, or pages on which no entry stands twice.
+// FuzzCursor requests any page of a list and follows it to its end. The result must be invalid
+// params, or pages without duplicate entries.
 func FuzzCursor(f *testing.F) {
 	const tools, page = 10, 3
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{PageSize: page})

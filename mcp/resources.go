@@ -28,7 +28,7 @@ type Resource struct {
 	Title       string          `json:"title,omitempty"`
 	Description string          `json:"description,omitempty"`
 	MIMEType    string          `json:"mimeType,omitempty"`
-	Size        *int64          `json:"size,omitempty"` // bytes, before any encoding
+	Size        *int64          `json:"size,omitempty"` // in bytes, before any encoding
 	Icons       []Icon          `json:"icons,omitempty"`
 	Annotations *Annotations    `json:"annotations,omitempty"`
 	Meta        json.RawMessage `json:"_meta,omitzero"`
@@ -46,7 +46,7 @@ type ResourceTemplate struct {
 	Meta        json.RawMessage `json:"_meta,omitzero"`
 }
 
-// A ReadResourceResult is the contents of a resource, perhaps with its parts.
+// A ReadResourceResult holds the contents of a resource, possibly in several parts.
 type ReadResourceResult struct {
 	Contents []ResourceContents `json:"contents"`
 	Meta     json.RawMessage    `json:"_meta,omitzero"`
@@ -62,16 +62,15 @@ func (r *ReadResourceResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// A ResourceHandler reads the resource with the given URI. variables are the
-// values of the template's variables that the URI has, percent-decoded, those of
-// a list joined with commas; or nil for a resource without template. They are
-// what the client sent: check them before they become a path or a query.
-// An error that is no [*Error] is answered as an internal error; return
-// [ErrResourceNotFound] where there is nothing under this URI.
+// A ResourceHandler reads the resource with the given URI. variables holds the percent-decoded
+// values of the template's variables in the URI, those of a list joined with commas. It is nil for
+// a resource without template. The values come from the client: check them before using them in a
+// path or a query. An error that is not an [*Error] becomes an internal error. Return
+// [ErrResourceNotFound] if the URI has no resource.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) (*ReadResourceResult, error)
 
-// ErrResourceNotFound is answered with the code that the client's revision has
-// for a resource that does not exist.
+// ErrResourceNotFound is sent with the code that the client's revision has for a resource that does
+// not exist.
 var ErrResourceNotFound = &Error{Code: CodeInvalidParams, Message: "resource not found"}
 
 // A template is a registered resource template.
@@ -80,14 +79,14 @@ type template struct {
 	read  ResourceHandler
 }
 
-// AddResource registers a resource and what reads it. It panics at a mistake,
-// such as a URI without a scheme, and where the URI is taken.
+// AddResource registers a resource and its handler. It panics on a mistake, such as a URI without a
+// scheme, and if the URI is taken.
 func (s *Server) AddResource(r Resource, read ResourceHandler) {
 	must(s.registerResource(r, read, adding))
 }
 
-// SetResource registers a resource that comes from data, in place of the one
-// with that URI if there is one. The error says what is wrong with it.
+// SetResource registers a resource made from data and replaces one with the same URI. It returns an
+// error if the resource is invalid.
 func (s *Server) SetResource(r Resource, read ResourceHandler) error {
 	return s.registerResource(r, read, setting)
 }
@@ -113,7 +112,7 @@ func (s *Server) registerResource(r Resource, read ResourceHandler, how registra
 	return nil
 }
 
-// AddText is [Server.AddResource] for a resource whose text never changes.
+// AddText is like [Server.AddResource], for a resource with constant text.
 func (s *Server) AddText(r Resource, text string) {
 	contents := &ReadResourceResult{Contents: []ResourceContents{TextContents(r.URI, r.MIMEType, text)}}
 	s.AddResource(r, func(context.Context, string, map[string]string) (*ReadResourceResult, error) {
@@ -121,22 +120,21 @@ func (s *Server) AddText(r Resource, text string) {
 	})
 }
 
-// RemoveResource removes resources by URI; unknown ones are ignored.
+// RemoveResource removes resources by URI; unknown URIs are ignored.
 func (s *Server) RemoveResource(uris ...string) {
 	s.resources.remove(uris...)
 }
 
-// AddResourceTemplate registers a template and what reads the resources it
-// describes. Where two templates match a URI, the one that sorts first reads it.
-// A template may be up to 2 KiB long, with up to 32 variables and prefixes of 256
-// characters in all; URIs above 8 KiB match none. It panics at a mistake and
-// where the template is registered already.
+// AddResourceTemplate registers a template and the handler of its resources. If several templates
+// match a URI, the one that sorts first is used. A template may have up to 2 KiB, 32 variables, and
+// prefixes of 256 characters in total. URIs above 8 KiB match no template. AddResourceTemplate
+// panics on a mistake and if the template is already registered.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, read ResourceHandler) {
 	must(s.registerTemplate(t, read, adding))
 }
 
-// SetResourceTemplate registers a template that comes from data, in place of the
-// same one if it is registered. The error says what is wrong with it.
+// SetResourceTemplate registers a template made from data and replaces the same one if it is
+// registered. It returns an error if the template is invalid.
 func (s *Server) SetResourceTemplate(t ResourceTemplate, read ResourceHandler) error {
 	return s.registerTemplate(t, read, setting)
 }
@@ -167,13 +165,13 @@ func (s *Server) RemoveResourceTemplate(templates ...string) {
 	s.templates.remove(templates...)
 }
 
-// ResourceUpdated notifies the clients that subscribed to the resource that it
-// changed. It does not wait for them.
+// ResourceUpdated notifies the clients that subscribed to the resource of a change. It does not
+// wait for them.
 func (s *Server) ResourceUpdated(uri string) {
 	s.changes.Add(changes.Change{Method: notificationUpdated, URI: uri})
 }
 
-// readResource answers resources/read.
+// readResource handles resources/read.
 func (s *Server) readResource(ctx context.Context, req *Request) (Result, error) {
 	read, variables := s.findResource(req.Name)
 	if read == nil {
@@ -202,7 +200,7 @@ func (s *Server) findResource(uri string) (ResourceHandler, map[string]string) {
 		return e.feature, nil
 	}
 	if uri == "" {
-		return nil, nil // a template of nothing but variables would match
+		return nil, nil // a template that consists of variables only would match
 	}
 	for _, e := range s.templates.read().sorted {
 		if variables, ok := e.feature.match.Match(uri); ok {

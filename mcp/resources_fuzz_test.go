@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// FuzzURITemplate registers any template and reads any URI: a resource or
-// invalid params, soon.
+// FuzzURITemplate registers any template and reads any URI. The result must be a resource or
+// invalid params, without delay.
 func FuzzURITemplate(f *testing.F) {
 	for _, template := range []string{"test://{id}", "test://{+path}", "test://{a,b}{/c*}{?d,e*}{#f:3}", "{a:9999}", "{a}{a}", "{"} {
 		for _, uri := range []string{"test://1", "test://a/b?c=d", "test://1,2/3/4?d=5&e=6&e=7#89", "test://%ff%", "", "/////"} {
@@ -21,7 +21,7 @@ func FuzzURITemplate(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, template, uri string) {
 		if !utf8.ValidString(template) || !utf8.ValidString(uri) {
-			t.Skip() // what is no UTF-8 does not get so far
+			t.Skip() // text that is not UTF-8 is rejected earlier
 		}
 		read := false
 		s := mcp.NewServerWith("s", "1", mcp.ServerOptions{})
@@ -38,7 +38,7 @@ func FuzzURITemplate(f *testing.F) {
 		begin := time.Now()
 		params := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
 		result, err := s.Handle(t.Context(), mcp.NewRequest("resources/read", params))
-		if took := time.Since(begin); took > 10*time.Second { // milliseconds, on a machine that is not busy
+		if took := time.Since(begin); took > 10*time.Second { // takes milliseconds on an idle machine
 			t.Errorf("%q in %q: %v", uri, template, took)
 		}
 		if err != nil {

@@ -10,7 +10,7 @@ import (
 // A ListToolsResult is one page of tools/list.
 type ListToolsResult struct {
 	Tools      []*Tool `json:"tools"`
-	NextCursor string  `json:"nextCursor,omitempty"` // empty: the last page
+	NextCursor string  `json:"nextCursor,omitempty"` // empty on the last page
 }
 
 // A ListPromptsResult is one page of prompts/list.
@@ -31,9 +31,9 @@ type ListResourceTemplatesResult struct {
 	NextCursor        string              `json:"nextCursor,omitempty"`
 }
 
-// CallTool reads the result of tools/call. What it returns is a copy: see
-// [Result.With] to answer with a changed one. The error says that the result is
-// not of this kind. The same holds for the other methods that read a result.
+// CallTool decodes the result of tools/call and returns a copy; use [Result.With] to make a changed
+// Result. The error reports that the result has another type. The same holds for the following
+// methods.
 func (r *Result) CallTool() (*CallToolResult, error) {
 	into := new(CallToolResult)
 	if v, ok := r.Value.(*CallToolResult); ok && r.JSON == nil && v != nil {
@@ -45,7 +45,7 @@ func (r *Result) CallTool() (*CallToolResult, error) {
 	return into, nil
 }
 
-// GetPrompt reads the result of prompts/get.
+// GetPrompt decodes the result of prompts/get.
 func (r *Result) GetPrompt() (*GetPromptResult, error) {
 	into := new(GetPromptResult)
 	err := r.read("a prompt", into)
@@ -56,7 +56,7 @@ func (r *Result) GetPrompt() (*GetPromptResult, error) {
 	return into, nil
 }
 
-// ReadResource reads the result of resources/read.
+// ReadResource decodes the result of resources/read.
 func (r *Result) ReadResource() (*ReadResourceResult, error) {
 	into := new(ReadResourceResult)
 	if err := r.read("the contents of a resource", into); err != nil {
@@ -66,40 +66,40 @@ func (r *Result) ReadResource() (*ReadResourceResult, error) {
 	return into, nil
 }
 
-// Discover reads the result of server/discover.
+// Discover decodes the result of server/discover.
 func (r *Result) Discover() (*DiscoverResult, error) {
 	return readAs[DiscoverResult](r, "what a server says of itself")
 }
 
-// ListTools reads the result of tools/list.
+// ListTools decodes the result of tools/list.
 func (r *Result) ListTools() (*ListToolsResult, error) {
 	return readAs[ListToolsResult](r, "a list of tools")
 }
 
-// ListPrompts reads the result of prompts/list.
+// ListPrompts decodes the result of prompts/list.
 func (r *Result) ListPrompts() (*ListPromptsResult, error) {
 	return readAs[ListPromptsResult](r, "a list of prompts")
 }
 
-// ListResources reads the result of resources/list.
+// ListResources decodes the result of resources/list.
 func (r *Result) ListResources() (*ListResourcesResult, error) {
 	return readAs[ListResourcesResult](r, "a list of resources")
 }
 
-// ListResourceTemplates reads the result of resources/templates/list.
+// ListResourceTemplates decodes the result of resources/templates/list.
 func (r *Result) ListResourceTemplates() (*ListResourceTemplatesResult, error) {
 	return readAs[ListResourceTemplatesResult](r, "a list of resource templates")
 }
 
-// With returns the result with another object in place of its own: a value of
-// one of the types above, or anything else that encodes to a JSON object. Type,
-// Meta and the caching hints stay. Members that the type does not have are lost.
+// With returns the result with another object: a value of one of the types above, or any value that
+// encodes to a JSON object. Type, Meta and the caching hints stay. Members that the type does not
+// have are lost.
 func (r Result) With(value any) Result {
 	r.JSON, r.Value = nil, value
 	return r
 }
 
-// WithJSON is [Result.With] for an object that is encoded already.
+// WithJSON is like [Result.With], for an object that is already encoded.
 func (r Result) WithJSON(object json.RawMessage) Result {
 	r.JSON, r.Value = object, nil
 	return r
@@ -113,7 +113,7 @@ func readAs[T any](r *Result, what string) (*T, error) {
 	return into, nil
 }
 
-// read decodes a result that is complete.
+// read decodes a complete result into into.
 func (r *Result) read(what string, into any) error {
 	if r.Type != "" && r.Type != resultComplete {
 		return fmt.Errorf("expected %s, got a result of type %q", what, r.Type)

@@ -9,7 +9,7 @@ import (
 
 const methodRootsList = "roots/list"
 
-// A Root is a folder or file that the client lets the server work in (client/roots).
+// A Root is a folder or file in which the client lets the server work (client/roots).
 type Root struct {
 	URI  string          `json:"uri"` // file://…
 	Name string          `json:"name,omitempty"`
@@ -21,15 +21,15 @@ type listRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
-// Roots asks the client of the running request for its roots. The error is an
-// [*Error] if the client has none, and [ErrInputRequired] where the response comes
-// with the next round: return either unchanged.
+// Roots requests the roots of the running request's client. The error is an [*Error] if the client
+// has none, and [ErrInputRequired] if the response comes with the next round. Return either
+// unchanged.
 //
-// Roots are deprecated in revision 2026-07-28 (SEP-2577). Clients that declare them still answer;
-// take folders as arguments of tools where you can.
+// Roots are deprecated in revision 2026-07-28 (SEP-2577). Clients that declare them still respond.
+// Prefer folders as arguments of tools.
 func Roots(ctx context.Context) ([]Root, error) { return RootsWith(ctx, "") }
 
-// RootsWith is [Roots] with the Key of a [ServerRequest].
+// RootsWith is like [Roots], with the Key of a [ServerRequest].
 func RootsWith(ctx context.Context, key string) ([]Root, error) {
 	response, err := ask(ctx, ServerRequest{Key: key, Method: methodRootsList})
 	if err != nil {

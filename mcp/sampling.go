@@ -10,9 +10,9 @@ import (
 
 const methodSample = "sampling/createMessage"
 
-// A CreateMessageRequest asks the client's language model (client/sampling).
+// A CreateMessageRequest is a request to the client's language model (client/sampling).
 type CreateMessageRequest struct {
-	// Key names the request, see [ServerRequest].
+	// Key names the request; see [ServerRequest].
 	Key              string            `json:"-"`
 	Messages         []SamplingMessage `json:"messages"`
 	MaxTokens        int               `json:"maxTokens"`
@@ -26,13 +26,13 @@ type CreateMessageRequest struct {
 	ToolChoice       *ToolChoice       `json:"toolChoice,omitempty"`
 }
 
-// A ToolChoice says whether the model may ("auto"), must ("required") or must
-// not ("none") use tools.
+// A ToolChoice decides whether the model may ("auto"), must ("required") or must not ("none") use
+// tools.
 type ToolChoice struct {
 	Mode string `json:"mode,omitempty"`
 }
 
-// ModelPreferences say what kind of model the server would like; priorities go from 0 to 1.
+// ModelPreferences describe the model that the server prefers. Priorities range from 0 to 1.
 type ModelPreferences struct {
 	Hints                []ModelHint `json:"hints,omitempty"`
 	CostPriority         *float64    `json:"costPriority,omitempty"`
@@ -40,7 +40,7 @@ type ModelPreferences struct {
 	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
 }
 
-// A ModelHint names a model or a family of models, in part.
+// A ModelHint is a part of the name of a model or a family of models.
 type ModelHint struct {
 	Name string `json:"name,omitempty"`
 }
@@ -52,8 +52,8 @@ type SamplingMessage struct {
 	Meta    json.RawMessage `json:"_meta,omitzero"`
 }
 
-// SamplingContent is what a message holds: on the wire one block stands alone,
-// and several are an array, as revisions before 2025-11-25 know only the former.
+// SamplingContent holds the blocks of a message. One block is encoded alone and several as an
+// array, because revisions before 2025-11-25 have no arrays here.
 type SamplingContent []Content
 
 // MarshalJSON encodes the blocks.
@@ -73,7 +73,7 @@ func (c *SamplingContent) UnmarshalJSON(data []byte) error {
 	return schema.DecodeLoose(data, &(*c)[0])
 }
 
-// A ToolUse is a model's wish to call a tool.
+// A ToolUse is a model's request to call a tool.
 type ToolUse struct {
 	ID    string          `json:"id"`
 	Name  string          `json:"name"`
@@ -90,7 +90,7 @@ type ToolResult struct {
 	Meta              json.RawMessage `json:"_meta,omitzero"`
 }
 
-// A CreateMessageResult is what the model said.
+// A CreateMessageResult is the message of the model.
 type CreateMessageResult struct {
 	Role       Role            `json:"role"`
 	Content    SamplingContent `json:"content"`
@@ -99,12 +99,12 @@ type CreateMessageResult struct {
 	Meta       json.RawMessage `json:"_meta,omitzero"`
 }
 
-// Sample asks the language model of the running request's client. The error is
-// an [*Error] if the client has none or refused, and [ErrInputRequired] where
-// the response comes with the next round: return any of them unchanged.
+// Sample sends a request to the language model of the running request's client. The error is an
+// [*Error] if the client has no model or refused, and [ErrInputRequired] if the response comes with
+// the next round. Return any of them unchanged.
 //
-// Sampling is deprecated in revision 2026-07-28 (SEP-2577). Clients that declare it still answer;
-// call a model of your own where you can.
+// Sampling is deprecated in revision 2026-07-28 (SEP-2577). Clients that declare it still respond.
+// Prefer a model of your own.
 func Sample(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error) {
 	if req.MaxTokens <= 0 {
 		return nil, fmt.Errorf("sampling: MaxTokens must be positive")

@@ -5,40 +5,41 @@ import (
 	"time"
 )
 
-// ServeOptions configure a server transport; the zero value of each field means
-// its default.
+// ServeOptions configure a server transport; the zero value of each field means its default.
 type ServeOptions struct {
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage is the size of the largest accepted message in bytes; the default is 16 MiB.
 	MaxMessage int
-	// MaxInFlight is how many requests of one client run at the same time;
-	// default 1,024. More are refused with an internal error, over HTTP with
-	// status 503 where they belong to no session. One client is a connection or a
-	// legacy session; for HTTP requests without a session it is a principal, or
-	// an IP address where there is none. Over HTTP, subscriptions do not count.
+	// MaxInFlight is the number of requests of one client that may run at the same time; the
+	// default is 1,024. Further requests are refused with an internal error, over HTTP without a
+	// session with status 503. A client is a connection or a legacy session. For HTTP requests
+	// without a session it is a principal, or else an IP address. Over HTTP, subscriptions do not
+	// count.
 	MaxInFlight int
-	// AskTimeout is how long a legacy client may take to respond to a request;
-	// default 10 minutes.
+	// AskTimeout is how long a legacy client may take to respond to a request; the default is 10
+	// minutes.
 	AskTimeout time.Duration
-	// StateTimeout is how long a modern client may take between two rounds of a
-	// request; default 1 hour.
+	// StateTimeout is how long a modern client may take between two rounds of a request; the
+	// default is 1 hour.
 	StateTimeout time.Duration
-	// StateKeys lock what a modern client carries between two rounds
-	// (requestState), each at least 32 random bytes: the first locks, all unlock,
-	// so that they can be rotated. Replicas must share them. Default one key that
-	// ends with the process.
+	// StateKeys encrypt the state that a modern client carries between two rounds (requestState).
+	// Each key has at least 32 random bytes. The first key seals and all keys unseal, so that keys
+	// can be rotated. Replicas must share them. The default is one key that exists only in this
+	// process.
 	StateKeys [][]byte
-	// StateKeysFrom, if not nil, returns them in place of StateKeys. It is called each time that something is locked or
-	// unlocked, so that keys can be rotated while the program runs; replicas should know a key before one of them locks with it.
+	// StateKeysFrom, if not nil, replaces StateKeys. It is called each time that state is sealed or
+	// unsealed, so that keys can be rotated while the program runs. All replicas should have a key
+	// before one of them seals with it.
 	StateKeysFrom func() [][]byte
-	// Middleware is around each request of a client, the first one outermost, those among them that the transport answers itself: ping,
-	// and initialize, for which the Handler gets server/discover.
+	// Middleware wraps each request of a client, the first element outermost. This includes
+	// requests that the transport handles itself: ping, and initialize, for which the Handler
+	// receives server/discover.
 	Middleware []Middleware
-	// DrainTimeout is how long running requests may go on when serving ends;
-	// default 5 seconds.
+	// DrainTimeout is how long running requests may continue when serving ends; the default is 5
+	// seconds.
 	DrainTimeout time.Duration
-	// Wire, if not nil, sees the messages from and to clients.
+	// Wire, if not nil, receives the messages from and to clients.
 	Wire Wire
-	// Logger gets what goes wrong with a client; default slog.Default().
+	// Logger receives problems with clients; the default is slog.Default().
 	Logger *slog.Logger
 }
 

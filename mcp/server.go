@@ -18,20 +18,18 @@ import (
 
 const methodDiscover = "server/discover"
 
-// defaultPageSize is how many entries a list answers with at once.
+// defaultPageSize is the number of entries on one page of a list.
 const defaultPageSize = 1_000
 
-// A Server is a [Handler] made of registered features: tools, resources,
-// prompts, completions. All its methods are safe for concurrent use, also
-// while it serves.
+// A Server is a [Handler] made of registered features: tools, resources, prompts and completions.
+// All its methods are safe for concurrent use, also while it serves.
 //
-// A Server knows no transport and no session. Serve it with one of the packages
-// in addition to this one (stdio, streamable, …), any number of times at once, or hand
-// it to [NewClient] in the same process.
+// A Server is independent of transports and sessions. Serve it with one of the transport packages
+// (stdio, streamable, …), any number of times at once. In the same process, pass it to [NewClient].
 type Server struct {
 	info    Implementation
 	options ServerOptions
-	stamp   json.RawMessage // the _meta of every result: which server responds
+	stamp   json.RawMessage // the _meta of every result, which names the server
 	log     *slog.Logger
 
 	tools      registry[tool]
@@ -40,7 +38,7 @@ type Server struct {
 	prompts    registry[prompt]
 	completers registry[Completer]
 	methods    registry[HandlerFunc]
-	features   []feature // of these, those most asked for first
+	features   []feature // of these registries, the most frequently used first
 
 	extending  sync.Mutex
 	extensions map[string]json.RawMessage // declared in addition to those of the options
@@ -51,42 +49,39 @@ type Server struct {
 
 // ServerOptions are optional; the zero value of each field means its default.
 type ServerOptions struct {
-	// Title, Description, WebsiteURL and Icons describe the server to people.
+	// Title, Description, WebsiteURL and Icons describe the server to users.
 	Title, Description, WebsiteURL string
 	Icons                          []Icon
-	// Instructions tell a model how to use the server.
+	// Instructions describe to a model how to use the server.
 	Instructions string
-	// PageSize is the number of entries on one page of a list; default 1,000.
+	// PageSize is the number of entries on one page of a list; the default is 1,000.
 	PageSize int
-	// ListTTL is how long clients may keep lists and the discovery without asking
-	// again (server/utilities/caching); default 0, which is right for a server
-	// whose features change, as clients that listen are notified anyway.
+	// ListTTL is how long clients may cache lists and the discovery (server/utilities/caching). The
+	// default is 0, which suits a server whose features change; clients that listen are notified
+	// anyway.
 	ListTTL time.Duration
-	// ListScope says who may share those; default private.
+	// ListScope decides which clients may share the cached lists; the default is private.
 	ListScope CacheScope
-	// NoLogging omits the logging capability, for a server that never logs to its
-	// clients.
+	// NoLogging omits the logging capability, for a server that never logs to its clients.
 	NoLogging bool
-	// Capabilities are declared in addition to those of the registered features:
-	// extensions and experimental ones, each with its settings (a JSON object),
-	// and what a server offers that starts empty. Clients look at the capabilities
-	// when they connect, so a server whose first tool may come later declares
-	// &ListCapability{} for Tools. The flags inside are always set: a Server
+	// Capabilities are declared in addition to those of the registered features: extensions and
+	// experimental ones, each with its settings (a JSON object), and lists that start empty.
+	// Clients read the capabilities when they connect. So a server that may register its first tool
+	// later declares &ListCapability{} for Tools. The flags inside are always set, because a Server
 	// notifies clients of every change.
 	Capabilities ServerCapabilities
-	// OnSubscribe is called when the first client subscribes to the resource uri,
-	// so that the server can begin to watch it. ctx is done when the last client
-	// has left. An error refuses the subscription; the next client calls it again.
-	// It is called concurrently for different URIs, and not for further clients of
-	// a URI, so it cannot decide who may subscribe: middleware can. What changed
-	// while nobody was subscribed is for OnSubscribe to find out: it calls
-	// [Server.ResourceUpdated], which reaches clients that come back. By default
-	// every subscription is accepted.
+	// OnSubscribe is called when the first client subscribes to the resource uri, so that the
+	// server can start to watch it. ctx is done when the last client has unsubscribed. An error
+	// refuses the subscription; the next client causes another call. Calls for different URIs are
+	// concurrent. Further clients of a URI cause no call, so middleware, not OnSubscribe, decides
+	// which clients may subscribe. OnSubscribe must find changes from before the subscription
+	// itself and call [Server.ResourceUpdated], which reaches clients that return. By default every
+	// subscription is accepted.
 	OnSubscribe func(ctx context.Context, uri string) error
-	// TypeSchemas are schemas of types that tools and prompts use, and that have no
-	// method MCPSchema, such as those of other modules.
+	// TypeSchemas holds schemas of types that tools and prompts use and that have no method
+	// MCPSchema, such as types of other modules.
 	TypeSchemas TypeSchemas
-	// Logger receives what goes wrong inside; default slog.Default().
+	// Logger receives internal errors; the default is slog.Default().
 	Logger *slog.Logger
 }
 
@@ -95,7 +90,7 @@ func NewServer(name, version string) *Server {
 	return NewServerWith(name, version, ServerOptions{})
 }
 
-// NewServerWith is [NewServer] with options.
+// NewServerWith is like [NewServer], with options.
 func NewServerWith(name, version string, o ServerOptions) *Server {
 	if name == "" {
 		panic("mcp: a server needs a name: clients show it")
@@ -134,14 +129,14 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 	return s
 }
 
-// stampOf is the _meta that names the server.
+// stampOf returns the _meta that names the server.
 func stampOf(info Implementation) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	_ = schema.EncodeMember(&w, revision.MetaServerInfo, info) // strings only: cannot fail
 	return w.Bytes()
 }
 
-// Handle answers one request. A panic of a feature becomes an error.
+// Handle handles one request. A panic of a feature becomes an error.
 func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +150,7 @@ func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err e
 	return result, nil
 }
 
-// ended says of a bare error of the context what it ended. The error still is
+// ended adds the server and the request to a bare context error. The result still wraps
 // context.Canceled or context.DeadlineExceeded.
 func (s *Server) ended(ctx context.Context, req *Request, err error) error {
 	if bare := ctx.Err(); bare != nil && err == bare {
@@ -164,14 +159,14 @@ func (s *Server) ended(ctx context.Context, req *Request, err error) error {
 	return err
 }
 
-// panicked is the response to a request whose handler panicked.
+// panicked returns the response to a request whose handler panicked.
 func (s *Server) panicked(req *Request, p any) *Error {
 	s.log.Error("mcp: panic in a handler", "method", req.Method, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
 	return Errorf(CodeInternalError, "%s %q failed: the server's handler panicked", req.Method, req.Name)
 }
 
-// dispatch runs the feature that a method belongs to. A method whose capability
-// the server does not declare does not exist.
+// dispatch runs the feature of a method. If the server does not declare its capability, the method
+// does not exist.
 func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	for i := range s.features {
 		f := &s.features[i]
@@ -199,10 +194,10 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 type feature struct {
 	*revision.Method
 	entries
-	answer HandlerFunc // nil where the method lists the entries
+	answer HandlerFunc // nil if the method lists the entries
 }
 
-// entries is a registry.
+// entries is the interface of a registry for any kind of feature.
 type entries interface {
 	open(lists *revision.Method, size int, changed func())
 	declared() bool
@@ -219,7 +214,7 @@ func (s *Server) has(capability string) bool {
 	return s.options.Capabilities.List(capability) != nil
 }
 
-// capabilities are those of the options and of what was registered so far.
+// capabilities returns the capabilities of the options and of everything registered so far.
 func (s *Server) capabilities() *ServerCapabilities {
 	c := s.options.Capabilities
 	for _, f := range s.features {
@@ -240,9 +235,10 @@ func (s *Server) capabilities() *ServerCapabilities {
 	return &c
 }
 
-// Declare declares an extension, such as "com.example/reindex", with its settings, one JSON object; nil means {}.
-// Clients see it when they connect. Settings in [ServerOptions.Capabilities] come first, and those declared last
-// before others. It is for packages that add a feature to a Server.
+// Declare declares an extension, such as "com.example/reindex", with its settings, one JSON object;
+// nil means {}. Clients receive it when they connect. Settings in [ServerOptions.Capabilities] take
+// precedence, and a later call over an earlier one. Declare is for packages that add a feature to a
+// Server.
 func (s *Server) Declare(extension string, settings json.RawMessage) {
 	if settings == nil {
 		settings = json.RawMessage(`{}`)
@@ -255,7 +251,7 @@ func (s *Server) Declare(extension string, settings json.RawMessage) {
 	s.extensions[extension] = settings
 }
 
-// DiscoverResult is what a server says of itself (server/discover).
+// DiscoverResult is a server's description of its features (server/discover).
 type DiscoverResult struct {
 	SupportedVersions []string           `json:"supportedVersions"`
 	Capabilities      ServerCapabilities `json:"capabilities"`
@@ -277,13 +273,13 @@ func (s *Server) discover() (Result, error) {
 	return Result{JSON: body, Meta: w.Bytes()}, nil
 }
 
-// cacheable adds the hints that the server was given for its lists.
+// cacheable adds the server's caching hints to a result.
 func (s *Server) cacheable(r Result, err error) (Result, error) {
 	r.TTL, r.Scope = s.options.ListTTL, s.options.ListScope
 	return r, err
 }
 
-// stamped says which server responds, in addition to what a feature put into _meta.
+// stamped adds the server's name to the _meta of a feature.
 func (s *Server) stamped(meta json.RawMessage) json.RawMessage {
 	if meta == nil {
 		return s.stamp

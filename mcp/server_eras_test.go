@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// revisions are one of each era, and the oldest.
+// revisions lists one revision of each era, and the oldest.
 var revisions = []string{"2026-07-28", "2025-11-25", "2024-11-05"}
 
 // speaking connects to the server with a client of one revision.
@@ -116,7 +116,7 @@ func TestALegacySessionHoldsWhatAServerPutsThere(t *testing.T) {
 		"2025-11-25": {"1", "2", "3"},
 		"2026-07-28": {"there is no session", "there is no session", "there is no session"},
 	} {
-		for range 2 { // sessions know nothing of each other
+		for range 2 { // sessions are independent
 			c := speaking(t, s, revision)
 			for i := range want {
 				if got, err := mcp.Call[string](t.Context(), c, "count", nil); err != nil || got != want[i] {
@@ -127,7 +127,7 @@ func TestALegacySessionHoldsWhatAServerPutsThere(t *testing.T) {
 	}
 }
 
-// TestToolsPerPrincipal is the pattern that docs/server.md shows.
+// TestToolsPerPrincipal tests the pattern in docs/server.md.
 func TestToolsPerPrincipal(t *testing.T) {
 	forAll, forAdmins := mcp.NewServer("s", "1"), mcp.NewServer("s", "1")
 	for _, s := range []*mcp.Server{forAll, forAdmins} {

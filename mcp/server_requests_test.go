@@ -19,7 +19,7 @@ type everyField struct {
 	Many   []string `json:"many,omitempty" enum:"a,b"`
 }
 
-// asking is a server whose tools ask the client for whatever there is.
+// asking returns a server whose tools send every kind of request to the client.
 func asking() mcp.Handler {
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "form", func(ctx context.Context, _ none) (string, error) {

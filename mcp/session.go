@@ -5,29 +5,27 @@ import (
 	"sync"
 )
 
-// A Session holds what a server remembers of one client between its requests. It
-// exists for clients of legacy revisions only, whose connection or HTTP session
-// it belongs to, and what it holds is gone when that ends.
+// A Session holds a server's data about one client between the client's requests. It exists for
+// clients of legacy revisions only. It belongs to their connection or HTTP session and is lost when
+// that ends.
 //
-// The modern revision has no sessions: the requests of one client may go to any
-// replica, and several users may share a connection. A server for both keeps
-// what belongs to a user under [Request.Principal], what belongs to a piece of
-// work under a handle that one tool returns and others take as an argument, and
-// what one call needs in its next round with [SaveState].
+// The modern revision has no sessions: the requests of one client may go to any replica, and
+// several users may share a connection. A server for both eras stores data of a user under
+// [Request.Principal]. It stores data of a piece of work under a handle that one tool returns and
+// others take as an argument. Data that one call needs in its next round belongs in [SaveState].
 //
 // Its methods are safe for concurrent use. A nil Session holds nothing.
 type Session struct {
 	mu     sync.Mutex
 	values map[any]any
-	ctx    context.Context // nil until somebody wants to know when the session ends
+	ctx    context.Context // nil until Context is called
 	cancel context.CancelFunc
 	ended  bool
 }
 
-// Context returns a context that is done when the session ends, for what has to be
-// released then: context.AfterFunc(session.Context(), release). A session ends
-// with its connection, and on HTTP when the client ends it, or is away for too
-// long. That of a nil Session is never done.
+// Context returns a context that is done when the session ends. Use it to release resources:
+// context.AfterFunc(session.Context(), release). A session ends with its connection. Over HTTP it
+// ends when the client ends it or is idle for too long. The context of a nil Session is never done.
 func (s *Session) Context() context.Context {
 	if s == nil {
 		return context.Background()
@@ -43,7 +41,7 @@ func (s *Session) Context() context.Context {
 	return s.ctx
 }
 
-// End ends the session. It is for transports, which call it once.
+// End ends the session. Transports call it once.
 func (s *Session) End() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,8 +50,8 @@ func (s *Session) End() {
 	}
 }
 
-// Value returns what was set under the key, or nil. As with a context, keys of a
-// type of your own keep packages apart.
+// Value returns the value under the key, or nil. As with a context, use a key type of your own to
+// avoid collisions between packages.
 func (s *Session) Value(key any) any {
 	if s == nil {
 		return nil
@@ -63,8 +61,8 @@ func (s *Session) Value(key any) any {
 	return s.values[key]
 }
 
-// SetValue sets the value under a comparable key; nil removes it. It reports
-// whether there is a session to hold it.
+// SetValue sets the value under a comparable key; nil removes it. It reports whether there is a
+// session that holds it.
 func (s *Session) SetValue(key, value any) bool {
 	if s == nil {
 		return false

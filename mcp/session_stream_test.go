@@ -13,14 +13,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// What a legacy server sends on the session's own stream is lost while nobody
-// reads it, so the stream is open before the first call is made (2025-11-25
-// basic/transports, listening for messages from the server).
+// Messages that a legacy server sends on the session's own stream are lost while the client does
+// not read it. So the stream must be open before the first call (2025-11-25 basic/transports,
+// listening for messages from the server).
 func TestTheSessionsStreamIsOpenBeforeTheFirstCall(t *testing.T) {
 	var opened, early atomic.Bool
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			time.Sleep(30 * time.Millisecond) // a server takes its time
+			time.Sleep(30 * time.Millisecond) // a slow server
 			opened.Store(true)
 			w.Header().Set("Content-Type", "text/event-stream")
 			w.(http.Flusher).Flush()

@@ -43,9 +43,8 @@ func serveProcess() {
 	}
 }
 
-// A server process writes nothing but messages on standard output, answers what
-// was asked when its input ends, and then exits with success
-// (basic/transports/stdio, shutdown).
+// A server process writes only messages on standard output. When its input ends, it responds to the
+// received requests and then exits with success (basic/transports/stdio, shutdown).
 func TestAProcessDrainsAndExitsWhenItsInputEnds(t *testing.T) {
 	executable, err := os.Executable()
 	if err != nil {

@@ -7,24 +7,23 @@ import (
 	"sync"
 )
 
-// subscribers counts who is subscribed to the resources of a server that has
-// [ServerOptions.OnSubscribe].
+// subscribers counts the subscribers to resources of a server with [ServerOptions.OnSubscribe].
 type subscribers struct {
 	mu      sync.Mutex
 	watches map[string]*watch // by URI
 }
 
-// A watch is one resource that somebody is subscribed to.
+// A watch is one resource with at least one subscriber.
 type watch struct {
 	uri    string
-	cancel context.CancelFunc // ends the context that OnSubscribe was given
+	cancel context.CancelFunc // ends the context of OnSubscribe
 	ready  chan struct{}      // closed when OnSubscribe has returned
-	err    error              // what it returned; read after ready
-	count  int                // subscribers, under the lock of subscribers
+	err    error              // error of OnSubscribe; read after ready
+	count  int                // number of subscribers; guarded by subscribers.mu
 }
 
-// subscribe adds a subscriber of the resource and waits until OnSubscribe has
-// accepted the first one. Without an error, unsubscribe must follow.
+// subscribe adds a subscriber of the resource and waits until OnSubscribe has accepted the first
+// one. Unless it fails, the caller must call unsubscribe.
 func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 	t := &s.subscribers
 	t.mu.Lock()
@@ -36,7 +35,7 @@ func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 			t.watches = map[string]*watch{}
 		}
 		t.watches[uri] = w
-		go s.beginWatch(ctx, w) // on its own, as the first subscriber may leave before the others
+		go s.beginWatch(ctx, w) // in a goroutine of its own, because the first subscriber may leave before the others
 	}
 	w.count++
 	t.mu.Unlock()
@@ -49,7 +48,7 @@ func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
 	}
 }
 
-// beginWatch calls OnSubscribe, and ends the watch where that fails.
+// beginWatch calls OnSubscribe and ends the watch if that fails.
 func (s *Server) beginWatch(ctx context.Context, w *watch) {
 	defer close(w.ready)
 	defer func() {
@@ -66,7 +65,7 @@ func (s *Server) beginWatch(ctx context.Context, w *watch) {
 	w.err = s.options.OnSubscribe(ctx, w.uri)
 }
 
-// unsubscribe removes one subscriber of each.
+// unsubscribe removes one subscriber of each watch.
 func (s *Server) unsubscribe(watches []*watch) {
 	s.subscribers.mu.Lock()
 	defer s.subscribers.mu.Unlock()
@@ -77,7 +76,7 @@ func (s *Server) unsubscribe(watches []*watch) {
 	}
 }
 
-// end ends a watch, in whose place there may be another one already. The caller holds t.mu.
+// end ends a watch. Another watch may already have taken its place. The caller holds t.mu.
 func (t *subscribers) end(w *watch) {
 	if t.watches[w.uri] == w {
 		delete(t.watches, w.uri)

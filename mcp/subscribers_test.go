@@ -12,10 +12,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A watcher is what a server does for a resource that somebody subscribed to.
+// A watcher records the subscriptions of a server's resources.
 type watcher struct {
-	began chan string   // URIs, as OnSubscribe is called
-	ended chan struct{} // one for each context that is done
+	began chan string   // the URI of each call of OnSubscribe
+	ended chan struct{} // one element for each context that is done
 }
 
 func (w *watcher) serve() mcp.Handler {
@@ -35,7 +35,7 @@ func (w *watcher) serve() mcp.Handler {
 	return s
 }
 
-// listen begins to listen for resources, and returns when that is acknowledged.
+// listen subscribes to resources and returns when the server has acknowledged that.
 func listen(t *testing.T, c *mcp.Client, uris ...string) (agreed []string, notified <-chan string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -92,7 +92,7 @@ func TestAServerWatchesAResourceFromTheFirstSubscriberToTheLast(t *testing.T) {
 	})
 }
 
-// A slow OnSubscribe belongs to all who wait for it, not to the first.
+// A slow OnSubscribe belongs to all subscribers that wait for it, not to the first.
 func TestTheFirstSubscriberMayLeaveBeforeItIsAccepted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls, done int

@@ -13,19 +13,18 @@ const (
 	methodListen             = "subscriptions/listen"
 	notificationAcknowledged = "notifications/subscriptions/acknowledged"
 
-	// ChangesKey is a member of _meta that says how many of a server's changes a
-	// client knows of. A server sends it with the result of server/discover, with
-	// the acknowledgement of subscriptions/listen, and with each notification that
-	// follows. A client that was away returns the last one with its next
-	// subscriptions/listen and is notified at once of what changed in between. The
-	// value is opaque.
+	// ChangesKey is a member of _meta that marks a position in the sequence of a server's changes.
+	// A server sends it with the result of server/discover, with the acknowledgement of
+	// subscriptions/listen, and with each notification that follows. A client that was disconnected
+	// returns the last one with its next subscriptions/listen and is notified at once of the
+	// changes in between. The value is opaque.
 	ChangesKey = changes.MarkKey
 
 	maxResourceSubscriptions = 10_000 // URIs in one filter
 )
 
-// listen answers subscriptions/listen: it acknowledges what the server notifies
-// of, and then sends notifications until the client has enough.
+// listen handles subscriptions/listen. It acknowledges the filter and then sends notifications
+// until the request ends.
 func (s *Server) listen(ctx context.Context, req *Request) error {
 	sub, err := s.beginListen(ctx, req)
 	if err != nil {
@@ -42,7 +41,7 @@ func (s *Server) listen(ctx context.Context, req *Request) error {
 // A subscription is one running subscriptions/listen.
 type subscription struct {
 	listener        *changes.Listener
-	watches         []*watch // to unsubscribe from in the end
+	watches         []*watch // to unsubscribe from at the end
 	acknowledgement json.RawMessage
 }
 
@@ -68,7 +67,7 @@ func (s *Server) beginListen(ctx context.Context, req *Request) (*subscription, 
 	return sub, nil
 }
 
-// filterOf reads the filter of a listen request.
+// filterOf decodes the filter of a listen request.
 func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 	raw := memberOrNil(params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
@@ -84,8 +83,8 @@ func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 	return f, nil
 }
 
-// supported returns the part of the filter that the server has notifications
-// for, and the resources that it watches for it.
+// supported returns the part of the filter that the server supports, and the resources that it
+// watches for it.
 func (s *Server) supported(ctx context.Context, f *SubscriptionFilter) (*SubscriptionFilter, []*watch) {
 	agreed := f.OfferedBy(s.capabilities())
 	if s.options.OnSubscribe == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A server reads a sensor only while somebody is subscribed to it.
+// A server reads a sensor only while it has a subscriber.
 func ExampleServerOptions_onSubscribe() {
 	var server *mcp.Server
 	server = mcp.NewServerWith("sensors", "1.0", mcp.ServerOptions{

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// isStructured reports whether values of the type are answered as structured content.
+// isStructured reports whether values of the type become structured content.
 func isStructured(t reflect.Type) bool {
 	switch t {
 	case reflect.TypeFor[Content](), reflect.TypeFor[[]Content](), reflect.TypeFor[*CallToolResult](), reflect.TypeFor[CallToolResult](), reflect.TypeFor[struct{}]():
@@ -19,17 +19,17 @@ func isStructured(t reflect.Type) bool {
 	return t.Kind() != reflect.String && t.Kind() != reflect.Interface
 }
 
-// An Output is an Out of a tool with more than its value: what the model reads
-// of it, metadata, or that the tool failed.
+// An Output is an Out of a tool with more than its value: content for the model, metadata, or a
+// failure.
 type Output[T any] struct {
-	// Value is what the tool would return alone; the output schema is that of T.
-	// A nil pointer is none, which only a tool that failed may return.
+	// Value is the output of the tool; the output schema is that of T. A nil pointer means no
+	// value, which only a failed tool may return.
 	Value T
-	// Content is what the model reads; nil means as for Value alone.
+	// Content is the content for the model; nil means the content that Value alone would have.
 	Content []Content
 	// Meta is the result's _meta, one JSON object or nil.
 	Meta json.RawMessage
-	// IsError says that the tool failed; Value is then not checked.
+	// IsError reports that the tool failed. Value is not checked then.
 	IsError bool
 }
 
@@ -73,7 +73,7 @@ func (Output[T]) encoder(check *schema.Validator, textOnly bool) func(any) (Resu
 	}
 }
 
-// valueType is what the output schema of an Out is inferred from.
+// valueType returns the type from which the output schema of an Out is inferred.
 func valueType[Out any]() reflect.Type {
 	if o, ok := any(*new(Out)).(output); ok && reflect.TypeFor[Out]().Kind() == reflect.Struct {
 		return o.valueType()
@@ -81,8 +81,8 @@ func valueType[Out any]() reflect.Type {
 	return reflect.TypeFor[Out]()
 }
 
-// encoderFor chooses, once per tool, what an Out becomes. The check is nil where
-// every Out fits the output schema; else the value is encoded at once.
+// encoderFor chooses, once per tool, how an Out is encoded. check is nil if every Out fits the
+// output schema. Otherwise the value is encoded at once so that it can be checked.
 func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Result, error) {
 	t := reflect.TypeFor[Out]()
 	switch {
@@ -116,7 +116,7 @@ func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Resu
 	}
 }
 
-// asText shows a value to models only.
+// asText returns a result that has the value as text only, for models.
 func asText(out any) (Result, error) {
 	if shown, ok := out.(interface{ Content() []Content }); ok {
 		return Result{Value: &CallToolResult{Content: shown.Content()}}, nil
@@ -125,8 +125,8 @@ func asText(out any) (Result, error) {
 	return Result{Value: textResult(text)}, err
 }
 
-// checkResult is checkOutput for the result of an Out that is content, text, or
-// of an interface type.
+// checkResult is like checkOutput, for the result of an Out that is content, text, or of an
+// interface type.
 func checkResult(check *schema.Validator, result *Result) error {
 	if check == nil {
 		return nil
@@ -145,8 +145,8 @@ func checkResult(check *schema.Validator, result *Result) error {
 	return checkOutput(check, r)
 }
 
-// checkOutput holds structured content against the output schema, if there is
-// one. A tool that failed owes none.
+// checkOutput validates structured content against the output schema, if there is one. A failed
+// tool needs no structured content.
 func checkOutput(check *schema.Validator, r *CallToolResult) error {
 	switch {
 	case check == nil, r != nil && r.IsError:
@@ -157,14 +157,14 @@ func checkOutput(check *schema.Validator, r *CallToolResult) error {
 	return check.Validate(r.StructuredContent)
 }
 
-// badOutput is the result where a tool's output does not fit what the tool
-// declares: a mistake of the program, which its logs should show.
+// badOutput returns the error for an output that does not fit the tool's declared schema. That is a
+// bug in the program, so it is logged too.
 func (s *Server) badOutput(tool string, err error) *Error {
 	s.log.Error("mcp: the output of a tool does not fit its output schema", "tool", tool, "error", err)
 	return Errorf(CodeInternalError, "tool %q failed: its output does not fit its output schema: %v", tool, err)
 }
 
-// unstructured answers with a value that is content already, or text.
+// unstructured returns the result for a value that is already content, or for text.
 func unstructured(out any) Result {
 	switch v := out.(type) {
 	case nil, struct{}:
@@ -186,7 +186,7 @@ func unstructured(out any) Result {
 	return Result{Value: &structured[any]{value: out}}
 }
 
-// textResult is a result of one block of text, the most frequent of all.
+// textResult is a result of one text block, the most frequent result.
 type textResult string
 
 func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
@@ -198,10 +198,10 @@ func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// structured is a result whose value is encoded once and copied once, as text.
+// structured is a result whose value is encoded once and also copied into a text block.
 type structured[T any] struct {
 	value   T
-	encoded json.RawMessage // the value, where it was encoded to be checked
+	encoded json.RawMessage // the encoded value, if the check needed it
 }
 
 func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// unit is a type that says itself what it may be.
+// unit is a type with a schema of its own.
 type unit string
 
 func (unit) MCPSchema() json.RawMessage {
@@ -43,7 +43,7 @@ func TestOutputThatDoesNotFitItsSchemaIsAnErrorOfTheProgram(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		add  func(s *mcp.Server)
-		want string // empty: the result is fine
+		want string // empty if the result is valid
 	}{
 		{"a nil pointer", func(s *mcp.Server) {
 			mcp.AddTool(s, "t", func(context.Context, struct{}) (*plain, error) { return nil, nil })

@@ -12,21 +12,21 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// TypeSchemas are JSON Schemas of types that have no method MCPSchema, such as
-// those of other modules.
+// TypeSchemas holds JSON Schemas of types that have no method MCPSchema, such as types of other
+// modules.
 type TypeSchemas map[reflect.Type]json.RawMessage
 
-// SchemaOf returns the JSON Schema that [AddTool] infers from T: to change one
-// thing of it and pass it as [Tool.InputSchema], or to build others from it. It
-// panics if T has none, with the type, the field and the remedy. Which Go type
-// becomes which schema is in docs/server.md.
+// SchemaOf returns the JSON Schema that [AddTool] infers from T. Use it to change a detail and pass
+// it as [Tool.InputSchema], or to build other schemas. SchemaOf panics if T has no schema; the
+// panic names the type, the field and the remedy. The rules from Go types to schemas are in
+// docs/server.md.
 //
-// A type with a method MCPSchema() json.RawMessage has the schema that this
-// returns, wherever it is used: so an enum or a union is written once. For types
-// that are not yours see [SchemaWith] and [ServerOptions.TypeSchemas].
+// The schema of a type with a method MCPSchema() json.RawMessage is the result of that method,
+// wherever the type is used. So an enum or a union is written once. For types of other modules use
+// [SchemaWith] and [ServerOptions.TypeSchemas].
 func SchemaOf[T any]() json.RawMessage { return SchemaWith[T](nil) }
 
-// SchemaWith is [SchemaOf] with the schemas of types within T that are not yours.
+// SchemaWith is like [SchemaOf], with schemas for types of other modules within T.
 func SchemaWith[T any](types TypeSchemas) json.RawMessage {
 	t := reflect.TypeFor[T]()
 	inferred, err := schema.For(t, types.of(t))
@@ -36,13 +36,13 @@ func SchemaWith[T any](types TypeSchemas) json.RawMessage {
 	return inferred
 }
 
-// of are the options to infer the schema of t.
+// of returns the options to infer the schema of t.
 func (types TypeSchemas) of(t reflect.Type) schema.Options {
 	return schema.Options{Docs: schema.DocsOf(t), Types: types}
 }
 
-// completeTool completes a tool's description from its types. The validators
-// are those of the input and, where the output may not fit, of the output.
+// completeTool completes a tool's description from its types. It returns the validators of the
+// input and, if the output may not fit its schema, of the output.
 func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (input, output *schema.Validator, err error) {
 	if t.Description == "" {
 		t.Description = schema.FuncDoc(f, in)
@@ -65,7 +65,7 @@ func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (inpu
 	return input, output, err
 }
 
-// completeOutput is [completeTool] for the output.
+// completeOutput is like [completeTool], for the output.
 func completeOutput(t *Tool, out reflect.Type, types TypeSchemas) (*schema.Validator, error) {
 	structured := isStructured(out) && !t.TextOnly
 	if t.OutputSchema != nil {
@@ -88,7 +88,7 @@ func completeOutput(t *Tool, out reflect.Type, types TypeSchemas) (*schema.Valid
 	return compileOutput(t.OutputSchema)
 }
 
-// compileOutput makes the validator of an output schema; nil for none.
+// compileOutput returns the validator of an output schema, or nil if there is no schema.
 func compileOutput(output json.RawMessage) (*schema.Validator, error) {
 	if output == nil {
 		return nil, nil
@@ -100,7 +100,7 @@ func compileOutput(output json.RawMessage) (*schema.Validator, error) {
 	return validate, nil
 }
 
-// inferObject infers the schema of arguments, which are an object always.
+// inferObject infers the schema of arguments, which are always an object.
 func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -123,8 +123,8 @@ func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
 
 var errNoObject = errors.New("arguments are an object: use a struct, or a map with string keys")
 
-// ofObject completes the schema of arguments, which has to say that they are an
-// object (schema.ts Tool): clients that check it lose the whole list otherwise.
+// ofObject adds the missing type to the schema of arguments. The schema must declare an object
+// (schema.ts Tool): clients that check it reject the whole list otherwise.
 func ofObject(input json.RawMessage) (json.RawMessage, error) {
 	switch kind := jsonrpc.Get(input, "type"); {
 	case string(kind) == `"object"`:
@@ -137,8 +137,9 @@ func ofObject(input json.RawMessage) (json.RawMessage, error) {
 	return jsonrpc.With(input, "type", []byte(`"object"`)), nil
 }
 
-// fitsType says where a schema that somebody wrote takes what the Go type behind
-// the inferred one cannot be decoded from: then every call would fail.
+// fitsType returns an error that names the place where a written schema accepts values that the Go
+// type cannot decode. inferred is the schema of that Go type. Without the check every such call
+// would fail.
 func fitsType(written, inferred schema.View, path string) error {
 	wrote, can := string(written.Get("type")), string(inferred.Get("type"))
 	wider := wrote == `"integer"` && can == `"number"`

@@ -19,7 +19,7 @@ const (
 	methodToolsCall = "tools/call"
 )
 
-// A Tool is how a tool presents itself (server/tools, schema.ts Tool).
+// A Tool is the description of a tool (server/tools, schema.ts Tool).
 type Tool struct {
 	Name         string           `json:"name"`
 	Title        string           `json:"title,omitempty"`
@@ -30,43 +30,42 @@ type Tool struct {
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Meta         json.RawMessage  `json:"_meta,omitzero"`
 
-	// TextOnly, for [AddToolWith], sends what the function returns as text alone,
-	// the JSON of a struct too: there is no structured content, and no OutputSchema.
-	// It does not travel.
+	// TextOnly, for [AddToolWith], sends the function's return value as text only, a struct as its
+	// JSON. There is no structured content and no OutputSchema. The field is not sent.
 	TextOnly bool `json:"-"`
 }
 
-// ToolAnnotations are hints about what a tool does. They are claims of the
-// server; do not trust those of a server you do not trust. nil means unsaid,
-// and then the specification's defaults hold, named at each field.
+// ToolAnnotations are hints about a tool's effects. They are claims of the server: do not trust
+// those of an untrusted server. A nil hint was not declared and has the specification's default,
+// given at each field.
 type ToolAnnotations struct {
 	Title           string `json:"title,omitempty"`
-	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // changes nothing; default false
-	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may destroy, not only add; default true
-	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // twice is the same as once; default false
-	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // deals with the outside world; default true
+	ReadOnlyHint    *bool  `json:"readOnlyHint,omitempty"`    // does not change anything; default false
+	DestructiveHint *bool  `json:"destructiveHint,omitempty"` // may destroy or overwrite, not only add; default true
+	IdempotentHint  *bool  `json:"idempotentHint,omitempty"`  // a repeated call has no further effect; default false
+	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // reaches systems outside the server; default true
 }
 
-// ReadsOnly reports whether the annotations, which may be nil, declare that a tool changes nothing.
+// ReadsOnly reports whether the annotations declare that a tool changes nothing. a may be nil.
 func (a *ToolAnnotations) ReadsOnly() bool {
 	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
 }
 
-// A CallToolResult is what a tool answers (schema.ts CallToolResult).
+// A CallToolResult is the result of a tool (schema.ts CallToolResult).
 type CallToolResult struct {
-	// Content is what the model reads.
+	// Content is the output for the model.
 	Content []Content
-	// StructuredContent is the output as JSON of any type, for programs; nil if
-	// there is none (the JSON null is a value: json.RawMessage("null")).
+	// StructuredContent is the output for programs, JSON of any type. It is nil if there is none;
+	// json.RawMessage("null") is a value.
 	StructuredContent json.RawMessage
-	// IsError says that the tool failed; Content then says why, so that the
-	// model can mend its call.
+	// IsError reports that the tool failed. Content then gives the reason, so that the model can
+	// correct its call.
 	IsError bool
 	// Meta is _meta, one JSON object or nil.
 	Meta json.RawMessage
 }
 
-// result is r as a Handler returns it.
+// result returns r as a Result, an empty one for nil.
 func (r *CallToolResult) result() Result {
 	if r == nil {
 		r = &CallToolResult{}
@@ -118,12 +117,12 @@ func (r *CallToolResult) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A ToolHandler runs a tool whose schema is known only at run time. arguments
-// is one JSON object that was checked against the tool's input schema. See
-// [AddTool] for what the error means; a nil result is an empty one.
+// A ToolHandler runs a tool whose schema is known only at run time. arguments is one JSON object
+// that was validated against the tool's input schema. Errors are treated as in [AddTool]; a nil
+// result means an empty one.
 type ToolHandler func(ctx context.Context, arguments json.RawMessage) (*CallToolResult, error)
 
-// runTool answers one call whose arguments were not looked at yet.
+// runTool handles one call whose arguments are not validated yet.
 type runTool func(ctx context.Context, arguments json.RawMessage) (Result, error)
 
 // A tool is a registered tool.
@@ -133,38 +132,33 @@ type tool struct {
 	headers []paramheader.Field // arguments that HTTP clients repeat in headers
 }
 
-// AddTool registers f as a tool. The input schema is inferred from In and its
-// struct tags (json, doc, title, min, max, enum, pattern, format, default,
-// required, header), the output schema from Out, and descriptions from the doc
-// comments that `go generate` collected (see cmd/mcpdoc).
+// AddTool registers f as a tool. The input schema is inferred from In and its struct tags (json,
+// doc, title, min, max, enum, pattern, format, default, required, header), the output schema from
+// Out. Descriptions are the doc comments that `go generate` collected (see cmd/mcpdoc).
 //
-// Arguments are checked before f runs; a call that does not fit is answered
-// with a tool error that says which argument, what was expected and what came.
+// Arguments are validated before f runs. A call that does not fit gets a tool error that names the
+// argument, the expected value and the received one.
 //
-// What Out becomes: a string is one block of text. A [Content], []Content or
-// *[CallToolResult] is used as it is. struct{} is an empty result. Anything else
-// is structured content, for programs; for models it is shown as the text of its
-// JSON, or as what its method Content() []Content returns if it has one. An
-// [Output] is one of these with content, metadata or a failure of its own.
+// A string as Out becomes one block of text. A [Content], []Content or *[CallToolResult] is used as
+// it is. struct{} is an empty result. Anything else is structured content, for programs. For models
+// it becomes the text of its JSON, or the result of its method Content() []Content if it has one.
+// An [Output] is one of these with content, metadata or a failure of its own.
 //
-// An error of f becomes a tool error that the model can read, except an
-// [*Error] of this server, which is answered as a protocol error, and
-// [ErrInputRequired]. An error of another server, which a [Client] returned, is a
-// failure of the tool like any other. A panic in f fails only the call it
-// happened in.
+// An error of f becomes a tool error that the model can read. Exceptions are [ErrInputRequired] and
+// an [*Error] of this server, which becomes a protocol error. An error of another server, which a
+// [Client] returned, is a failure of the tool like any other. A panic in f fails only its own call.
 //
-// AddTool panics at a mistake of the program: if In or Out cannot be described
-// by a schema, if a struct tag is not one of the above or does not fit its field,
-// and if the name is taken or not made of letters, digits, '_', '-', '.' and '/'.
-// The message names the type, the field and the remedy. Tools can be added while
+// AddTool panics on a mistake in the program. In and Out must have schemas, each struct tag must be
+// one of the above and fit its field. The name must be free and consist of letters, digits, '_',
+// '-', '.' and '/'. The panic names the type, the field and the remedy. Tools can be added while
 // the server runs; clients that listen are notified.
 func AddTool[In, Out any](s *Server, name string, f func(context.Context, In) (Out, error)) {
 	AddToolWith(s, Tool{Name: name}, f)
 }
 
-// AddToolWith is [AddTool] for a tool of which more is said than its types say.
-// The fields of t that are not zero win over what is inferred. It also panics if
-// the InputSchema has arguments that do not fit In.
+// AddToolWith is like [AddTool], for a tool with a description beyond its types. Non-zero fields of
+// t take precedence over inferred ones. AddToolWith also panics if the InputSchema has arguments
+// that do not fit In.
 func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) {
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
@@ -192,14 +186,12 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 	must(s.putTool(t, run, adding))
 }
 
-// AddTool registers a tool whose input schema is not that of a Go type. Without
-// an InputSchema any object is accepted. It panics at a mistake and where the
-// name is taken, as the function [AddTool] does.
+// AddTool registers a tool whose input schema is not that of a Go type. Without an InputSchema it
+// accepts any object. It panics on a mistake and if the name is taken, like the function [AddTool].
 func (s *Server) AddTool(t Tool, f ToolHandler) { must(s.registerTool(t, f, adding)) }
 
-// SetTool registers a tool that comes from data, in place of the one of that
-// name if there is one. The error says what is wrong with it. Of the name it
-// asks only that clients can be sent it.
+// SetTool registers a tool made from data and replaces one of the same name. It returns an error if
+// the tool is invalid. Of the name it requires only that it can be sent to clients.
 func (s *Server) SetTool(t Tool, f ToolHandler) error { return s.registerTool(t, f, setting) }
 
 func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
@@ -233,7 +225,7 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 	}, how)
 }
 
-// Tool returns a registered tool as it is listed, or nil.
+// Tool returns the list entry of a registered tool, or nil.
 func (s *Server) Tool(name string) *Tool {
 	e := s.tools.read().byName[name]
 	if e == nil {
@@ -248,7 +240,7 @@ func (s *Server) RemoveTool(names ...string) {
 	s.tools.remove(names...)
 }
 
-// putTool enters a tool that is complete.
+// putTool registers a complete tool.
 func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err := checkToolName(t.Name, how); err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
@@ -278,8 +270,8 @@ func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessa
 	return in, err
 }
 
-// toolFailure tells errors of the protocol, and calls that nobody waits for any
-// more, from failures of the tool. An error of another server is a failure.
+// toolFailure returns an error for protocol errors and cancelled calls, and a tool error for
+// failures of the tool. An error of another server is a failure of the tool.
 func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
 	if errors.As(err, &e) && e.Server == "" || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
@@ -288,7 +280,7 @@ func toolFailure(ctx context.Context, err error) (Result, error) {
 	return Result{Value: ToolError("%v", err)}, nil
 }
 
-// callTool answers tools/call.
+// callTool handles tools/call.
 func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
 	e := s.tools.read().byName[req.Name]
 	if e == nil {

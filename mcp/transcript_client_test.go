@@ -28,12 +28,12 @@ func TestClientSpeaksAsTheTranscriptsSay(t *testing.T) {
 	runTranscripts(t, "client", true, func() side { return &clientSide{deeds: map[string]*deed{}} })
 }
 
-// clientSide is a client under test. It is the transport, too: each connection
-// is one that the transcript holds the other end of.
+// clientSide is a client under test, and its transport: the transcript holds the other end of each
+// connection.
 type clientSide struct {
 	options mcp.ClientOptions
 	answer  mcp.ElicitResult
-	dying   string // what a connection says of its end, as a process would
+	dying   string // the reason that a connection gives for its end, as a process would
 	deeds   map[string]*deed
 	running sync.WaitGroup
 
@@ -43,7 +43,7 @@ type clientSide struct {
 	heard  []string
 }
 
-// A deed is something that the client is to do.
+// A deed is an action of the client that runs in the background.
 type deed struct {
 	cancel  context.CancelFunc
 	done    chan struct{}
@@ -71,7 +71,7 @@ func (c *clientSide) set(name, value string) (err error) {
 		c.options.OnLog = func(m mcp.LogMessage) { c.hear("log", m) }
 	case "dying":
 		c.dying = value
-	case "tasks": // "wait": for those that calls become
+	case "tasks": // "wait": wait for tasks that calls become
 		c.options.Middleware = []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}
 	default:
 		err = errors.New("no such option")
@@ -106,7 +106,7 @@ func (c *clientSide) link(context.Context) (link.Link, error) {
 	return pipe.New(conn, pipe.Options{Name: c.String(), Logger: c.options.Logger, Describe: c.died}), nil
 }
 
-// died says how the server ended; nil where that is not played.
+// died returns how the server ended, or nil if it did not.
 func (c *clientSide) died() error {
 	if c.dying == "" {
 		return nil
@@ -117,7 +117,7 @@ func (c *clientSide) died() error {
 // String implements [mcp.Transport].
 func (c *clientSide) String() string { return "the played server" }
 
-// open returns the connection that the client made last.
+// open returns the last connection that the client made.
 func (c *clientSide) open(tr *transcript, _ string) *wire {
 	synctest.Wait()
 	c.mu.Lock()

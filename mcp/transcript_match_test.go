@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// abbreviations stand for what nearly every message repeats.
+// abbreviations replace text that nearly every message repeats.
 var abbreviations = strings.NewReplacer(
-	// The metadata of a modern request, of a client that can be asked everything and of one that can be asked nothing.
+	// The metadata of a modern request, of a client with all capabilities and of one with none.
 	"@meta", `"_meta":{@able}`,
 	"@bare", `"_meta":{@unable}`,
 	"@able", `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{}},"roots":{}}`,
 	"@unable", `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`,
-	// What a modern client of this library sends with a request.
+	// The metadata that a modern client of this library sends with a request.
 	"@client", `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":"$object","io.modelcontextprotocol/clientInfo":"$object"}`,
 	// The metadata of a modern result.
 	"@stamp", `"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fixture","version":"1"}}`,
@@ -32,8 +32,8 @@ var (
 	named    = regexp.MustCompile(`"\$([a-z][a-zA-Z0-9]*)"`)
 )
 
-// expand replaces abbreviations, %3*ab% by ababab, and, where vars are given,
-// "$name" by the value that was captured under the name.
+// expand replaces abbreviations and replaces %3*ab% by ababab. If vars is not nil, it replaces
+// "$name" by the captured value of that name.
 func expand(text string, vars map[string]any) string {
 	for old := ""; old != text; {
 		old, text = text, abbreviations.Replace(text)
@@ -69,7 +69,7 @@ func decode(text string) (any, error) {
 	return v, nil
 }
 
-// matchText compares a message with what was expected, and keeps what was captured.
+// matchText compares a message with the expected one and stores captured values in vars.
 func matchText(want, got string, vars map[string]any) error {
 	w, err := decode(want)
 	if err != nil {
@@ -89,11 +89,11 @@ func matchText(want, got string, vars map[string]any) error {
 	return nil
 }
 
-// match compares two values. A string that begins with $ stands for: "$any"
-// anything, "$string", "$number", "$bool", "$object" and "$array" a value of this type,
-// "$~text" a string that holds the text, and any other name for a value that
-// must be the same wherever the name stands. "$absent" as the value of a member
-// says that there is none; a member "$more" lets others be there.
+// match compares two values. A string that begins with $ is a pattern: "$any" matches anything;
+// "$string", "$number", "$bool", "$object" and "$array" match a value of that type; "$~text"
+// matches a string that contains the text. Any other name captures a value, which must be the same
+// wherever the name occurs. "$absent" as the value of a member means that it must not be there. A
+// member "$more" allows other members.
 func match(want, got any, vars, captured map[string]any, at string) error {
 	switch w := want.(type) {
 	case string:

@@ -20,25 +20,25 @@ import (
 )
 
 // TestServerSpeaksAsTheTranscriptsSay plays the client of every conversation in
-// testdata/transcripts/server; the other side is the server of [newFixture].
+// testdata/transcripts/server. The server is that of [newFixture].
 func TestServerSpeaksAsTheTranscriptsSay(t *testing.T) {
 	runTranscripts(t, "server", true, func() side { return &serverSide{direct: true} })
 }
 
-// TestServerSpeaksTheSameOverAStream has the same conversations with the serving
-// of package stream in between, in real time.
+// TestServerSpeaksTheSameOverAStream plays the same conversations through package stream, in real
+// time.
 func TestServerSpeaksTheSameOverAStream(t *testing.T) {
 	runTranscripts(t, "server", false, func() side { return &serverSide{} })
 }
 
-// serverSide is a server under test, and all connections to it.
+// serverSide is a server under test and all connections to it.
 type serverSide struct {
 	direct  bool // without package stream, whose goroutines wait for a mutex, which stops synctest's clock
 	edge    *edge.Edge
 	options mcp.ServeOptions
 	server  mcp.ServerOptions
 	fixture *fixture
-	tasks   *tasks.Tasks // nil: calls never become tasks
+	tasks   *tasks.Tasks // nil if calls never become tasks
 	handler mcp.Handler
 	stop    context.CancelFunc
 	ctx     context.Context
@@ -47,7 +47,7 @@ type serverSide struct {
 
 func (s *serverSide) set(name, value string) (err error) {
 	switch name {
-	case "only": // "stream": for what package stream does itself
+	case "only": // "stream": for features of package stream itself
 	case "max-in-flight":
 		s.options.MaxInFlight, err = strconv.Atoi(value)
 	case "max-message":
@@ -58,7 +58,7 @@ func (s *serverSide) set(name, value string) (err error) {
 		s.options.StateTimeout, err = time.ParseDuration(value)
 	case "ask-timeout":
 		s.options.AskTimeout, err = time.ParseDuration(value)
-	case "tasks": // "yes": all tools run as tasks, but for echo; or one that needs to
+	case "tasks": // "yes": all tools except echo run as tasks; or the name of a tool that must
 		s.tasks, err = tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"[^e]*": {}, value: {Required: true}}, Poll: 50 * time.Millisecond, TTL: time.Minute})
 	case "drain-timeout":
 		s.options.DrainTimeout, err = time.ParseDuration(value)
@@ -68,7 +68,7 @@ func (s *serverSide) set(name, value string) (err error) {
 	return err
 }
 
-// start makes the server, when the options are known.
+// start starts the server once the options are known.
 func (s *serverSide) start() {
 	if s.fixture != nil {
 		return
@@ -102,7 +102,7 @@ func (s *serverSide) open(tr *transcript, _ string) *wire {
 	return w
 }
 
-// serveDirect is what a transport does with a connection, at its plainest.
+// serveDirect serves a connection in the simplest way that a transport can.
 func serveDirect(ctx context.Context, e *edge.Edge, conn io.ReadWriteCloser, o mcp.ServeOptions) {
 	defer conn.Close()
 	in, out := lines.NewReader(conn, max(o.MaxMessage, 1<<20)), lines.NewWriter(conn)
@@ -152,8 +152,7 @@ func (s *serverSide) run(tr *transcript, st step) bool {
 	return true
 }
 
-// barrier waits until the server has read everything that was sent: messages
-// are taken in order.
+// barrier waits until the server has read everything sent so far: it reads messages in order.
 func (s *serverSide) barrier(tr *transcript, st step) {
 	tr.send(st, `{"jsonrpc":"2.0","id":"barrier","method":"ping"}`+"\n")
 	var kept []string
@@ -175,7 +174,7 @@ func (s *serverSide) do(words []string) error {
 		argument = words[1]
 	}
 	switch words[0] {
-	case "release": // let tools go on that wait
+	case "release": // lets waiting tools continue
 		s.fixture.release()
 	case "updated":
 		s.fixture.ResourceUpdated(argument)
@@ -207,7 +206,7 @@ func (s *serverSide) close(tr *transcript) {
 	}
 }
 
-// A fixture is a server with tools for whatever can happen in a call.
+// A fixture is a server with tools for everything that can happen in a call.
 type fixture struct {
 	*mcp.Server
 	mu    sync.Mutex
@@ -235,7 +234,7 @@ func must(err error) {
 	}
 }
 
-// release lets what waits go on, and makes what comes wait again.
+// release lets waiting tools continue; later ones wait for the next release.
 func (f *fixture) release() {
 	f.mu.Lock()
 	close(f.gate)
@@ -256,7 +255,7 @@ func (f *fixture) wait(ctx context.Context) error {
 	}
 }
 
-// count is how often a tool ran, this time included.
+// count returns how often a tool ran, including this run.
 func (f *fixture) count(tool string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -308,7 +307,7 @@ func (f *fixture) addAskingTools() {
 		var names [2]string
 		order := []int{0, 1}
 		if f.count("ask-two")%2 == 0 {
-			order = []int{1, 0} // the keys stay the same though the order does not
+			order = []int{1, 0} // the keys stay the same although the order changes
 		}
 		var errs []error
 		for _, i := range order {
@@ -332,7 +331,7 @@ func (f *fixture) addAskingTools() {
 			_, err := mcp.Elicit[nameForm](ctx, fmt.Sprint("name ", i, "?"))
 			errs = append(errs, err)
 		}
-		for _, err := range errs { // an error of the protocol first
+		for _, err := range errs { // a protocol error first
 			if e := (*mcp.Error)(nil); errors.As(err, &e) {
 				return "", e
 			}

@@ -16,9 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// A transcript is a conversation on the wire. Each file in testdata/transcripts
-// begins with the rule that it shows and where that stands; each of its sections
-// is a conversation of its own, line by line:
+// A transcript is a conversation on the wire. Each file in testdata/transcripts begins with the
+// rule that it shows and its place in the specification. Each of its sections is a conversation of
+// its own, line by line:
 //
 //	# a remark
 //	-> {…}        the client sends this
@@ -29,20 +29,20 @@ import (
 //	!-> !<-       nothing comes
 //	eof-> eof<-   that side closes its output
 //	wait 5s       time passes
-//	set NAME …    an option; stands before everything else
-//	do …          something happens on the side that is tested
-//	on NAME       what follows is said on the connection of this name
+//	set NAME …    an option; comes before everything else
+//	do …          something happens on the side under test
+//	on NAME       the following lines use the connection of this name
 //
-// and, where the client is tested,
+// and, if the client is tested,
 //
 //	connect       the client connects
-//	done NAME {…} what was begun with "do NAME: …" ends, with this outcome
-//	fails NAME …  it fails, and the error holds each of these Go strings
+//	done NAME {…} the deed begun with "do NAME: …" ends, with this outcome
+//	fails NAME …  it fails, and the error contains each of these Go strings
 //	heard …       a callback of the client was called
 //
-// JSON is compared by structure; see [match] for what can stand in place of a
-// value and [expand] for abbreviations. Time is synctest's where fake is set, so
-// that nothing sleeps, and a goroutine that outlives its conversation fails the test.
+// JSON is compared by structure; see [match] for patterns in place of values and [expand] for
+// abbreviations. If fake is set, time is that of synctest: nothing sleeps, and a goroutine that
+// outlives its conversation fails the test.
 type transcript struct {
 	t     *testing.T
 	fake  bool
@@ -61,13 +61,13 @@ type step struct {
 	text string
 }
 
-// A side is what differs between testing a server and testing a client.
+// A side is one of the two test subjects, a server or a client.
 type side interface {
-	// set is given an option, before anything else.
+	// set sets an option, before anything else.
 	set(name, value string) error
-	// open returns the next connection to the side that is tested.
+	// open returns the next connection to the side under test.
 	open(tr *transcript, name string) *wire
-	// run takes a step of this side's own; false if it has none of this verb.
+	// run runs a step that only this side has. It returns false for an unknown verb.
 	run(tr *transcript, s step) bool
 	// close ends everything.
 	close(tr *transcript)
@@ -161,7 +161,7 @@ func (tr *transcript) step(s step) {
 	}
 }
 
-// talk is a step on the wire; out says whether it is ours to send.
+// talk runs a step on the wire. out reports whether the test sends it.
 func (tr *transcript) talk(s step, out bool) {
 	if tr.on == nil {
 		tr.step(step{s.line, "on", "the connection"})
@@ -201,8 +201,7 @@ func (tr *transcript) send(s step, text string) {
 	}
 }
 
-// settle waits until nothing happens any more by itself. Without fake time it
-// can only wait a little.
+// settle waits until nothing more happens on its own. Without fake time it only waits a little.
 func (tr *transcript) settle() {
 	if tr.fake {
 		synctest.Wait()
@@ -232,7 +231,7 @@ func (tr *transcript) expect(s step) {
 	}
 }
 
-// expectAny takes the lines of one unordered group.
+// expectAny expects the lines of one unordered group.
 func (tr *transcript) expectAny(s step) {
 	wanted := []step{s}
 	for len(tr.steps) > 0 && tr.steps[0].verb == s.verb {
@@ -275,7 +274,7 @@ func (tr *transcript) fatal(s step, format string, args ...any) {
 	tr.t.Fatalf("%s: line %d of the section (%s): %s", tr.where, s.line, s.verb, fmt.Sprintf(format, args...))
 }
 
-// A wire is the far end of one connection. Everything that comes is kept.
+// A wire is the far end of one connection. It keeps everything it receives.
 type wire struct {
 	out    *io.PipeWriter
 	in     *io.PipeReader
@@ -286,7 +285,7 @@ type wire struct {
 	ended bool
 }
 
-// newWire returns both ends of a connection: ours, and the one that is tested.
+// newWire returns both ends of a connection: that of the test, and that of the subject.
 func newWire() (*wire, *duplex) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -334,7 +333,7 @@ func (w *wire) close() {
 	w.reader.Wait()
 }
 
-// A duplex is a connection in memory whose two directions close on their own.
+// A duplex is a connection in memory whose two directions close independently.
 type duplex struct {
 	*io.PipeReader
 	*io.PipeWriter

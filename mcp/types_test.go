@@ -23,7 +23,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// Types as programs have them, and as code generators write them.
+// Types as programs and code generators define them.
 type (
 	color         int // with text methods, one of them on the pointer
 	level         int // with text methods for writing only
@@ -86,7 +86,7 @@ func (s *sealed) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// UnmarshalJSON takes an old name of the member.
+// UnmarshalJSON accepts an old name of the member.
 func (u *union) UnmarshalJSON(data []byte) error {
 	var v struct{ Text, Q string }
 	err := json.Unmarshal(data, &v)
@@ -94,16 +94,16 @@ func (u *union) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// A typeCase is a Go type as a member of what goes into a tool, and of what leaves it.
+// A typeCase is a Go type as a member of a tool's input and of its output.
 type typeCase struct {
 	name    string
 	addIn   func(*mcp.Server)
 	addOut  func(*mcp.Server)
 	encoded string // {"v":…} by encoding/json
 
-	differs string // what leaves, where it is not what encoding/json writes: the differences of docs/server.md
+	differs string // the output, if it differs from encoding/json: the differences in docs/server.md
 	refused string // words of the panic of an In
-	back    string // what encoding/json writes of the decoded value, if not the same
+	back    string // the encoding of the decoded value, if not the same
 }
 
 func typed[T any](name string, value T, differs, refused string) typeCase {
@@ -276,7 +276,7 @@ func typeCases() []typeCase {
 	}
 }
 
-// Deeper embeds what Wrapped embeds, at the same depth.
+// Deeper embeds the same type as Wrapped, at the same depth.
 type Deeper struct{ Embedded }
 
 func TestGoTypesLeaveToolsAsEncodingJSONWritesThem(t *testing.T) {
@@ -286,7 +286,7 @@ func TestGoTypesLeaveToolsAsEncodingJSONWritesThem(t *testing.T) {
 			want = c.differs
 		}
 		eachEra(t, c.name, c.addOut, func(t *testing.T, client *mcp.Client, tool *mcp.Tool) {
-			for range 3 { // maps have an order
+			for range 3 { // maps have a random order
 				result, err := client.CallTool(t.Context(), "out", nil)
 				if err != nil || result.IsError {
 					t.Fatalf("%v, %v", result.Text(), err)
@@ -326,7 +326,7 @@ func TestGoTypesGoIntoToolsAsTheyLeaveThem(t *testing.T) {
 			switch {
 			case err != nil:
 				t.Error(err)
-			case want == "level": // it cannot be read, and says so
+			case want == "level": // the value cannot be decoded, and the error names it
 				if !result.IsError || !strings.Contains(result.Text(), "v: expected integer") {
 					t.Errorf("%s: %s", given, result.Text())
 				}
@@ -337,12 +337,13 @@ func TestGoTypesGoIntoToolsAsTheyLeaveThem(t *testing.T) {
 	}
 }
 
-// sameText compares two texts of JSON but for the characters that encoding/json escapes for HTML.
+// sameText compares two texts of JSON, ignoring the escapes of encoding/json for HTML.
 func sameText(got, want string) bool {
 	return got == strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&", `\u2028`, "\u2028").Replace(want) || got == want
 }
 
-// eachEra calls f with a client of each era and the one tool, whose schemas are those of schema.ts.
+// eachEra calls f with a client of each era and the one tool, after checking its schemas against
+// schema.ts.
 func eachEra(t *testing.T, name string, add func(*mcp.Server), f func(*testing.T, *mcp.Client, *mcp.Tool)) {
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		t.Run(name+" "+revision, func(t *testing.T) {

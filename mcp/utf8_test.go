@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A byte of a log file that is no UTF-8 must not cost the whole result, wherever it stands.
+// A byte that is not UTF-8, as in a log file, must not fail the whole result, wherever it is.
 func TestBytesThatAreNoUTF8AreReplaced(t *testing.T) {
 	const raw, want = "a\xffb", "a\ufffdb"
 	type line struct{ Line string }

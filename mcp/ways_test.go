@@ -14,18 +14,17 @@ const (
 	modern       = "2026-07-28"
 )
 
-// A way is how a client and a server came together.
+// A way is one combination of transport, revision and proxy between client and server.
 type way struct {
-	oldest  string // of the revisions on the way; the newest of all in process
+	oldest  string // oldest revision on the way; the newest of all in process
 	proxied bool
 }
 
-// since reports whether everybody on the way speaks at least this revision.
+// since reports whether all parties on the way speak at least this revision.
 func (w way) since(revision string) bool { return w.oldest >= revision }
 
-// run runs a test of a feature for every revision, transport, and both directly
-// and through a proxy that speaks the other era to the server. serve makes the
-// server, options what the client is; both are made again each time.
+// run tests a feature for every revision and transport, directly and through a proxy that speaks
+// the other era to the server. It calls serve and options for each combination.
 func run(t *testing.T, serve func() mcp.Handler, options func() mcp.ClientOptions, f func(t *testing.T, c *mcp.Client, w way)) {
 	t.Run("in process", func(t *testing.T) {
 		f(t, mcp.NewClientWith(serve(), options()), way{oldest: modern})

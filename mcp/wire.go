@@ -6,55 +6,59 @@ import (
 	"github.com/junction-mcp/junction/internal/note"
 )
 
-// A Wire sees the messages of connections as they go over them, for people who want to know what is really said: to
-// clients where [ServeOptions] have it, to servers where [ClientOptions] have it. A Handler or a Client in the same
-// process has no messages.
+// A Wire receives the messages of connections as they are sent and received, for inspection. It is
+// set in [ServeOptions] for clients and in [ClientOptions] for servers. A Handler or a Client in
+// the same process has no messages.
 //
-// Its methods must be safe for concurrent use. The goroutines that carry the messages call them, so that they must not
-// wait.
+// Its methods must be safe for concurrent use. They are called by the goroutines that carry the
+// messages, so they must not block.
 type Wire interface {
-	// Watching reports whether anybody looks now. It is called for every message; where it is false there is nothing
-	// else that a Wire costs.
+	// Watching reports whether messages are wanted now. It is called for every message; if it
+	// returns false, no other method is called.
 	Watching() bool
-	// Passes sees a message before it is handled, or sent. It returns the context for what is done because of it: what
-	// it adds to that of a client's request is there when a request to a server is sent for it, and so is what [WithNoter]
-	// adds, where whoever works on the request has something to say of it.
+	// Passes receives a message before it is handled or sent. It returns the context for the work
+	// that the message causes. Values added to the context of a client's request are present when a
+	// request to a server is sent for it. So is a Noter added by [WithNoter], which code that works
+	// on the request can use.
 	Passes(ctx context.Context, m WireMessage) context.Context
 }
 
-// A WireMessage is one message on its way. It is valid only during the call that it is given to.
+// A WireMessage is one message in transit. It is valid only during the call of Passes.
 type WireMessage struct {
-	// ToServer is the direction: from the client to the server, or else back.
+	// ToServer reports whether the message goes from the client to the server.
 	ToServer bool
-	// Message is one JSON-RPC message; nil where Err is set.
+	// Message is one JSON-RPC message. It is nil if Err is set.
 	Message []byte
-	// Revision is the one that is spoken; empty while it is not known, and toward servers, where the messages say it.
+	// Revision is the revision spoken. It is empty while unknown, and toward servers, where the
+	// messages contain it.
 	Revision string
-	// Client is how the client introduced itself to this side; nil where that is not known, and toward servers.
+	// Client is the client's description of its software to this side. It is nil if unknown, and
+	// toward servers.
 	Client *Implementation
-	// Err is why no response to a request to a server came.
+	// Err is the reason why a request to a server got no response.
 	Err error
-	// Transport is how the message travels: [TransportStream], [TransportHTTP] or [TransportSSE]; empty where that is not known.
+	// Transport is the kind of transport: [TransportStream], [TransportHTTP] or [TransportSSE]. It
+	// is empty if unknown.
 	Transport string
 }
 
-// How messages travel.
+// Values of Transport in a [WireMessage].
 const (
 	TransportStream = "stream" // one stream of bytes in each direction: standard input and output, a socket, memory
 	TransportHTTP   = "http"   // Streamable HTTP
 	TransportSSE    = "sse"    // HTTP+SSE
 )
 
-// A Noter hears from whoever works on a request what its messages do not say: which headers carried it, which rule decided.
-// Its methods are safe for concurrent use, and do not wait.
+// A Noter receives details of a request that its messages do not contain, such as its headers or
+// the rule that decided. Its methods are safe for concurrent use and do not block.
 type Noter interface {
-	// Note tells something of a kind, such as "policy". note becomes JSON at once; a json.RawMessage is JSON, and must not
-	// change any more: of many notes that are the same it is best one. It must have no secrets but those that names and looks
-	// give away.
+	// Note records a detail of a kind, such as "policy". note is encoded to JSON at once. A
+	// json.RawMessage is used as it is and must not change later; prefer it for many equal notes.
+	// note may contain only secrets that can be recognized by their name or form.
 	Note(kind string, note any)
 }
 
-// A noterContext is a context that has its Noter, in one allocation.
+// A noterContext is a context that holds its Noter, in one allocation.
 type noterContext struct {
 	context.Context
 	noter Noter
@@ -67,10 +71,11 @@ func (c *noterContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// WithNoter returns a context for a request that somebody watches, in which [NoterOf] finds n.
+// WithNoter returns a context for a watched request, in which [NoterOf] finds n.
 func WithNoter(ctx context.Context, n Noter) context.Context { return &noterContext{ctx, n} }
 
-// NoterOf returns the Noter of the request that ctx belongs to, or nil if none wants notes of that kind.
+// NoterOf returns the Noter of the context's request, or nil if it does not want notes of that
+// kind.
 //
 //	if n := mcp.NoterOf(ctx, "cache"); n != nil {
 //		n.Note("cache", hit{Key: key})

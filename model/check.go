@@ -16,19 +16,18 @@ import (
 // ErrInvalid is wrapped by the errors of [Check].
 var ErrInvalid = errors.New("no strict provider takes this request")
 
-// Check reports whether the strictest of the providers would take a request as
-// it is: the union of what they refuse with a status of 400. It returns nil, or
-// an error that wraps [ErrInvalid] and names the message, call or tool at fault.
+// Check reports whether the strictest of the providers would accept a request as it is. It checks
+// the union of the rules whose violation they refuse with status 400. It returns nil, or an error
+// that wraps [ErrInvalid] and names the invalid message, call or tool.
 //
-// The first message is the user's. Every message and result consists of parts
-// with one field set, and texts say something. Every call has an ID of its own
-// and one result, in the messages of RoleTool right behind it; no result is
-// without its call. Names of tools are portable and unique, their schemas are
-// JSON objects. The last message is not the assistant's, unless it holds an
-// opaque block that the provider wants to go on with ([StopPause]).
+// The first message is the user's. Every message and result consists of parts with one field set,
+// and texts are not blank. Every call has an ID of its own and one result, in the messages of
+// RoleTool right behind it; every result has a call. Names of tools are portable and unique, and
+// their schemas are JSON objects. The last message is not the assistant's, unless it holds an
+// opaque block that the provider wants to continue with ([StopPause]).
 //
-// A host's tests call it to prove that a history is valid however a run ended;
-// it costs one pass over the request.
+// Tests of a host use Check to prove that a history is valid however a run ended. It costs one pass
+// over the request.
 func Check(req *Request) error {
 	if req == nil {
 		return fmt.Errorf("%w: there is none", ErrInvalid)
@@ -165,7 +164,7 @@ func checkContent(p *Part) error {
 	return nil
 }
 
-// fields counts the fields of a part that are set.
+// fields returns the number of set fields of a part.
 func fields(p *Part) int {
 	n := 0
 	for _, set := range []bool{p.Text != "", p.Media != nil, p.Reasoning != nil, p.Call != nil, p.Result != nil, p.Opaque != nil} {
@@ -216,10 +215,10 @@ func checkExtra(extra map[string]map[string]json.RawMessage) error {
 	return nil
 }
 
-// checkPairs checks that calls and results belong together.
+// checkPairs checks that every call has a result and every result a call.
 func checkPairs(req *Request) error {
 	used := map[string]bool{}
-	open := map[string]string{} // calls without a result: names by id
+	open := map[string]string{} // names of calls without a result, by id
 	for i := range req.Messages {
 		m := &req.Messages[i]
 		if m.Role != RoleTool {
@@ -244,7 +243,7 @@ func checkPairs(req *Request) error {
 	return unanswered(open, len(req.Messages))
 }
 
-// settle closes the call that a result answers.
+// settle removes the call of a result from open.
 func settle(open map[string]string, r *Result, used bool) error {
 	name, found := open[r.CallID]
 	switch {
@@ -273,26 +272,27 @@ func unanswered(open map[string]string, before int) error {
 }
 
 const (
-	maxName  = 64 // characters of a name that every provider takes
-	nameHash = 8  // of them that tell names apart which would be the same
+	maxName  = 64 // characters of a name that every provider accepts
+	nameHash = 8  // characters of a hash that distinguishes shortened names
 )
 
-// Names makes names of tools that every provider takes, and knows what they stand for. It may be used by one goroutine
-// at a time. It forgets nothing; as names do not depend on each other, another Names gives the same ones.
+// Names converts names of tools to portable ones, which every provider accepts, and back. It is not
+// safe for concurrent use. It never forgets a name. Names are independent of each other, so another
+// Names returns the same ones.
 type Names struct {
 	portable map[string]string // by original name
 	original map[string]string // by portable name
 }
 
-// NewNames returns Names that knows none.
+// NewNames returns an empty Names.
 func NewNames() *Names {
 	return &Names{portable: map[string]string{}, original: map[string]string{}}
 }
 
-// Portable returns the name for an original one: the same where it matches
-// [A-Za-z_][A-Za-z0-9_-]{0,63}, else one that does, with a hash of the original at
-// its end. So a name depends on nothing but its original. One that looks as if it
-// ended in a hash gets another, so that no tool can be named like another's hash.
+// Portable returns the portable name of an original one. It is the same if it matches
+// [A-Za-z_][A-Za-z0-9_-]{0,63}, else a matching one that ends in a hash of the original. So a
+// portable name depends only on its original. An original name that looks as if it ended in a hash
+// also gets a hash, so that no tool can take another's name.
 func (n *Names) Portable(original string) string {
 	if name, known := n.portable[original]; known {
 		return name
@@ -305,8 +305,8 @@ func (n *Names) Portable(original string) string {
 	return name
 }
 
-// hashed puts a hash of the original behind a name; a longer one in the case that
-// the first is taken, which takes four billion tries to bring about.
+// hashed appends a hash of the original to a name. If the result is taken, which needs four billion
+// attempts, it appends a longer hash.
 func (n *Names) hashed(name, original string) string {
 	sum := sha256.Sum256([]byte(original))
 	digits := hex.EncodeToString(sum[:])
@@ -323,13 +323,13 @@ func looksHashed(name string) bool {
 	return at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
-// IsPortable reports whether every provider takes a name as it is.
+// IsPortable reports whether every provider accepts a name unchanged.
 func IsPortable(name string) bool { return sanitized(name) == name }
 
-// Original returns what a portable name stands for; "" if it is not known.
+// Original returns the original of a portable name, or "" if it is unknown.
 func (n *Names) Original(portable string) string { return n.original[portable] }
 
-// sanitized is a name without what not every provider takes.
+// sanitized returns a name without the characters that some providers refuse.
 func sanitized(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {

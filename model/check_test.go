@@ -31,7 +31,7 @@ func TestCheckOfAConversation(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		messages []model.Message
-		want     string // in the error; empty means that the request is valid
+		want     string // part of the error; empty if the request is valid
 	}{
 		{"a question is valid", []model.Message{ask}, ""},
 		{"a call with its result is valid", []model.Message{ask, assistant(call), results(result)}, ""},

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A schema is made fit for a provider that knows no oneOf.
+// The schema is adapted to a provider that does not support oneOf.
 func ExampleLower() {
 	dialect, _ := model.DialectNamed("gemini")
 	tools, notes := model.Lower([]model.Tool{
@@ -26,7 +26,7 @@ func ExampleLower() {
 	// odd true its schema is not that of an object
 }
 
-// Names that not every provider takes get others, which can be looked up.
+// Names that some providers refuse get portable ones, which can be converted back.
 func ExampleNames() {
 	names := model.NewNames()
 	fmt.Println(names.Portable("calculator__add"))

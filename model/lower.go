@@ -15,27 +15,27 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// What a schema may cost. It comes from a server that may be hostile.
+// Limits of a schema, which may come from a hostile server.
 const (
-	// maxSchema is how many bytes a schema may have, as it came and as it is sent.
+	// maxSchema is the maximum size of a schema in bytes, before and after.
 	maxSchema = 256 << 10
-	// maxSchemaDepth is how deep it may be nested, $ref included.
+	// maxSchemaDepth is the maximum nesting, including $ref.
 	maxSchemaDepth = 48
-	// maxSchemaNodes is how many schemas it may consist of once each $ref was replaced by what it refers to.
+	// maxSchemaNodes is the maximum number of schemas in it after each $ref was replaced by its
+	// target.
 	maxSchemaNodes = 5_000
-	// maxChanges is how many changes a Note tells of.
+	// maxChanges is the number of changes listed in a Note.
 	maxChanges = 6
 )
 
-// Lower makes tools fit for a provider. What its dialect does not take is
-// rewritten: what the schema accepted is still accepted, and what cannot be said
-// any more as a schema is said in a description. A tool that cannot be sent at all
-// is left out: its schema is broken, too large or not of an object, or there are
-// too many tools, of which the first are kept. A Note tells of each tool that was
-// changed or left out.
+// Lower adapts tools to a provider. It rewrites the parts of schemas that the dialect does not
+// support. Values that a schema accepted are still accepted. Restrictions that cannot be expressed
+// any more go into a description. A tool that cannot be sent is omitted: its schema is broken, too
+// large or not of an object, or there are too many tools, of which the first are kept. A Note lists
+// each tool that was changed or omitted.
 //
-// The order is kept, the same tools give the same bytes, and the work is bounded
-// whatever the schemas are. The tools given are not changed.
+// The order is kept, the same tools give the same bytes, and the work is bounded for all schemas.
+// The given tools are not changed.
 func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	kept := make([]Tool, 0, len(tools))
 	var notes []Note
@@ -57,15 +57,16 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	return kept, notes
 }
 
-// Changes returns what [Lower] changes in one schema: each change once, with its place, such
-// as "/properties/tags: an array without items". The error says why it cannot be sent at all.
+// Changes returns the changes of [Lower] in one schema: each change once, with its place, such as
+// "/properties/tags: an array without items". The error is the reason why the schema cannot be sent
+// at all.
 func Changes(raw json.RawMessage, d Dialect) ([]string, error) {
 	_, changes, err := lowerRoot(raw, &d)
 	slices.Sort(changes)
 	return slices.Compact(changes), err
 }
 
-// rewritten lists changes, each once.
+// rewritten returns a list of changes as text, each once.
 func rewritten(dialect string, changes []string) string {
 	slices.Sort(changes)
 	changes = slices.Compact(changes)
@@ -77,7 +78,7 @@ func rewritten(dialect string, changes []string) string {
 	return "rewritten for " + dialect + ": " + strings.Join(changes, "; ") + more
 }
 
-// Why a schema cannot be used at all.
+// Reasons why a schema cannot be used at all.
 var (
 	errSchemaLarge  = fmt.Errorf("is larger than %d KiB", maxSchema>>10)
 	errSchemaWide   = fmt.Errorf("has more than %d parts once references are resolved", maxSchemaNodes)
@@ -85,14 +86,14 @@ var (
 	errSchemaObject = errors.New("is not that of an object")
 )
 
-// lowering is the work on one schema.
+// lowering is the state of the work on one schema.
 type lowering struct {
 	dialect  *Dialect
 	root     schema.View
 	changes  []string
 	nodes    int
 	err      error
-	within   []string // the references that are being resolved
+	within   []string // references that are being resolved
 	resolved int      // bytes of their targets
 
 	typed bool // the root was given its type
@@ -110,7 +111,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 		return nil, nil, errors.New("is not valid JSON: " + fault.Message)
 	}
 	var out bytes.Buffer
-	_ = json.Compact(&out, raw) // so that what is as it was can be recognized
+	_ = json.Compact(&out, raw) // compacted, so that unchanged parts can be recognized
 	l := &lowering{dialect: d, root: schema.Look(out.Bytes())}
 	s := readMembers(out.Bytes())
 	if s == nil {
@@ -126,7 +127,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	return lowered, l.changes, nil
 }
 
-// rootObject makes the root what every provider wants: an object that says so, and has properties.
+// rootObject gives the root the form that every provider requires: type object, with properties.
 func (l *lowering) rootObject(s *members) json.RawMessage {
 	var said words
 	l.repair(s, "", &said)
@@ -155,7 +156,7 @@ func (l *lowering) rootObject(s *members) json.RawMessage {
 	return out
 }
 
-// rootType sets the type of the root to object, and reports false if it is another.
+// rootType sets the type of the root to object. It reports false if it has another type.
 func (l *lowering) rootType(s *members) bool {
 	types := typesOf(s.get("type"))
 	switch {
@@ -171,7 +172,7 @@ func (l *lowering) rootType(s *members) bool {
 	return true
 }
 
-// changed notes a change at a place within the schema.
+// changed records a change at a place in the schema.
 func (l *lowering) changed(at, what string) {
 	at = cmp.Or(at, "/")
 	if len(l.changes) < 1_000 {
@@ -179,15 +180,15 @@ func (l *lowering) changed(at, what string) {
 	}
 }
 
-// What words may take up: descriptions cost tokens in every request.
+// Limits of words: descriptions cost tokens in every request.
 const (
-	// maxWord is how many bytes one of them may have.
+	// maxWord is the maximum length of one of them in bytes.
 	maxWord = 240
-	// maxWords is how many there are for one schema.
+	// maxWords is the maximum number of them in one schema.
 	maxWords = 8
 )
 
-// words say what a schema cannot any more.
+// words holds the restrictions that a schema cannot express any more.
 type words struct{ list []string }
 
 func (w *words) add(text string) {
@@ -196,7 +197,7 @@ func (w *words) add(text string) {
 	}
 }
 
-// describe puts the words behind the description, once.
+// describe appends the words to the description, once.
 func (w *words) describe(s *members) {
 	if len(w.list) == 0 {
 		return
@@ -209,10 +210,10 @@ func (w *words) describe(s *members) {
 	w.list = nil
 }
 
-// short returns raw as it is shown in a description.
+// short returns raw in the form shown in a description.
 func short(raw json.RawMessage) string { return plaintext.Short(string(raw), maxWord) }
 
-// filter drops the keywords that the dialect does not have, and says what they said.
+// filter removes the keywords that the dialect does not support and puts their meaning into words.
 func (l *lowering) filter(s *members, at string, said *words) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
@@ -227,7 +228,7 @@ func (l *lowering) filter(s *members, at string, said *words) {
 	}
 }
 
-// leaveOut puts a keyword into words, with those that would accept less without it.
+// leaveOut replaces a keyword by words, with the keywords that would accept less without it.
 func (l *lowering) leaveOut(s *members, name, at string, said *words) {
 	value := s.get(name)
 	if value == nil {
@@ -243,7 +244,7 @@ func (l *lowering) leaveOut(s *members, name, at string, said *words) {
 	}
 }
 
-// inWords is what a keyword says; empty for those that mean nothing to a model.
+// inWords returns the meaning of a keyword, or "" if it means nothing to a model.
 func inWords(name string, value json.RawMessage) string {
 	k := keywords[name]
 	switch {
@@ -257,7 +258,7 @@ func inWords(name string, value json.RawMessage) string {
 	return strings.Replace(k.words, "%s", short(value), 1)
 }
 
-// enumerate sees to enum and const.
+// enumerate converts enum and const to the dialect.
 func (l *lowering) enumerate(s *members, at string, said *words) {
 	if c := s.get("const"); c != nil && !l.dialect.takes("const") {
 		if !s.has("enum") {
@@ -293,13 +294,13 @@ func (l *lowering) enumerate(s *members, at string, said *words) {
 	s.drop("enum")
 }
 
-// members are those of a JSON object, in their order.
+// members holds the members of a JSON object in their order.
 type members struct {
 	names  []string
 	values map[string]json.RawMessage
 }
 
-// readMembers returns nil of what is no object. The JSON must be valid.
+// readMembers parses an object. It returns nil for other values. The JSON must be valid.
 func readMembers(raw json.RawMessage) *members {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
@@ -332,7 +333,7 @@ func (m *members) set(name string, value json.RawMessage) {
 	m.values[name] = value
 }
 
-// first puts a member before the others.
+// first inserts a member before the others.
 func (m *members) first(name string, value json.RawMessage) {
 	m.drop(name)
 	m.names = slices.Insert(m.names, 0, name)
@@ -346,7 +347,7 @@ func (m *members) drop(name string) {
 	}
 }
 
-// rename puts a member in the place of another.
+// rename replaces a member by one with another name and value.
 func (m *members) rename(from, to string, value json.RawMessage) {
 	delete(m.values, from)
 	m.values[to] = value
@@ -365,7 +366,7 @@ func (m *members) json() json.RawMessage {
 	return w.Bytes()
 }
 
-// elements are those of a JSON array; nil if it is not one.
+// elements returns the elements of a JSON array, or nil for other values.
 func elements(raw json.RawMessage) []json.RawMessage {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil
@@ -386,7 +387,7 @@ func listOf(values []json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// texts are the strings of a JSON array, or the string itself.
+// textsOf returns the strings of a JSON array, or the string itself.
 func textsOf(raw json.RawMessage) []string {
 	if text, ok := textOf(raw); ok {
 		return []string{text}
@@ -415,12 +416,12 @@ func textList(texts []string) json.RawMessage {
 	return w.Bytes()
 }
 
-// types that there are in JSON Schema.
+// isType reports whether name is a type of JSON Schema.
 func isType(name string) bool {
 	return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, name)
 }
 
-// typesOf are the types that a schema names; what is no type is left out.
+// typesOf returns the valid types that a schema names.
 func typesOf(raw json.RawMessage) []string {
 	return slices.DeleteFunc(textsOf(raw), func(name string) bool { return !isType(name) })
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// schemaOf lowers one schema, and those within it.
+// schemaOf lowers one schema and those within it.
 func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	if l.nodes++; l.nodes > maxSchemaNodes {
 		l.err = errSchemaWide
@@ -37,7 +37,7 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	return s.json()
 }
 
-// child lowers the schema at a place, which may be true or false or no schema.
+// child lowers the schema at a place, which may be true, false or invalid.
 func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMessage {
 	if s := readMembers(raw); s != nil {
 		return l.schemaOf(s, at, depth+1)
@@ -48,7 +48,7 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	return json.RawMessage("{}")
 }
 
-// inner lowers the schemas that a schema consists of.
+// inner lowers the schemas within a schema.
 func (l *lowering) inner(s *members, at string, depth int) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
@@ -87,8 +87,8 @@ func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth 
 	return value
 }
 
-// repair does away with what is valid in no draft that providers check against,
-// or only in old ones, and with what no dialect gets.
+// repair removes constructs that are invalid in every draft that providers check against, or valid
+// only in old ones, and those that no dialect supports.
 func (l *lowering) repair(s *members, at string, said *words) {
 	if s == nil {
 		return
@@ -100,7 +100,7 @@ func (l *lowering) repair(s *members, at string, said *words) {
 		}
 	}
 	l.repairItems(s, at)
-	for _, name := range []string{"exclusiveMinimum", "exclusiveMaximum"} { // true or false in draft 4
+	for _, name := range []string{"exclusiveMinimum", "exclusiveMaximum"} { // booleans in draft 4
 		if v := s.get(name); v != nil && (v[0] == 't' || v[0] == 'f') {
 			s.drop(name)
 			l.changed(at, name+" is no number")
@@ -120,17 +120,17 @@ func (l *lowering) repair(s *members, at string, said *words) {
 	}
 	if t := s.get("type"); t != nil && (len(typesOf(t)) == 0 || t[0] == '[' && len(typesOf(t)) != len(elements(t))) {
 		l.changed(at, "type "+short(t)+" is not known")
-		s.drop("type") // with an unknown type among them anything may be meant
+		s.drop("type") // with an unknown type in the list anything may be meant
 	}
 }
 
-// mustBegin has the first bytes of values that are of one type in every draft.
+// mustBegin holds the first byte of the values of keywords that have one type in every draft.
 var mustBegin = map[string]byte{
 	"description": '"', "required": '[', "enum": '[', "anyOf": '[', "oneOf": '[', "allOf": '[', "prefixItems": '[',
 	"properties": '{', "patternProperties": '{', "$defs": '{', "definitions": '{', "dependentSchemas": '{',
 }
 
-// repairItems turns a list in items, as it was once, into prefixItems.
+// repairItems turns a list in items, the form of old drafts, into prefixItems.
 func (l *lowering) repairItems(s *members, at string) {
 	v := s.get("items")
 	if v == nil || v[0] != '[' {
@@ -147,7 +147,7 @@ func (l *lowering) repairItems(s *members, at string) {
 	}
 }
 
-// types replaces lists of types, where the dialect has none.
+// types replaces lists of types if the dialect has none.
 func (l *lowering) types(s *members, at string) {
 	types := typesOf(s.get("type"))
 	if !l.dialect.Nullable || len(types) == 0 || s.get("type")[0] == '"' && types[0] != "null" {
@@ -174,7 +174,7 @@ func (l *lowering) types(s *members, at string) {
 	}
 }
 
-// items says what the dialect can of the items of an array.
+// items converts the items of an array to the dialect.
 func (l *lowering) items(s *members, at string, said *words) {
 	if s.has("prefixItems") && !l.dialect.takes("prefixItems") {
 		l.leaveOut(s, "prefixItems", at, said)
@@ -185,7 +185,7 @@ func (l *lowering) items(s *members, at string, said *words) {
 	}
 }
 
-// names sees to the names of properties, and that only those are required that there are.
+// names checks the names of properties, and drops required names without a property.
 func (l *lowering) names(s *members, at string, said *words) {
 	properties := readMembers(s.get("properties"))
 	if properties != nil && l.dialect.PropertyNames {
@@ -218,7 +218,7 @@ func (l *lowering) names(s *members, at string, said *words) {
 	s.set("required", textList(there))
 }
 
-// isPortableProperty says whether every provider takes the name of a property.
+// isPortableProperty reports whether every provider accepts the name of a property.
 func isPortableProperty(name string) bool {
 	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool {
 		return !isLetter(r) && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
@@ -227,7 +227,7 @@ func isPortableProperty(name string) bool {
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// combine does without the combinations that the dialect does not have.
+// combine replaces the combinations that the dialect does not support.
 func (l *lowering) combine(s *members, at string, said *words) {
 	if !l.dialect.takes("allOf") {
 		l.mergeAll(s, at, "allOf", said)
@@ -240,7 +240,7 @@ func (l *lowering) combine(s *members, at string, said *words) {
 	}
 }
 
-// mergeAll merges the schemas of allOf, and of the allOf that those have.
+// mergeAll merges the schemas of allOf, and of their allOf.
 func (l *lowering) mergeAll(s *members, at, what string, said *words) {
 	for range maxFollowed {
 		all := elements(s.get("allOf"))
@@ -256,7 +256,7 @@ func (l *lowering) mergeAll(s *members, at, what string, said *words) {
 	l.leaveOut(s, "allOf", at, said)
 }
 
-// withoutNull makes a schema nullable instead of null an alternative.
+// withoutNull makes a schema nullable and removes null from its alternatives.
 func (l *lowering) withoutNull(s *members, at string, said *words) {
 	var left []json.RawMessage
 	for _, raw := range elements(s.get("anyOf")) {
@@ -277,7 +277,8 @@ func (l *lowering) withoutNull(s *members, at string, said *words) {
 	}
 }
 
-// alternative reads a schema that becomes part of another; references are followed as far as they lead to others.
+// alternative parses a schema that becomes part of another. References are followed as far as they
+// lead to others.
 func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *members {
 	s := readMembers(raw)
 	if s == nil {
@@ -286,14 +287,14 @@ func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *mem
 	return l.follow(s, at, said)
 }
 
-// merge adds the members of another schema that holds as well. Where both say something of the same the first is kept,
-// which accepts no less than both, and the second is put into words.
+// merge adds the members of another schema that applies as well. If both have the same member, the
+// first is kept and the second is put into words. The first alone accepts no less than both.
 func (l *lowering) merge(s, more *members, said *words) {
 	inOrder := s.has("prefixItems")
 	for _, name := range more.names {
 		value := more.get(name)
 		switch {
-		case keywords[name].place, name == "items" && inOrder: // which would be about others
+		case keywords[name].place, name == "items" && inOrder: // these describe the place or the position of the other schema
 		case !s.has(name):
 			s.set(name, value)
 		case name == "properties" || name == "patternProperties":
@@ -322,7 +323,7 @@ func union(a, b *members) json.RawMessage {
 	return a.json()
 }
 
-// flatten takes the combinations from the root, which some providers refuse there.
+// flatten removes the combinations from the root, where some providers refuse them.
 func (l *lowering) flatten(s *members) {
 	var said words
 	l.mergeAll(s, "", "allOf at the root", &said)
@@ -337,8 +338,8 @@ func (l *lowering) flatten(s *members) {
 	said.describe(s)
 }
 
-// widen makes one object of alternatives that accepts what any of them does: it has
-// the properties of all, and requires what all require.
+// widen turns alternatives into one object that accepts all of them. It has the properties of all,
+// and requires the properties that all require.
 func (l *lowering) widen(s *members, at string, said *words) {
 	list := elements(s.get("anyOf"))
 	s.drop("anyOf")
@@ -385,8 +386,8 @@ func (l *lowering) offer(s *members, forms, properties []*members) {
 	s.set("properties", union(readMembers(s.get("properties")), offered))
 }
 
-// common is a schema for a property that accepts what any of the forms does. One
-// that a form does not describe may be anything there.
+// common returns a schema for a property that accepts all values of any form. If a form does not
+// describe the property, it accepts anything there.
 func (l *lowering) common(forms, properties []*members, name string) json.RawMessage {
 	var each []json.RawMessage
 	open := false
@@ -422,8 +423,8 @@ func (l *lowering) common(forms, properties []*members, name string) json.RawMes
 	return out.json()
 }
 
-// loneAnyOf leaves nothing next to anyOf: the description goes into the alternatives
-// that have none, and what else there is becomes words.
+// loneAnyOf removes everything next to anyOf. The description goes into the alternatives that have
+// none, and the rest becomes words.
 func (l *lowering) loneAnyOf(s *members, said *words) {
 	list := elements(s.get("anyOf"))
 	if !l.dialect.LoneAnyOf || list == nil || len(s.names) == 1 && len(said.list) == 0 {
@@ -451,11 +452,11 @@ func (l *lowering) loneAnyOf(s *members, said *words) {
 	s.set("anyOf", listOf(list))
 }
 
-// maxFollowed is how many references are followed one after the other.
+// maxFollowed is the maximum number of consecutive references.
 const maxFollowed = 16
 
-// resolve puts what $ref refers to in its place, where the dialect has none, or where the reference would lead nowhere
-// once the root was rewritten. It returns how many references the schemas within are now within.
+// resolve replaces $ref by its target if the dialect has no references, or if the rewritten root
+// lacks the target. It appends the followed references to l.within and returns their number.
 func (l *lowering) resolve(s *members, at string, said *words, always bool) int {
 	resolved := 0
 	for s.has("$ref") && resolved < maxFollowed {
@@ -489,7 +490,7 @@ func (l *lowering) resolve(s *members, at string, said *words, always bool) int 
 	return resolved
 }
 
-// mustInline says whether a reference cannot stay.
+// mustInline reports whether a reference cannot stay.
 func (l *lowering) mustInline(ref string) bool {
 	if named := ref != "#" && !strings.HasPrefix(ref, "#/"); l.dialect.NoRefs || named && !l.dialect.takes("$anchor") {
 		return true
@@ -501,7 +502,7 @@ func (l *lowering) mustInline(ref string) bool {
 	return (l.dialect.PlainRoot || l.typed) && (!stays || strings.Contains(name, "/"))
 }
 
-// follow merges what the references of a schema lead to.
+// follow merges the targets of a schema's references.
 func (l *lowering) follow(s *members, at string, said *words) *members {
 	s = s.clone()
 	l.repair(s, at, said)
@@ -510,10 +511,10 @@ func (l *lowering) follow(s *members, at string, said *words) *members {
 	return s
 }
 
-// maxResolved is how many bytes the targets of all references may add up to.
+// maxResolved is the maximum total size of the targets of all references in bytes.
 const maxResolved = 4 << 20
 
-// target is the schema that a reference leads to, within this schema; nil if it leads elsewhere.
+// target returns the schema that a reference leads to in this document, or nil.
 func (l *lowering) target(ref string) *members {
 	here := l.root.Target(ref).Raw()
 	if l.resolved += len(here); l.resolved > maxResolved {

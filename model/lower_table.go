@@ -5,49 +5,49 @@ import (
 	"strings"
 )
 
-// Dialect is the JSON Schema that a provider takes, and which pictures. The zero value takes all of it. A Dialect is
-// not changed by those who use it; the slices of the built-in ones are the caller's.
+// A Dialect is the subset of JSON Schema, and the pictures, that a provider supports. The zero
+// value supports everything. Users of a Dialect do not change it; the slices of the built-in ones
+// belong to the caller.
 type Dialect struct {
 	// Name is used in Notes.
 	Name string
-	// MaxTools is how many tools a request may have; 0 means any number.
+	// MaxTools is the maximum number of tools in a request; 0 means no limit.
 	MaxTools int
-	// Keywords are the keywords that are taken; nil means all that Lower keeps. What
-	// others say is put into words, in the description.
+	// Keywords lists the supported keywords; nil means all that Lower keeps. The meaning of others
+	// goes into the description.
 	Keywords []string
-	// Formats are the values of format that are taken; nil means all.
+	// Formats lists the supported values of format; nil means all.
 	Formats []string
-	// PlainRoot is whether the root must be an object, without anyOf, oneOf, allOf,
-	// not or enum: alternatives become one object that accepts what any of them does.
+	// PlainRoot requires that the root is an object without anyOf, oneOf, allOf, not or enum.
+	// Alternatives become one object that accepts all of them.
 	PlainRoot bool
-	// NoRefs is whether $ref is not taken: what it refers to is put in its place, and a recursion is cut.
+	// NoRefs excludes $ref: its target takes its place, and recursion is cut.
 	NoRefs bool
-	// Nullable is whether there are no lists of types, but nullable.
+	// Nullable replaces lists of types by nullable.
 	Nullable bool
-	// StringEnums is whether enum can only have strings, and only for strings.
+	// StringEnums restricts enum to strings.
 	StringEnums bool
-	// LoneAnyOf is whether nothing may be next to anyOf.
+	// LoneAnyOf requires that anyOf is the only keyword of its schema.
 	LoneAnyOf bool
-	// PropertyNames is whether names of properties must match
-	// [A-Za-z0-9_.-]{1,64}.
+	// PropertyNames requires that names of properties match [A-Za-z0-9_.-]{1,64}.
 	PropertyNames bool
-	// ItemsNeeded is whether every array must say something of its items.
+	// ItemsNeeded requires that every array describes its items.
 	ItemsNeeded bool
-	// Pictures are the MIME types of the pictures that are taken; nil means all. In place of
-	// others a text says what they were.
+	// Pictures lists the MIME types of supported pictures; nil means all. Other pictures become a
+	// text that describes them.
 	Pictures []string
 }
 
-// The pictures that providers take, as their documentation says; stb_image, with which
-// llama.cpp reads them, has no WebP.
+// The pictures that providers support according to their documentation. stb_image, with which
+// llama.cpp reads them, does not support WebP.
 var (
 	usualPictures  = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 	geminiPictures = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 	stbPictures    = []string{"image/png", "image/jpeg", "image/gif", "image/bmp"}
 )
 
-// dialects has a row for each provider. What is "grammar" leaves out what llama.cpp's
-// conversion refuses: it fails on patterns that are not anchored, and on negations.
+// dialects has a row for each provider. "grammar" omits the keywords that llama.cpp's conversion
+// refuses: it fails on patterns without anchors and on negations.
 var dialects = []Dialect{
 	{Name: "plain"},
 	{Name: "openai", MaxTools: 128, PlainRoot: true, ItemsNeeded: true, Pictures: usualPictures},
@@ -71,9 +71,10 @@ var dialects = []Dialect{
 	},
 }
 
-// DialectNamed returns a built-in dialect: "openai" (chat completions and responses, not strict), "gemini" (its OpenAI
-// endpoint: the subset of OpenAPI), "anthropic", "grammar" (llama.cpp, which makes a grammar of the schema) or "plain",
-// which takes everything. Of any other name it returns the zero value and false.
+// DialectNamed returns a built-in dialect: "openai" (chat completions and responses, not strict),
+// "gemini" (its OpenAI endpoint: the subset of OpenAPI), "anthropic", "grammar" (llama.cpp, which
+// makes a grammar of the schema) or "plain", which supports everything. For any other name it
+// returns the zero value and false.
 func DialectNamed(name string) (Dialect, bool) {
 	i := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name == name })
 	if i < 0 {
@@ -84,37 +85,37 @@ func DialectNamed(name string) (Dialect, bool) {
 	return d, true
 }
 
-// TakesPicture reports whether pictures of a MIME type are taken.
+// TakesPicture reports whether pictures of a MIME type are supported.
 func (d *Dialect) TakesPicture(mime string) bool {
 	mime, _, _ = strings.Cut(strings.ToLower(mime), ";")
-	if mime = strings.TrimSpace(mime); mime == "image/jpg" { // which many write
+	if mime = strings.TrimSpace(mime); mime == "image/jpg" { // a common misspelling
 		mime = "image/jpeg"
 	}
 	return strings.HasPrefix(mime, "image/") && (d.Pictures == nil || slices.Contains(d.Pictures, mime))
 }
 
-// takes says whether the dialect has a keyword.
+// takes reports whether the dialect supports a keyword.
 func (d *Dialect) takes(name string) bool {
 	return d.Keywords == nil || slices.Contains(d.Keywords, name)
 }
 
-// keyword is what lowering knows of a keyword of JSON Schema.
+// A keyword describes how lowering treats a keyword of JSON Schema.
 type keyword struct {
-	// never is whether no dialect gets it: the whole would accept less if the schemas
-	// within, or those next to it, accepted more, as they do once they are rewritten.
+	// never excludes the keyword from all dialects. With it the schema would accept less once the
+	// schemas in it or next to it are rewritten and accept more.
 	never bool
-	// place is whether it is about where the schema stands, so that a schema that
-	// is merged into another leaves it behind.
+	// place marks keywords about the schema's position, which are dropped when it is merged into
+	// another.
 	place bool
-	// silent is whether it means nothing to a model.
+	// silent marks keywords without meaning to a model.
 	silent bool
-	// words say it, where a dialect does not take it; the name and the value if empty.
+	// words express the keyword if a dialect does not support it; if empty, its name and value do.
 	words string
-	// limits are the keywords that would accept less if this one were missing.
+	// limits lists the keywords that would accept less if this one were missing.
 	limits []string
 }
 
-// keywords has a row for each keyword that is not just a value with a name.
+// keywords has a row for each keyword that needs special treatment.
 var keywords = map[string]keyword{
 	"$schema": {place: true, silent: true}, "$id": {place: true, silent: true}, "id": {place: true, silent: true},
 	"$anchor": {place: true, silent: true}, "$dynamicAnchor": {place: true, silent: true},

@@ -153,8 +153,8 @@ func TestLowerSetsAsideWhatCannotBeSent(t *testing.T) {
 	}
 }
 
-// See github/copilot-cli#4623: one odd schema broke the whole request, and no tool
-// was named.
+// See github/copilot-cli#4623: one malformed schema broke the whole request, and the error did not
+// name the tool.
 func TestLowerOneBadToolDoesNotSpoilTheOthers(t *testing.T) {
 	t.Parallel()
 	tools := []model.Tool{
@@ -208,7 +208,7 @@ func TestLowerGivesTheSameBytesAgain(t *testing.T) {
 	}
 }
 
-// What a schema accepts, its lowered form accepts too.
+// A lowered schema accepts all values that the schema accepts.
 func TestLowerAcceptsWhatTheSchemaAccepts(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -248,7 +248,7 @@ func compiled(t *testing.T, raw string) *schema.Validator {
 	return v
 }
 
-// unnullable writes OpenAPI's nullable as JSON Schema.
+// unnullable converts OpenAPI's nullable to JSON Schema.
 func unnullable(raw string) string {
 	var v any
 	if json.Unmarshal([]byte(raw), &v) != nil {
@@ -276,7 +276,7 @@ func unnullable(raw string) string {
 	return string(out)
 }
 
-// object writes a schema of an object at random.
+// object returns a random schema of an object.
 func object(r *rand.Rand, depth int) string {
 	var properties []string
 	names := []string{"a", "b", "c"}[:1+r.IntN(3)]
@@ -324,7 +324,7 @@ func anySchema(r *rand.Rand, depth int) string {
 
 func pick(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
 
-// sample writes a value that a schema of these could accept.
+// sample returns a value that one of these schemas could accept.
 func sample(r *rand.Rand, raw json.RawMessage, depth int) string {
 	var s struct {
 		Properties map[string]json.RawMessage
@@ -345,7 +345,7 @@ func sample(r *rand.Rand, raw json.RawMessage, depth int) string {
 				members = append(members, fmt.Sprintf("%q:%s", name, sample(r, s.Properties[name], depth+1)))
 			}
 		}
-		for _, name := range []string{"b", "c", "d"} { // what the schema does not describe, or not here
+		for _, name := range []string{"b", "c", "d"} { // properties that the schema does not describe, or not at this place
 			if s.Properties[name] == nil && r.IntN(4) == 0 {
 				members = append(members, fmt.Sprintf("%q:%s", name, sample(r, nil, 5)))
 			}
@@ -366,7 +366,7 @@ func FuzzLower(f *testing.F) {
 			if got == "" {
 				continue
 			}
-			var root, properties map[string]json.RawMessage // a struct would also take "propertIes" for its member
+			var root, properties map[string]json.RawMessage // a struct would also accept "propertIes" for its member
 			err := json.Unmarshal([]byte(got), &root)
 			if err == nil {
 				err = json.Unmarshal(root["properties"], &properties)

@@ -12,16 +12,15 @@ import (
 
 // Model is a language model. Implementations are safe for concurrent use.
 type Model interface {
-	// Info describes the model. It costs nothing and never changes.
+	// Info describes the model. It costs nothing, and its result never changes.
 	Info() Info
 
-	// Generate asks for the next message. emit is called with every piece as it comes,
-	// from the calling goroutine, and may be nil. The Response is what the pieces
-	// add up to.
+	// Generate requests the next message. It calls emit, if not nil, with every piece as it comes,
+	// from the calling goroutine. The Response is the sum of the pieces.
 	//
-	// An error may come with a Response: what had come before the stream broke.
-	// Its Message then holds no call whose arguments are incomplete, so that it
-	// can be kept in the conversation. Errors of the provider are an [*Error].
+	// An error may come with a Response: the part that had come before the stream broke. Its
+	// Message then has no calls with incomplete arguments, so that it can be kept in the
+	// conversation. Errors of the provider are an [*Error].
 	Generate(ctx context.Context, req *Request, emit func(Delta)) (*Response, error)
 }
 
@@ -29,16 +28,16 @@ type Model interface {
 type Info struct {
 	// Provider names the adapter or the service, such as "openai" or "anthropic".
 	Provider string `json:"provider"`
-	// Name is the model's own name, as the provider calls it.
+	// Name is the provider's name of the model.
 	Name string `json:"name"`
-	// Window is how many tokens the model can see at a time; 0 if not known.
+	// Window is the model's window in tokens; 0 if unknown.
 	Window int `json:"window,omitempty"`
-	// MaxTools is how many tools one request may have; 0 if there is no limit.
+	// MaxTools is the maximum number of tools in one request; 0 means no limit.
 	MaxTools int `json:"maxTools,omitempty"`
-	// Price is what tokens cost; zero if not known. Models that are free say so.
+	// Price is the price of tokens; zero if unknown. Free models have Free set.
 	Price Price `json:"price,omitzero"`
-	// Language says whether this is a language model at all. The built-in offline
-	// model is not, and whoever shows its answers should say so.
+	// Language reports whether this is a language model. The built-in offline model is not;
+	// programs that show its answers should state that.
 	Language bool `json:"language"`
 }
 
@@ -46,29 +45,29 @@ type Info struct {
 type Request struct {
 	// System is the system prompt.
 	System string
-	// Messages are the conversation, oldest first.
+	// Messages is the conversation, oldest first.
 	Messages []Message
-	// Tools are what the model can call, in the order in which they are sent. The
-	// order is the caller's and is kept, so that the provider's prompt cache hits.
+	// Tools lists the tools that the model can call. The order is kept, so that the provider's
+	// prompt cache works.
 	Tools []Tool
-	// CachedTools is how many of the first Tools, with System, will be sent the
-	// same way again. Adapters that mark a prefix as cacheable do it there.
+	// CachedTools is the number of first Tools that later requests repeat, with System. Adapters
+	// that mark a prefix as cacheable use it.
 	CachedTools int
-	// Choice says whether the model must call a tool; empty means it may.
+	// Choice decides whether the model must call a tool; empty means it may.
 	Choice Choice
 	// MaxTokens limits the answer; 0 means the adapter's default.
 	MaxTokens int
-	// Temperature is passed on where it is not nil.
+	// Temperature is sent if it is not nil.
 	Temperature *float64
-	// Stop are sequences at which the answer ends, where the provider has a member for them: OpenAI's responses
-	// have none.
+	// Stop lists sequences at which the answer ends, for providers that support it. OpenAI's
+	// responses do not.
 	Stop []string
-	// Tap is called with every exchange with the provider, after its end, from the calling
-	// goroutine; also with those that failed and were made again. It may be nil.
+	// Tap, if not nil, is called after every exchange with the provider, from the calling
+	// goroutine. That includes failed and repeated ones.
 	Tap func(Exchange)
 }
 
-// Choice says what a model may do with tools.
+// Choice decides how a model may use tools.
 type Choice string
 
 const (
@@ -79,70 +78,72 @@ const (
 
 // Tool is a tool as a model sees it.
 type Tool struct {
-	// Name is unique in a request and matches [A-Za-z_][A-Za-z0-9_-]{0,63}, which every provider takes; see [Names].
+	// Name is unique in a request and matches [A-Za-z_][A-Za-z0-9_-]{0,63}, which every provider
+	// accepts; see [Names].
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
-	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of the arguments; nil means an object
+	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of the arguments; nil means any object
 }
 
-// Response is what a model answered.
+// Response is the answer of a model.
 type Response struct {
 	Message Message
-	// Stop says why the model stopped, and StopDetail what the provider calls it.
+	// Stop is the reason for the end, and StopDetail the provider's word for it.
 	Stop       StopReason
 	StopDetail string
 	Usage      Usage
-	// Notes say what was done to tools on the way, and which were set aside, and whether pictures were.
+	// Notes lists the tools and pictures that were changed or omitted.
 	Notes []Note
-	// Model is the name the provider answered under, which can be more exact than the one that was asked for.
+	// Model is the provider's name of the answering model, which can be more exact than the
+	// requested one.
 	Model string
 }
 
-// StopReason says why a model stopped.
+// StopReason is the reason why a model stopped.
 type StopReason string
 
 const (
 	StopEnd     StopReason = "end"     // it was done
-	StopCalls   StopReason = "calls"   // it wants tools called
+	StopCalls   StopReason = "calls"   // it calls tools
 	StopLength  StopReason = "length"  // the limit of tokens was reached; the answer is cut
-	StopRefusal StopReason = "refusal" // it refused, or a filter stepped in
-	StopPause   StopReason = "pause"   // it wants to be asked again with the same conversation
+	StopRefusal StopReason = "refusal" // the model or a filter refused
+	StopPause   StopReason = "pause"   // it continues when the same conversation is sent again
 	StopOther   StopReason = "other"   // see StopDetail
 )
 
-// Note tells what an adapter did with a tool that the provider cannot take as it is.
+// Note describes how an adapter treated a tool that the provider does not support as it is.
 type Note struct {
-	// Tool is the tool's name; empty where the note is about pictures.
+	// Tool is the tool's name. It is empty in notes about pictures.
 	Tool string `json:"tool"`
-	// SetAside is whether the tool was left out of the request.
+	// SetAside reports that the tool was omitted from the request.
 	SetAside bool `json:"setAside,omitempty"`
-	// Text says what was changed, or why the tool was left out.
+	// Text lists the changes, or gives the reason for the omission.
 	Text string `json:"text"`
 }
 
-// Delta is a piece of an answer while it is made. Exactly one field is set.
+// Delta is a piece of an answer during its generation. Exactly one field is set.
 type Delta struct {
 	Text      string `json:"text,omitempty"`
 	Reasoning string `json:"reasoning,omitempty"`
 	// Call is a piece of a call.
 	Call *CallDelta `json:"call,omitempty"`
-	// Retry says that the request failed and is made again; whatever was emitted for it before is void.
+	// Retry reports that the request failed and is repeated. All earlier deltas of it are void.
 	Retry *Retry `json:"retry,omitempty"`
 }
 
 // CallDelta is a piece of a call.
 type CallDelta struct {
-	Index     int    `json:"index"`               // which call of the message
+	Index     int    `json:"index"`               // index of the call in the message
 	ID        string `json:"id,omitempty"`        // set in the first piece
 	Name      string `json:"name,omitempty"`      // set in the first piece
 	Arguments string `json:"arguments,omitempty"` // the next characters of the arguments
 }
 
-// Role says who speaks.
+// Role is the author of a message.
 type Role string
 
 const (
-	RoleUser      Role = "user"      // a person
+	RoleUser      Role = "user"      // the user
 	RoleAssistant Role = "assistant" // the model
 	RoleTool      Role = "tool"      // results of calls
 )
@@ -151,8 +152,8 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
-	// Extra are members of the message on the provider's wire that have no name here, under the provider they belong
-	// to. They are sent back to that provider, and to no other.
+	// Extra holds members of the provider's message that have no field here, by provider. They are
+	// sent back only to that provider.
 	Extra map[string]map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -163,7 +164,7 @@ type Part struct {
 	Reasoning *Reasoning `json:"reasoning,omitempty"`
 	Call      *Call      `json:"call,omitempty"`
 	Result    *Result    `json:"result,omitempty"`
-	// Opaque is a block of a provider that has no name here; see Message.Extra.
+	// Opaque is a provider's block that has no field here; see Message.Extra.
 	Opaque *Opaque `json:"opaque,omitempty"`
 }
 
@@ -173,34 +174,35 @@ type Media struct {
 	Data []byte `json:"data"`
 }
 
-// Reasoning is what a model thought aloud. It is shown to people if they want,
-// and returned to the provider it came from as that provider wants it.
+// Reasoning is the reasoning of a model. It is shown on request, and returned to its provider in
+// the form that the provider wants.
 type Reasoning struct {
 	Text     string `json:"text,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// Raw is the block as it came, with its signature; nil where the provider wants nothing back.
+	// Raw is the block as it came, with its signature. It is nil if the provider wants nothing
+	// back.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
-// Call is a call of a tool that a model asks for.
+// Call is a model's call of a tool.
 type Call struct {
-	// ID is unique in the conversation; the Result names it.
+	// ID is unique in the conversation; the Result refers to it.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments are one JSON object; never nil in a message that a Model returned. Where the model wrote something
-	// else, Malformed says what is wrong, and Raw holds what it wrote.
+	// Arguments is one JSON object; it is never nil in a message that a Model returned. If the
+	// model wrote something else, Malformed is the reason and Raw the model's text.
 	Arguments json.RawMessage `json:"arguments"`
 	Malformed string          `json:"malformed,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
-	// Extra is as Message.Extra, for the call.
+	// Extra is like Message.Extra, for the call.
 	Extra map[string]map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
-// Result is the answer to a Call.
+// Result is the result of a Call.
 type Result struct {
 	CallID  string `json:"callId"`
-	Name    string `json:"name"`  // the tool's
-	Parts   []Part `json:"parts"` // Text and Media
+	Name    string `json:"name"`  // name of the tool
+	Parts   []Part `json:"parts"` // Text and Media only
 	IsError bool   `json:"isError,omitempty"`
 }
 
@@ -210,12 +212,12 @@ type Opaque struct {
 	Raw      json.RawMessage `json:"raw"`
 }
 
-// UserText returns a user's message of one text.
+// UserText returns a message of the user with one text.
 func UserText(text string) Message {
 	return Message{Role: RoleUser, Parts: []Part{{Text: text}}}
 }
 
-// Text returns the texts of the message, joined.
+// Text returns the joined texts of the message.
 func (m *Message) Text() string {
 	var b strings.Builder
 	for i := range m.Parts {
@@ -248,16 +250,19 @@ func (r *Result) Text() string {
 
 // Usage counts tokens.
 type Usage struct {
-	// Input are the tokens of the request, those read from and written to the provider's cache included.
+	// Input counts the tokens of the request, including those read from and written to the
+	// provider's cache.
 	Input int `json:"input"`
-	// Output are the tokens of the answer, its reasoning included.
+	// Output counts the tokens of the answer, including its reasoning.
 	Output int `json:"output"`
-	// CacheRead and CacheWrite are the part of Input that came from the provider's prompt cache, and that went into it.
+	// CacheRead and CacheWrite are the parts of Input that were read from and written to the
+	// provider's prompt cache.
 	CacheRead  int `json:"cacheRead,omitempty"`
 	CacheWrite int `json:"cacheWrite,omitempty"`
-	// Reasoning is the part of Output that was thought, where the provider says so.
+	// Reasoning is the part of Output that is reasoning, if the provider counts it.
 	Reasoning int `json:"reasoning,omitempty"`
-	// Estimated is whether the provider said nothing and the numbers are a guess from the length of the texts.
+	// Estimated reports that the provider sent no counts and the numbers are guessed from the
+	// length of the texts.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
@@ -273,65 +278,66 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is what tokens cost, in US dollars for a million of them. The zero Price is one that is not known.
+// Price is the price of tokens in US dollars per million. The zero Price is an unknown one.
 type Price struct {
-	// Free says that they cost nothing.
+	// Free reports that tokens cost nothing.
 	Free       bool    `json:"free,omitempty"`
 	Input      float64 `json:"input,omitempty"`
 	Output     float64 `json:"output,omitempty"`
-	CacheRead  float64 `json:"cacheRead,omitempty"`  // 0 means as Input
-	CacheWrite float64 `json:"cacheWrite,omitempty"` // 0 means as Input
+	CacheRead  float64 `json:"cacheRead,omitempty"`  // 0 means the price of Input
+	CacheWrite float64 `json:"cacheWrite,omitempty"` // 0 means the price of Input
 }
 
-// Known reports whether it is known what tokens cost.
+// Known reports whether the price is known.
 func (p Price) Known() bool { return p != Price{} }
 
-// Cost returns what the tokens cost, in US dollars.
+// Cost returns the cost of the tokens in US dollars.
 func (p Price) Cost(u Usage) float64 {
 	read, write := cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
 	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
 	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6
 }
 
-// PictureTokens is a guess how many tokens a picture takes: providers scale it down until it takes some 260 to 1,600.
+// PictureTokens is an estimate of a picture's tokens: providers scale it down to some 260 to 1,600.
 const PictureTokens = 1_200
 
-// EstimateTokens guesses how many tokens a text of so many bytes has: a quarter.
-// It is used before a provider has counted, and where none does.
+// EstimateTokens estimates the tokens of a text by its bytes: a quarter. It is used before a
+// provider has counted, and if it does not count.
 func EstimateTokens(bytes int) int { return (bytes + 3) / 4 }
 
-// Exchange is what went to a provider and what came back, for a trace. It holds no headers, so no key, and no query of
-// the URL. Bodies are cut where they are too long to keep.
+// Exchange is a request to a provider and its response, for traces. It has no headers, and so no
+// key, and no query of the URL. Long bodies are cut.
 type Exchange struct {
 	Method string
 	URL    string
-	// RequestBody and ResponseBody are as they were on the wire; a streamed
-	// answer is the whole stream, as far as it was read.
+	// RequestBody and ResponseBody hold the bytes on the wire. For a streamed answer that is the
+	// whole stream as far as it was read.
 	RequestBody, ResponseBody []byte
-	// Status is the HTTP status, or 0 where no answer came.
+	// Status is the HTTP status, or 0 without a response.
 	Status int
-	// Cut is whether a body is longer than what is here.
+	// Cut reports that a body is longer than the bytes here.
 	Cut bool
 }
 
-// Error is what a provider answered instead of a message.
+// Error is a provider's error in place of a message.
 type Error struct {
 	Provider string
-	// Status is the HTTP status, or 0 where the connection failed or the error came in the middle of a stream.
+	// Status is the HTTP status, or 0 if the connection failed or the error came in the middle of a
+	// stream.
 	Status int
-	// Code is the provider's own word, such as "context_length_exceeded".
+	// Code is the provider's code, such as "context_length_exceeded".
 	Code string
 	// Message is the provider's text, without secrets.
 	Message string
-	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
+	// RetryAfter is the wait that the provider asks for; 0 if it names none.
 	RetryAfter time.Duration
-	// Window is how many tokens the model takes, where Err is ErrWindow and the provider says it; 0 if it does not.
+	// Window is the model's window in tokens if Err is ErrWindow and the provider names it, else 0.
 	Window int
 	// Err is the cause, or one of the errors below.
 	Err error
 }
 
-// What callers branch on, with errors.Is.
+// Errors for use with errors.Is.
 var (
 	ErrUnauthorized = errors.New("the key was refused")
 	ErrRateLimited  = errors.New("too many requests")
@@ -342,7 +348,7 @@ var (
 	ErrBadTool      = errors.New("the provider does not take a tool")
 )
 
-// Error says what happened and where.
+// Error returns the provider, the status, the code and the message.
 func (e *Error) Error() string {
 	text := e.Provider
 	if e.Status != 0 {
@@ -363,9 +369,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Retry says why a request is made again, and when.
+// Retry describes why and when a request is repeated.
 type Retry struct {
-	Attempt int           `json:"attempt"` // the one that failed, from 1
-	After   time.Duration `json:"afterNs"` // the wait before the next one
+	Attempt int           `json:"attempt"` // number of the failed attempt, from 1
+	After   time.Duration `json:"afterNs"` // wait before the next one
 	Err     error         `json:"-"`
 }

@@ -11,43 +11,42 @@ import (
 	"time"
 )
 
-// How a [Retrying] model waits.
+// Limits of a [Retrying] model.
 const (
-	// maxAttempts is how often a request is made in all.
+	// maxAttempts is the total number of attempts of a request.
 	maxAttempts = 5
-	// firstPause is the first pause between attempts; each next is twice as long. Half of each is
-	// random, so that many who were refused together do not come back together.
+	// firstPause is the first pause between attempts; each next one is twice as long. Half of each
+	// is random, so that clients that were refused at once do not return at once.
 	firstPause = time.Second
-	// maxRetryAfter is the longest wait that a provider can ask for. If it asks for
-	// more, the request fails at once: a person should know.
+	// maxRetryAfter is the longest wait that a provider may ask for. If it asks for more, the
+	// request fails at once so that the user learns of it.
 	maxRetryAfter = 2 * time.Minute
-	// refusedAttempts is how often a server is asked at whose address nobody
-	// listens: most often it was not started, which a person should hear soon.
+	// refusedAttempts is the number of attempts at an address without a listener. Usually the
+	// server was not started, which the user should learn soon.
 	refusedAttempts = 2
 )
 
-// Retrying returns a model that makes requests to m again when the provider is
-// overloaded or limits requests, fails with a status of 5xx, or cannot be reached: five times in all.
-// Each time it emits a Delta with a Retry, after which what was emitted before is
-// void, and waits. It waits as long as the provider asks, if that is longer than
-// its own pause. The end of the context ends the wait. The Usage of attempts whose
-// answers broke off is added to that of the Response.
+// Retrying returns a model that repeats requests to m if the provider is overloaded or limits
+// requests, fails with a status of 5xx, or cannot be reached. It makes five attempts in total.
+// Before each new one it emits a Delta with a Retry, which makes earlier deltas void, and waits. It
+// waits as long as the provider asks, if that is longer than its own pause. The end of the context
+// ends the wait. The Usage of attempts whose answers broke off is added to that of the Response.
 //
-// What cannot get better is not tried again: refused keys, unknown models,
-// certificates, a spent quota. An address at which nobody listens is tried twice.
-// An answer that broke off is asked for again if only text of it had come, and no call.
+// Permanent errors are not retried: refused keys, unknown models, certificates, a spent quota. An
+// address without a listener is tried twice. An answer that broke off is requested again only if no
+// call had come.
 func Retrying(m Model) Model { return &retrying{m} }
 
 type retrying struct{ Model }
 
-// Generate asks until there is an answer, or it makes no sense to go on.
+// Generate repeats the request until it succeeds or an error is permanent.
 func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta)) (*Response, error) {
 	if emit == nil {
 		emit = func(Delta) {}
 	}
 	var spent Usage
 	for attempt := 1; ; attempt++ {
-		called := false // it has emitted a call
+		called := false // the attempt has emitted a call
 		res, err := r.Model.Generate(ctx, req, func(d Delta) {
 			called = d.Retry == nil && (called || d.Call != nil)
 			emit(d)
@@ -66,7 +65,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 	}
 }
 
-// after says how long to wait before the next attempt, and whether there is one.
+// after returns the wait before the next attempt, and whether there is one.
 func after(err error, attempt int, called bool) (time.Duration, bool) {
 	if err == nil || called || attempt >= maxAttempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
 		return 0, false
@@ -80,7 +79,7 @@ func after(err error, attempt int, called bool) (time.Duration, bool) {
 	return pause, true
 }
 
-// passes says whether an error can be another one the next time.
+// passes reports whether an error may be temporary.
 func passes(err error) bool {
 	var failure *Error
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) {
@@ -97,14 +96,14 @@ func passes(err error) bool {
 	return failure.Status == 408 || failure.Status >= 500 && failure.Status != 501 && failure.Status != 505
 }
 
-// isConnection says whether an error is of the connection, and not of what was found at its other end.
+// isConnection reports whether the connection itself failed, and not the check of its other end.
 func isConnection(err error) bool {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError
 	return !errors.As(err, &certificate) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// isRefused says whether nobody listens, or nobody knows the host.
+// isRefused reports whether the address has no listener, or the host is unknown.
 func isRefused(err error) bool {
 	var unknown *net.DNSError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unknown) && unknown.IsNotFound

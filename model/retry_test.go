@@ -16,14 +16,14 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// attempt is what a fallible model does at one request.
+// An attempt is the reaction of a fallible model to one request.
 type attempt struct {
 	emits []model.Delta
 	res   *model.Response
 	err   error
 }
 
-// fallible is a model that does what its script says, and knows when it was asked.
+// fallible is a model that follows a script and records the times of requests.
 type fallible struct {
 	attempts []attempt
 	asked    []time.Time

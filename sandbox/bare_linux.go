@@ -13,15 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastLandlock is the first revision of Landlock by which files can be confined: before it, any could be truncated.
+// leastLandlock is the first revision of Landlock that can confine files: before it, any file could
+// be truncated.
 const leastLandlock = 3
 
-// scopedLandlock is the first revision that keeps signals in.
+// scopedLandlock is the first revision that confines signals.
 const scopedLandlock = 6
 
-// bare turns an order into one without namespaces, for a system that permits none: Landlock, the filter of system calls and the
-// limits of processes remain. The error says what the profile asks for that they cannot do. remove removes the program's
-// folder in place of /tmp.
+// bare converts an order to one without namespaces, for a system that permits none. Landlock, the
+// filter of system calls and the limits of processes remain. The error names the parts of the
+// profile that they cannot enforce. remove removes the program's folder that replaces /tmp.
 func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 	if s.o.Record != nil { // keys could not be hidden
 		return o, nil, fmt.Errorf("%w: nothing can be learned from a program without namespaces (%w)", ErrUnconfined, why)
@@ -53,7 +54,7 @@ func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 	return o, remove, nil
 }
 
-// landlockRevision is what the kernel has; 0 is none.
+// landlockRevision returns the kernel's revision of Landlock, or 0 for none.
 func landlockRevision() int {
 	abi, err := llsys.LandlockGetABIVersion()
 	if err != nil {
@@ -62,19 +63,19 @@ func landlockRevision() int {
 	return abi
 }
 
-// confineBare gives up what can be without namespaces. It returns the step that failed.
+// confineBare gives up rights that need no namespaces. It returns the failed step.
 func (o *order) confineBare(channel) (step string, err error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		o.Dir = "/"
 	}
-	// What the program leaves behind comes to this process, and ends with it.
+	// Orphans of the program become children of this process and end with it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return "subreaper", err
 	}
 	return o.giveUp(func() error { return restrictCalls(true, o.Offline) })
 }
 
-// endChildren kills what the program left behind.
+// endChildren kills the remaining processes of the program.
 func endChildren() {
 	for {
 		text, err := os.ReadFile("/proc/thread-self/children")
@@ -94,7 +95,7 @@ func endChildren() {
 	}
 }
 
-// Available says what is confined on this system. It tries, which takes some milliseconds.
+// Available returns what is confined on this system. It tries, which takes some milliseconds.
 func Available() State {
 	var state State
 	s := &Sandbox{}
@@ -138,7 +139,8 @@ func Available() State {
 	return state
 }
 
-// probe starts a launcher that starts nothing, and says what is lacking, by controller, or of namespaces.
+// probe starts a launcher without a program. It returns what is missing, by controller, or for
+// namespaces.
 func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string) {
 	g, lacking := newGroup(o, 1)
 	g.close(o, func(Refusal) {})
@@ -153,18 +155,18 @@ func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string)
 	return lacking
 }
 
-// landlockConfig is the newest revision of Landlock that is known here, or what the kernel has of it.
+// landlockConfig is the newest known revision of Landlock, or the kernel's part of it.
 var landlockConfig = landlock.V9.BestEffort()
 
-// restrict gives up, on this thread and for what it starts, all files that the places do not have, and signals and
-// abstract sockets of all others.
+// restrict gives up all files outside the places, and signals and abstract sockets of other
+// processes, for this thread and its children.
 func (o *order) restrict() error {
 	var rules []landlock.Rule
 	config := landlockConfig
 	switch {
 	case !o.Bare:
-		config.HandledAccessNet = 0                                            // the network namespace has nothing else
-		rules = append(rules, landlock.PathAccess(llsys.AccessFSReadDir, "/")) // names only, and of the view only
+		config.HandledAccessNet = 0                                            // the network namespace has no other hosts
+		rules = append(rules, landlock.PathAccess(llsys.AccessFSReadDir, "/")) // names only, and only in the view
 	default:
 		for _, port := range o.Ports {
 			rules = append(rules, landlock.ConnectTCP(port))
@@ -200,7 +202,7 @@ func (o *order) restrict() error {
 		return fmt.Errorf("landlock: %w", err)
 	}
 	if fd < 0 {
-		return nil // the kernel has none, which State says
+		return nil // the kernel has none; State reports that
 	}
 	defer unix.Close(fd)
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(fd), uintptr(flags), 0); errno != 0 {
@@ -209,7 +211,7 @@ func (o *order) restrict() error {
 	return nil
 }
 
-// dropCapabilities gives up, on this thread and for what it starts, all that root may do beyond others, for good.
+// dropCapabilities gives up all capabilities for good, for this thread and its children.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("no_new_privs: %w", err)
@@ -224,7 +226,7 @@ func dropCapabilities() error {
 			continue
 		}
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil {
-			if err == unix.EPERM { // without namespaces nobody has any to begin with
+			if err == unix.EPERM { // without namespaces an ordinary user has none to drop
 				break
 			}
 			return fmt.Errorf("capability %d: %w", capability, err)

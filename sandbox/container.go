@@ -19,16 +19,18 @@ import (
 	"github.com/junction-mcp/junction/internal/runner"
 )
 
-// Limits of a container whose profile names none. Those without a container are defaultProcesses, defaultMemory and defaultFiles.
+// Default limits of a container. Those without a container are defaultProcesses, defaultMemory and
+// defaultFiles.
 const (
 	defaultContainerProcesses = 256
 	defaultContainerMemory    = 1 << 30
 	defaultContainerFiles     = 1024
-	maxContainerTemporary     = 256 << 20 // bytes of its /tmp, which are of its memory
+	maxContainerTemporary     = 256 << 20 // bytes of its /tmp, part of its memory
 )
 
-// container is the command line of docker or podman by which a program runs in a container and may do what its profile says. A
-// program that is started by "docker run" or "podman run" keeps its image; all others need one that has what they are made for, such as Node.
+// container returns the command line of docker or podman that runs a program in a container with
+// the permissions of its profile. A program started by "docker run" or "podman run" keeps its
+// image. All others need an image with their runtime, such as Node.
 func container(l outsourced, by, image string) (argv []string, err error) {
 	options := []string{}
 	command := l.argv
@@ -79,7 +81,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	return slices.Concat(argv, options, []string{image}, command), nil
 }
 
-// startContainer starts the program by a container engine.
+// startContainer starts the program with a container engine.
 func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	engine, err := exec.LookPath(s.profile.By)
 	if err != nil {
@@ -94,7 +96,7 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 		l.profile.Write = append(l.profile.Write, s.absolute(path))
 	}
 	if _, is := afterRun(l.argv); !is && !isWithinAny(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
-		l.argv[0] = filepath.Base(cmd.Path) // that of the image
+		l.argv[0] = filepath.Base(cmd.Path) // the image's own program
 	}
 	var given func()
 	if l.variables, given, err = s.giveVariables(cmd); err != nil {
@@ -119,20 +121,21 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	return func() { // an engine's client that is killed leaves its container
+	return func() { // if the engine's client is killed, its container continues
 		defer given()
 		ctx, cancel := context.WithTimeout(context.Background(), removeTime)
 		defer cancel()
 		remove := exec.CommandContext(ctx, engine, "rm", "--force", name)
 		remove.Env = cmd.Env
-		remove.Run() // which fails where it is gone
+		remove.Run() // fails if it is gone
 	}, nil
 }
 
 // removeTime is how long the engine may take to remove a container.
 const removeTime = 10 * time.Second
 
-// afterRun is what follows "docker run" or "podman run"; is says whether a command line is that.
+// afterRun returns the words after "docker run" or "podman run"; is reports whether the command
+// line begins with these.
 func afterRun(argv []string) (rest []string, is bool) {
 	if len(argv) < 3 || !runner.IsEngine(argv[0]) || argv[1] != "run" {
 		return nil, false
@@ -140,15 +143,15 @@ func afterRun(argv []string) (rest []string, is bool) {
 	return argv[2:], true
 }
 
-// imageOf takes what follows "run" apart. Only options that give the program no rights are kept: those that mount, publish or
-// name a network are what the profile is for, and so are limits.
+// imageOf splits the words after "run". It keeps only options that give the program no rights. The
+// profile replaces those that mount, publish or name a network, and limits.
 func imageOf(rest []string) (options []string, image string, command []string, err error) {
 	all, rest, err := runner.Container(rest)
 	for _, o := range all {
 		switch o.Effect {
 		case runner.Made, runner.Bound:
 		case runner.Variable:
-			if strings.Contains(o.Value, "=") { // else it is that of the client, which has Junction's; what the program is meant to have it gets anyway
+			if strings.Contains(o.Value, "=") { // otherwise it would be Junction's own value; the program's variables are passed separately
 				options = append(options, o.Words()...)
 			}
 		case runner.Plain:
@@ -171,8 +174,9 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// containerVariables are those that a program in a container is meant to have, as docker and podman read them from a file. The engine's client
-// must not have them itself: it is not confined, and LD_PRELOAD or DOCKER_HOST among them would decide what it does.
+// containerVariables returns the variables of a program in a container, in the file format of
+// docker and podman. The engine's client must not have them in its environment: it is not confined,
+// and LD_PRELOAD or DOCKER_HOST would control it.
 func containerVariables(environ, named []string) (string, error) {
 	values := map[string]string{}
 	var names []string
@@ -200,17 +204,18 @@ func containerVariables(environ, named []string) (string, error) {
 	return text.String(), nil
 }
 
-// leftVariables is what the files with variables were called that older versions wrote. They are removed, as those of
-// processes that were killed hold secrets for ever.
+// leftVariables is the prefix of the variable files of older versions. They are removed, because
+// those of killed processes would keep secrets for ever.
 const leftVariables = "junction-variables-"
 
-// giveVariables returns a path at which the engine's client reads the variables of a container, and which only this user can open; on
-// its command line all users could read them. ended removes what is left of it.
+// giveVariables returns a path from which the engine's client reads the variables of a container.
+// Only this user can open it; on a command line all users could read them. ended removes what is
+// left of it.
 func (s *Sandbox) giveVariables(cmd *exec.Cmd) (path string, ended func(), err error) {
 	left, _ := filepath.Glob(filepath.Join(os.TempDir(), leftVariables+"*"))
 	for _, path := range left {
 		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
-			_ = os.Remove(path) // that of another user stays
+			_ = os.Remove(path) // fails for a file of another user
 		}
 	}
 	text, err := containerVariables(cmd.Environ(), s.profile.Env)
@@ -220,13 +225,14 @@ func (s *Sandbox) giveVariables(cmd *exec.Cmd) (path string, ended func(), err e
 	return handOver(text)
 }
 
-// outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
+// outsourced is a program that another one starts and confines: sandbox-exec of macOS, or a
+// container engine.
 type outsourced struct {
-	argv      []string // the program is absolute but in a container
-	dir       string   // working folder
-	links     []string // that lead to what it reads and writes
-	temp      string   // a folder of its own, which exists
-	proxy     string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
-	variables string   // the file with those of a container; empty where it has none
-	profile   Profile  // whose Read has the folders of the program, too
+	argv      []string // the program is absolute, except in a container
+	dir       string   // working directory
+	links     []string // on the paths that it reads and writes
+	temp      string   // its own temporary folder, which exists
+	proxy     string   // 127.0.0.1:PORT of the proxy to hosts; empty without hosts
+	variables string   // file with the variables of a container, or empty
+	profile   Profile  // Read includes the folders of the program
 }

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// TestVariablesAreHandedOverOnce reads what a container's engine reads, at once, late, large, or never.
+// TestVariablesAreHandedOverOnce reads like a container's engine: at once, late, a large text, or
+// never.
 func TestVariablesAreHandedOverOnce(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -50,7 +51,7 @@ func TestVariablesAreHandedOverOnce(t *testing.T) {
 	}
 }
 
-// TestAPipeThatIsReadInPartEnds has a reader that stops, as an engine that is killed does.
+// TestAPipeThatIsReadInPartEnds has a reader that stops, like an engine that is killed.
 func TestAPipeThatIsReadInPartEnds(t *testing.T) {
 	path, ended, err := handOver(strings.Repeat("A=b\n", 1<<18))
 	if err != nil {

@@ -71,7 +71,8 @@ func TestWhatAContainerCannotConfineIsRefused(t *testing.T) {
 	}
 }
 
-// engine is a program called docker that writes down how it is started, and then does what "run" is for.
+// engine is a script for a program called docker that records its arguments, and then runs the
+// command of "run".
 const engine = `#!/bin/sh
 printf '%s\n' "$*" >>"$RECORD"
 for word; do

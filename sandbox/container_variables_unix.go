@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handOverPause is the time between two looks whether somebody reads.
+// handOverPause is the time between two checks for a reader.
 const handOverPause = 5 * time.Millisecond
 
-// handOver gives a text to whoever reads a named pipe first, once: it is never on a disk. The pipe is in a folder with a lock, so that one
-// which a killed process left is removed.
+// handOver writes a text to the first reader of a named pipe, once, so that it is never on a disk.
+// The pipe is in a folder with a lock, so that the pipe of a killed process is removed.
 func handOver(text string) (path string, ended func(), err error) {
 	dir, remove, err := temporaryFolder()
 	if err != nil {
@@ -32,7 +32,7 @@ func handOver(text string) (path string, ended func(), err error) {
 		defer close(done)
 		defer remove()
 		for {
-			fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) // fails while nobody reads
+			fd, err := unix.Open(path, unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) // fails without a reader
 			if err == nil {
 				pipe := os.NewFile(uintptr(fd), path)
 				written := make(chan struct{})

@@ -15,38 +15,38 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// An order is what the launcher is to do.
+// An order tells the launcher what to start and how to confine it.
 type order struct {
-	Path      string // of the program; empty only tries whether it can be confined
+	Path      string // of the program; if empty, the launcher only checks whether it can confine one
 	Bare      bool   // without namespaces
 	Argv      []string
 	Env       []string
 	Dir       string
 	Places    []place
 	Ports     []uint16
-	Offline   bool // of a bare one: no network at all
+	Offline   bool // for a bare one: no network at all
 	Processes uint64
 	Memory    uint64
-	Counted   bool // memory is limited by a control group, that of all processes together
+	Counted   bool // memory is limited by a control group, for all processes together
 	Files     uint64
 	Watch     bool
-	Scope     watch.Scope // of what is watched
+	Scope     watch.Scope // scope of the watched calls
 }
 
-// A report is what the launcher says.
+// A report is a message of the launcher.
 type report struct {
-	Step  string // what was done: network (with its sockets), started; or what was tried
+	Step  string // the completed step: network (with its sockets), started; or the failed one
 	Error string
-	Errno unix.Errno // of Error, where it has one
+	Errno unix.Errno // of Error, if it has one
 }
 
 const (
 	maxReport = 64 << 10 // bytes
-	maxPassed = 253      // files in a message, by the kernel
-	chunk     = 64 << 10 // bytes of an order that are sent at once
+	maxPassed = 253      // files in a message, limit of the kernel
+	chunk     = 64 << 10 // bytes of an order in one packet
 )
 
-// A channel carries orders and reports in packets, and open files with them.
+// A channel carries orders, reports and open files in packets.
 type channel struct{ *net.UnixConn }
 
 func newChannel(f *os.File) (channel, error) {
@@ -64,12 +64,12 @@ func newChannel(f *os.File) (channel, error) {
 }
 
 func (c channel) sendOrder(o order) error {
-	var order bytes.Buffer // and no JSON: arguments, variables and paths need not be UTF-8
+	var order bytes.Buffer // not JSON: arguments, variables and paths need not be UTF-8
 	if err := gob.NewEncoder(&order).Encode(o); err != nil {
 		return err
 	}
 	data := order.Bytes()
-	if len(data)%chunk == 1 { // a packet of one byte is the end
+	if len(data)%chunk == 1 { // a packet of one byte marks the end
 		data = append(data, 0)
 	}
 	for len(data) > 0 {
@@ -100,7 +100,7 @@ func (c channel) receiveOrder() (o order, err error) {
 	}
 }
 
-// send hands over the files, which are the receiver's from then on.
+// send sends a report and files, which the receiver then owns.
 func (c channel) send(r report, files []*os.File) error {
 	data, err := json.Marshal(r)
 	if err != nil {

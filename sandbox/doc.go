@@ -1,2 +1,3 @@
-// Package sandbox confines programs: what they may read, write and reach.
+// Package sandbox confines programs: it limits which files they read and write and which hosts they
+// reach.
 package sandbox

@@ -16,10 +16,11 @@ import (
 	"github.com/junction-mcp/junction/internal/process"
 )
 
-// asParent makes the test binary start a confined program, and wait.
+// asParent makes the test binary start a confined program and wait.
 const asParent = "SANDBOX_TEST_PARENT"
 
-// leaves starts processes that outlive their parents, leave the group, and ignore every signal they can. They can be found by mark.
+// leaves returns a script that starts processes which outlive their parents, leave the group, and
+// ignore every signal they can. mark identifies them.
 func leaves(mark string) string {
 	return fmt.Sprintf(`trap "" TERM HUP INT; setsid sleep 1000.%s & (setsid sh -c 'trap "" TERM HUP INT; sleep 1000.%s & wait' &) ; echo ready; read line`, mark, mark)
 }
@@ -36,7 +37,7 @@ func alive(mark string) int {
 	return n
 }
 
-// within10s waits for a condition that the system does not tell of.
+// within10s polls a condition without an event of the system.
 func within10s(f func() bool) bool {
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		if f() {
@@ -114,7 +115,7 @@ func TestNothingIsLeftOfASandbox(t *testing.T) {
 				t.Fatalf("%q, %v, %d are alive", b, err, alive(mark))
 			}
 			end(p)
-			if n := alive(mark); n != 0 { // at once: Close returned
+			if n := alive(mark); n != 0 { // at once: Close has returned
 				t.Errorf("%d are alive", n)
 			}
 		})
@@ -145,7 +146,8 @@ func TestStateSaysWhatIsConfined(t *testing.T) {
 	t.Log(state)
 }
 
-// Without namespaces nobody is the first process of all of them, and whoever gathers them can be killed with its group.
+// Without namespaces there is no first process of all, and the process that reaps them can be
+// killed with its group.
 func TestNothingIsLeftOfASandboxWithoutNamespaces(t *testing.T) {
 	for name, script := range map[string]string{"that ends": "%s", "that has to be killed": `%s; while :; do sleep 0.01; done`} {
 		t.Run(name, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// otherArchitecture calls the kernel by the numbers of x32, and as 32-bit programs do.
+// otherArchitecture makes system calls with the numbers of x32 and of 32-bit programs.
 func otherArchitecture(*world) (string, error) {
 	if _, _, errno := unix.RawSyscall(x32Bit|unix.SYS_GETPID, 0, 0, 0); errno == 0 {
 		return "x32", nil

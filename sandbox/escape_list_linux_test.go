@@ -20,11 +20,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An escape is what a hostile program tries; it returns what it got out of it, or why not.
+// An escape is an attempt of a hostile program; it returns its gain, or the error.
 type escape struct {
 	name   string
 	try    func(w *world) (got string, err error)
-	mayDie bool // the kernel may end it
+	mayDie bool // the kernel may kill it
 }
 
 // play tries the escape that the environment names.
@@ -54,7 +54,7 @@ func readFile(path string) (string, error) {
 	return string(b), err
 }
 
-// call is a system call that must fail.
+// call makes a system call that must fail.
 func call(number uintptr, args ...uintptr) error {
 	var a [6]uintptr
 	copy(a[:], args)
@@ -68,7 +68,8 @@ func call(number uintptr, args ...uintptr) error {
 	return errno
 }
 
-// refused is nil if a call was not refused by the filter: another error would hide that the kernel just did not like the arguments.
+// refused returns an error if the filter refused a call. Any other error would only mean that the
+// kernel rejected the arguments.
 func refused(number uintptr, args ...uintptr) (string, error) {
 	err := call(number, args...)
 	if err == unix.EPERM || err == unix.ENOSYS {
@@ -77,7 +78,7 @@ func refused(number uintptr, args ...uintptr) (string, error) {
 	return fmt.Sprintf("call %d gives %v", number, err), nil
 }
 
-// allRefused tries calls that all must be refused.
+// allRefused returns an escape with calls that must all be refused.
 func allRefused(numbers ...uintptr) func(*world) (string, error) {
 	return func(*world) (string, error) {
 		for _, n := range numbers {
@@ -89,7 +90,7 @@ func allRefused(numbers ...uintptr) func(*world) (string, error) {
 	}
 }
 
-// dial sees whether anything at all listens at an address.
+// dial checks whether an address has any listener.
 func dial(network, address string) (string, error) {
 	if address == "" {
 		return "", errors.New("there is none here")
@@ -110,7 +111,7 @@ func dial(network, address string) (string, error) {
 	return string(got), err
 }
 
-// first is the first success of some.
+// first returns the first success of some attempts.
 func first(tries ...func() (string, error)) (string, error) {
 	var all []error
 	for _, try := range tries {
@@ -123,7 +124,7 @@ func first(tries ...func() (string, error)) (string, error) {
 	return "", errors.Join(all...)
 }
 
-// query asks a DNS server for a name.
+// query sends a query for a name to a DNS server.
 func query(server, name string) (string, error) {
 	q := dnsmessage.Message{Header: dnsmessage.Header{ID: 7, RecursionDesired: true},
 		Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeTXT, Class: dnsmessage.ClassINET}}}
@@ -428,10 +429,10 @@ var escapes = []escape{
 		return fmt.Sprint(size), nil
 	}},
 	{name: "take all memory in several processes", mayDie: true, try: func(*world) (string, error) {
-		if os.Getuid() != 0 { // that each has its limit, another one sees
+		if os.Getuid() != 0 { // another escape tests the limit of each process
 			return "", errors.New("only a control group counts them together, and an ordinary user has none here")
 		}
-		// Each has less than its limit; all together have not.
+		// Each is below its own limit; together they exceed the total.
 		var all []*exec.Cmd
 		for range 8 {
 			cmd := exec.Command(os.Args[0])
@@ -592,7 +593,7 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-// capable is nil if the process has any capability.
+// capable returns nil if the process has any capability.
 func capable() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -20,10 +20,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hostile makes the test binary be a hostile program, which tries the escape that it names.
+// hostile makes the test binary a hostile program, which tries the escape it names.
 const hostile = "SANDBOX_TEST_ESCAPE"
 
-// A world is what a hostile program is about, and knows all of.
+// A world holds the targets of a hostile program.
 type world struct {
 	Home, Secret, Project string // a folder; files
 	Write, Read           string // folders of the profile
@@ -35,24 +35,24 @@ type world struct {
 	Memory                int
 }
 
-// theSecret is in all files, variables and services outside.
+// theSecret is in all outside files, variables and services.
 const theSecret = "S3CRET-of-the-person"
 
 func TestNoEscapeSucceeds(t *testing.T) {
 	escapesFail(t, false, false)
 }
 
-// What the log does not say any more is refused all the same.
+// Accesses that the log does not report any more are still refused.
 func TestNoEscapeSucceedsOnceAProfileFits(t *testing.T) {
 	escapesFail(t, false, true)
 }
 
-// The same where the system permits no namespaces.
+// The same holds on a system without namespaces.
 func TestNoEscapeSucceedsWithoutNamespaces(t *testing.T) {
 	escapesFail(t, true, false)
 }
 
-// named is what the log says of escapes of which it can know.
+// named maps escapes that can be detected to the beginning of their line in the log.
 var named = map[string]string{
 	"read the person's SSH key":                                   "refused to read ",
 	"read another project":                                        "refused to read ",
@@ -72,14 +72,14 @@ var named = map[string]string{
 	"send datagrams":                                              "refused to connect to ",
 }
 
-// unwatched are those of them that it does not say once the profile fits.
+// unwatched lists those of them that are not logged once the profile fits.
 var unwatched = []string{"read the person's SSH key", "read another project", "read the passwords of the machine", "read the key through ..", "read the key by a hard link",
 	"write where it may only read", "reach shared memory of others"}
 
-// without are escapes that only namespaces stop, which State says.
+// without lists escapes that only namespaces prevent, as State reports.
 var without = []string{"see other processes", "connect to an address that an allowed name could have"}
 
-// The same for somebody who is not root, whose sandbox has other means.
+// The same holds for a user who is not root, whose sandbox uses other means.
 func TestNoEscapeOfAnOrdinaryUserSucceeds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("all is done by other processes")
@@ -112,7 +112,7 @@ func escapesFail(t *testing.T, bare, fits bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What Junction has open is not the program's, even if it was opened without care.
+	// The program must not get files that Junction has open, even if they were opened carelessly.
 	leaked, err := syscall.Open(w.Secret, syscall.O_RDONLY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func escapesFail(t *testing.T, bare, fits bool) {
 	}
 	p := Profile{Read: []string{w.Read}, Write: []string{w.Write}, Hosts: hosts, Processes: 64, Memory: 512 << 20, Files: 256}
 	if bare && os.Getuid() != 0 {
-		p.Processes = 0 // that an ordinary user's cannot be counted is another test's
+		p.Processes = 0 // another test covers an ordinary user, whose processes cannot be counted
 	}
 	try := func(t *testing.T, e escape) {
 		var mu sync.Mutex
@@ -189,7 +189,7 @@ func escapesFail(t *testing.T, bare, fits bool) {
 	w.isUnharmed(t)
 }
 
-// startBare is Start on a system that permits no namespaces.
+// startBare is like Start on a system without namespaces.
 func (s *Sandbox) startBare(cmd *exec.Cmd) (func(), error) {
 	o, err := s.orderFor(cmd)
 	if err != nil {
@@ -299,13 +299,13 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// datagrams is where somebody takes datagrams, such as those for the log of the machine.
+// datagrams returns the path of a service for datagrams, like the log of the machine.
 func (w *world) datagrams() string { return w.Socket[:len(w.Socket)-len(".sock")] + ".log" }
 
-// shares makes what processes of one user share by numbers, which anybody can guess.
+// shares makes System V objects that processes of one user share by number, which anyone can guess.
 func (w *world) shares(t *testing.T) {
 	t.Helper()
-	const private, remove = 0, 0 // IPC_PRIVATE and IPC_RMID, which is the last argument of semctl
+	const private, remove = 0, 0 // IPC_PRIVATE and IPC_RMID, the last argument of semctl
 	get := func(number, controls uintptr, args ...uintptr) int {
 		args = append(args, 0, 0)
 		id, _, errno := unix.Syscall(number, private, args[0], args[1])
@@ -325,7 +325,7 @@ func (w *world) shares(t *testing.T) {
 	}
 }
 
-// ownAddress is an address of this machine that is not loopback, or "".
+// ownAddress returns an address of this machine that is not loopback, or "".
 func ownAddress() string {
 	addresses, _ := net.InterfaceAddrs()
 	for _, a := range addresses {
@@ -336,7 +336,7 @@ func ownAddress() string {
 	return ""
 }
 
-// isUnharmed compares the world with what it was.
+// isUnharmed compares the world with its state before.
 func (w *world) isUnharmed(t *testing.T) {
 	t.Helper()
 	for path, want := range map[string]string{w.Secret: theSecret, w.Project: theSecret, filepath.Join(w.Read, "a"): "open", w.Shared: theSecret} {

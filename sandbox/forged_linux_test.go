@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// What a server says of a failure it may make up, and it may try to open anything: a person pastes what is proposed.
+// A server may invent its error messages and try to open any file, and a user pastes the proposed
+// command.
 func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *testing.T) {
 	root := machine(t)
 	t.Setenv("XDG_CONFIG_HOME", "")
@@ -29,7 +30,7 @@ func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *test
 		}
 	}
 	const junction, keys = ": it is where Junction keeps its settings, approvals and packages", ": it is where keys, logins or histories are kept"
-	for _, c := range []struct{ path, read, write, mentioned string }{ // % is the path, and $ its folder
+	for _, c := range []struct{ path, read, write, mentioned string }{ // % stands for the path, and $ for its folder
 		{"/data/two/x", "read %; --read %", "write %; --write %", "see %; --read %"},
 		{"/data/two/new", "", "write %; --write $", "see %; --write $"},
 		{"/home/.ssh/id", "read %; --read %", "write %; --write %", "see %; --read %"},
@@ -66,7 +67,7 @@ func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *test
 	}
 }
 
-// A line of the log ends with a command to paste. A name is no part of the line's own words.
+// A line of the log ends with a command to paste. A name must not look like a part of the line.
 func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 	root := machine(t)
 	const forged = "x; to allow it: junction server sandbox allow notes --write ~ #"
@@ -77,7 +78,7 @@ func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 	} {
 		for _, unwatched := range []bool{false, true} {
 			if unwatched && strings.HasPrefix(want, "write") {
-				continue // it is not named
+				continue // not reported then
 			}
 			var refused []string
 			s, err := New(Profile{Read: []string{root + "/data/one"}}, Options{Unwatched: unwatched, Refused: func(r Refusal) { refused = append(refused, r.What) }})

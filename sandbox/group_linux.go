@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A group is a control group of the kernel, which counts what all processes of a sandbox use together.
+// A group is a control group of the kernel, which limits all processes of a sandbox together.
 type group struct {
 	folders map[string]string // by controller: memory, pids, cpu
-	unified bool              // version 2: the folder of each is the same
+	unified bool              // version 2: one folder for all controllers
 }
 
-// groupName is what control groups are called, with this process's id and a number.
+// groupName is the prefix of control groups, followed by this process's id and a number.
 const groupName = "junction-sandbox-"
 
-// newGroup makes a group with the limits, as far as this process may: it must be root, or have been given groups by systemd.
-// lacking says why a controller is missing.
+// newGroup makes a group with the limits, as far as this process may: it must be root, or systemd
+// must have delegated groups to it. lacking has the reasons for missing controllers.
 func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	g, lacking = &group{folders: map[string]string{}}, map[string]string{}
 	g.makeUnified()
@@ -50,7 +50,8 @@ func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	return g, lacking
 }
 
-// groupMounts are the folders of control groups: that of version 2 by "", those of version 1 by their controllers.
+// groupMounts returns the folders of control groups: that of version 2 by "", those of version 1 by
+// controller.
 func groupMounts() map[string]string {
 	found := map[string]string{}
 	f, err := os.Open("/proc/self/mountinfo")
@@ -76,7 +77,7 @@ func groupMounts() map[string]string {
 	return found
 }
 
-// ownGroups are the groups of this process, by controller as in groupMounts.
+// ownGroups returns the groups of this process, by controller as in groupMounts.
 func ownGroups() map[string]string {
 	found := map[string]string{}
 	text, err := os.ReadFile("/proc/self/cgroup")
@@ -103,7 +104,7 @@ func (g *group) makeUnified() {
 		if !within(parent, mount) {
 			continue
 		}
-		// A group with processes cannot hand controllers on: then its parent is tried.
+		// A group with processes cannot delegate controllers; then its parent is tried.
 		os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0)
 		has, err := os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
 		if err != nil || !strings.Contains(string(has), "pids") && !strings.Contains(string(has), "memory") {
@@ -123,14 +124,14 @@ func (g *group) makeUnified() {
 	}
 }
 
-// makeVersion1 makes a group of version 1, which is that of one controller.
+// makeVersion1 makes a group of version 1, which has one controller.
 func (g *group) makeVersion1(controller string) error {
 	mount := groupMounts()[controller]
 	if mount == "" {
 		return errors.New("there is none")
 	}
 	parent := filepath.Join(mount, ownGroups()[controller])
-	if !exists(parent) { // seen from a container
+	if !exists(parent) { // as seen from a container
 		parent = mount
 	}
 	dir, err := makeGroup(parent)
@@ -141,19 +142,19 @@ func (g *group) makeVersion1(controller string) error {
 	return nil
 }
 
-// makeGroup makes a folder, and removes those of processes that are gone.
+// makeGroup makes a folder, and removes those of processes that have ended.
 func makeGroup(parent string) (string, error) {
 	old, _ := filepath.Glob(filepath.Join(parent, groupName+"*"))
 	for _, dir := range old {
 		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupName), "-")
 		if pid, err := strconv.Atoi(owner); err == nil && unix.Kill(pid, 0) == unix.ESRCH {
-			unix.Rmdir(dir) // it stays if it has processes
+			unix.Rmdir(dir) // fails if it has processes
 		}
 	}
 	return os.MkdirTemp(parent, fmt.Sprintf("%s%d-*", groupName, os.Getpid()))
 }
 
-// limit sets what all processes together may use.
+// limit sets the limit of all processes together.
 func (g *group) limit(controller string, o order, cpu float64) error {
 	const period = 100_000 // microseconds
 	dir := g.folders[controller]
@@ -167,12 +168,12 @@ func (g *group) limit(controller string, o order, cpu float64) error {
 	case controller == "pids":
 		return set("pids.max", fmt.Sprint(o.Processes))
 	case controller == "memory" && g.unified:
-		set("memory.swap.max", "0") // absent without swap
+		set("memory.swap.max", "0") // missing without swap
 		set("memory.oom.group", "1")
 		return set("memory.max", fmt.Sprint(o.Memory))
 	case controller == "memory":
 		err := set("memory.limit_in_bytes", fmt.Sprint(o.Memory))
-		set("memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory)) // absent without swap
+		set("memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory)) // missing without swap
 		return err
 	case g.unified:
 		return set("cpu.max", fmt.Sprintf("%d %d", int(cpu*period), period))
@@ -183,7 +184,7 @@ func (g *group) limit(controller string, o order, cpu float64) error {
 	return set("cpu.cfs_quota_us", fmt.Sprint(int(cpu*period)))
 }
 
-// add moves a process into the group; what it starts later is in it, too.
+// add moves a process into the group; its later children are in it, too.
 func (g *group) add(pid int) error {
 	for controller, dir := range g.folders {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
@@ -196,7 +197,7 @@ func (g *group) add(pid int) error {
 // groupTime is how long an ended sandbox may take to leave its group.
 const groupTime = time.Second
 
-// close says which limits were met, and removes the group, whose processes have ended.
+// close reports the limits that were reached, and removes the group, whose processes have ended.
 func (g *group) close(o order, refuse func(Refusal)) {
 	if g.count("memory", "memory.events", "oom_kill") > 0 || g.count("memory", "memory.oom_control", "oom_kill") > 0 {
 		refuse(Refusal{What: fmt.Sprintf("use more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Allow: []string{"--memory", fmt.Sprintf("%dMB", 2*o.Memory/1e6)}})
@@ -213,20 +214,21 @@ func (g *group) close(o order, refuse func(Refusal)) {
 	}
 }
 
-// endGroup kills those that are left in a group: without namespaces, what was not gathered before the launcher was killed itself.
+// endGroup kills the remaining processes of a group: without namespaces, those that the launcher
+// had not reaped before it was killed itself.
 func endGroup(dir string) {
 	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
 		return
 	}
 	members, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // before Linux 5.14, and in version 1
 	for _, word := range strings.Fields(string(members)) {
-		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 would be those around Junction
+		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 would mean Junction's own process group
 			unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }
 
-// count reads "name number" from a file of the group.
+// count reads the number of a line "name number" in a file of the group.
 func (g *group) count(controller, file, name string) int {
 	text, _ := os.ReadFile(filepath.Join(g.folders[controller], file))
 	for line := range strings.Lines(string(text)) {
@@ -238,7 +240,7 @@ func (g *group) count(controller, file, name string) int {
 	return 0
 }
 
-// cause takes the operation and the path off an error.
+// cause returns an error without its operation and path.
 func cause(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err

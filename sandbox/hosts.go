@@ -24,22 +24,22 @@ import (
 // A host is an entry of [Profile].Hosts.
 type host struct {
 	name    string     // in lower case, without the "*." of a wildcard
-	suffix  bool       // any name below it
-	address netip.Addr // in place of a name
+	suffix  bool       // it matches any name below it
+	address netip.Addr // replaces a name
 	ports   []uint16
-	any     bool // every host of the internet, at every port
+	any     bool // every public host at every port
 }
 
 var usualPorts = []uint16{443, 80}
 
-// unusualPorts are those at which a program that is learned from finds what it wants to reach, too.
+// unusualPorts are further ports that a program may reach while it is learned from.
 var unusualPorts = []uint16{22, 25, 465, 587, 993, 1433, 3306, 5432, 6379, 6443, 8443, 9200, 27017}
 
 const maxHosts = 200
 
 var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
-// parseHost reads NAME, *.NAME or an address, each with :PORT where it is not for 443 and 80.
+// parseHost parses NAME, *.NAME or an address, each with :PORT if the port is not 443 or 80.
 func parseHost(text string) (host, error) {
 	h := host{ports: usualPorts}
 	if strings.Contains(text, "/") {
@@ -80,7 +80,7 @@ func parseHost(text string) (host, error) {
 	return h, nil
 }
 
-// hostText is a host as a profile has it: with its port, if it is another one than 443 and 80.
+// hostText returns a host in the form of a profile: with its port if that is not 443 or 80.
 func hostText(host string, port uint16) string {
 	if slices.Contains(usualPorts, port) {
 		return host
@@ -88,7 +88,7 @@ func hostText(host string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// hosts are those of a profile.
+// hosts holds the hosts of a profile.
 type hosts []host
 
 func parseHosts(list []string) hosts {
@@ -119,17 +119,17 @@ func (h host) matches(name string) bool {
 	return h.name != "" && h.name == name
 }
 
-// allowsName reports whether a port of a name may be connected to.
+// allowsName reports whether the program may connect to a port of a name.
 func (all hosts) allowsName(name string, port uint16) bool {
 	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) && (h.any || slices.Contains(h.ports, port)) })
 }
 
-// allowsAddress reports whether the profile has the address itself.
+// allowsAddress reports whether the profile allows the address itself.
 func (all hosts) allowsAddress(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(all, func(h host) bool { return h.any && isPublic(a) || h.address == a && slices.Contains(h.ports, port) })
 }
 
-// ports are those that any of the hosts has, and the usual ones, on which refusals are seen.
+// ports returns the ports of all hosts, and the usual ones, on which refusals are noticed.
 func (all hosts) ports() []uint16 {
 	ports := slices.Clone(usualPorts)
 	for _, h := range all {
@@ -139,25 +139,27 @@ func (all hosts) ports() []uint16 {
 	return slices.Compact(ports)
 }
 
-// isPublic reports whether an address belongs to the internet at large, and so to no machine or network of the person.
+// isPublic reports whether an address is a public one of the internet, and so not one of the user's
+// machines or networks.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
 	if !outside.Address(a) {
 		return false
 	}
-	here, err := net.InterfaceAddrs() // each time, as machines move
+	here, err := net.InterfaceAddrs() // each time, because machines move
 	return err == nil && !isAmong(a, here)
 }
 
-// isAmong reports whether an address is one of this machine's or of its direct neighbours, which may be addresses of the internet, too.
+// isAmong reports whether an address is one of this machine or of its directly connected networks,
+// which may be public addresses, too.
 func isAmong(a netip.Addr, here []net.Addr) bool {
 	return slices.ContainsFunc(here, func(n net.Addr) bool {
 		p, err := netip.ParsePrefix(n.String())
-		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // what is not understood may be anything
+		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // an unknown form counts as a match
 	})
 }
 
-// allowedHosts are those that the program may reach.
+// allowedHosts returns the hosts that the program may reach.
 func (s *Sandbox) allowedHosts() hosts {
 	all := parseHosts(s.profile.Hosts)
 	if s.o.Record != nil {
@@ -166,10 +168,10 @@ func (s *Sandbox) allowedHosts() hosts {
 	return all
 }
 
-// connectTime is how long it may take to reach a host.
+// connectTime is how long connecting to a host may take.
 const connectTime = 20 * time.Second
 
-// A reach is what a program may connect to, as far as its profile allows.
+// A reach connects to hosts as far as a profile allows.
 type reach struct {
 	allowed hosts
 	refuse  func(Refusal)
@@ -183,7 +185,7 @@ func (s *Sandbox) newReach(refuse func(Refusal)) reach {
 	}}
 }
 
-// to connects to a host as a program names it.
+// to connects to a host by the name or address that a program uses.
 func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTime)
 	defer cancel()
@@ -206,7 +208,7 @@ func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, err
 	return r.resolved(ctx, name, port)
 }
 
-// resolved connects to a name that the profile has, at the first of its addresses that responds.
+// resolved connects to an allowed name, at the first of its addresses that responds.
 func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Conn, error) {
 	addresses, err := r.lookup(ctx, name)
 	if err != nil {
@@ -231,7 +233,8 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 	return nil, failure
 }
 
-// dialOneOf connects to the first of so many addresses, and leaves time for the others: one may be of a network that says nothing.
+// dialOneOf connects to the first of left addresses, and reserves time for the others: the first
+// may be in a network that drops packets.
 func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net.Conn, error) {
 	const least = 2 * time.Second
 	if until, has := ctx.Deadline(); has && left > 1 {
@@ -242,14 +245,15 @@ func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net
 	return r.dial(ctx, "tcp", at.String())
 }
 
-// refused says that a connection is. Each refusal of one, whoever found it, is made here.
+// refused reports the refusal of a connection. All refusals of connections are made here.
 func (r *reach) refused(host string, port uint16, reason string) error {
 	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
 	r.refuse(refusal)
 	return errors.New(refusal.String())
 }
 
-// pass copies until one side ends, and says so to the other. The kernel copies, a pipe's worth at a time.
+// pass copies until one side ends, and then ends the other. The kernel copies, one pipe buffer at a
+// time.
 func pass(to, from net.Conn) {
 	_, err := io.Copy(to, from)
 	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
@@ -260,7 +264,8 @@ func pass(to, from net.Conn) {
 	from.Close()
 }
 
-// A proxy is the way out where nothing but one port of this machine can be reached: programs ask it, by HTTP, for the hosts of their profile.
+// A proxy connects programs that can only reach one local port. They use it, over HTTP, for the
+// hosts of their profile.
 type proxy struct {
 	reach
 	address string // 127.0.0.1:PORT
@@ -271,7 +276,7 @@ type proxy struct {
 	running sync.WaitGroup
 }
 
-const maxProxyHeader = 64 << 10 // bytes of a request's
+const maxProxyHeader = 64 << 10 // bytes of a request's header
 
 func serveProxy(r reach) (*proxy, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -316,7 +321,7 @@ func serveProxy(r reach) (*proxy, error) {
 	return p, nil
 }
 
-// connect reaches HOST:PORT.
+// connect connects to HOST:PORT.
 func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -328,12 +333,12 @@ func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stop := context.AfterFunc(p.ctx, cancel) // a Transport goes on when a request has ended
+	stop := context.AfterFunc(p.ctx, cancel) // a Transport continues after a request has ended
 	defer stop()
 	return p.to(ctx, host, uint16(number))
 }
 
-// tunnel carries what both sides send, which the proxy does not look at.
+// tunnel copies between both sides without inspecting the data.
 func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	outside, err := p.connect(r.Context(), r.Host)
 	if err != nil {
@@ -352,7 +357,7 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		outside.Close()
 	})
 	defer stop()
-	early := make([]byte, buffered.Reader.Buffered()) // what came with the request
+	early := make([]byte, buffered.Reader.Buffered()) // data that came with the request
 	if _, err := io.ReadFull(buffered, early); err != nil {
 		return
 	}

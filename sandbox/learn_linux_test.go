@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// refusalsOf runs a shell command confined, and returns each thing that it was refused with what would allow it.
+// refusalsOf runs a shell command confined, and returns its output and each refusal with the flags
+// that allow it.
 func refusalsOf(t *testing.T, p Profile, o Options, script string, more ...string) (output string, refused []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -43,7 +44,7 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
 		p            Profile
-		want         []string // $ is the root
+		want         []string // $ is the root of the test
 	}{
 		{"a file that is read", `cat $/data/one/x`, Profile{}, []string{"read $/data/one/x; --read $/data/one/x"}},
 		{"only once", `for i in 1 2 3; do cat $/data/one/x; done`, Profile{}, []string{"read $/data/one/x; --read $/data/one/x"}},
@@ -102,7 +103,7 @@ func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
 	root := machine(t)
 	script := "HOME=" + root + "/home\n" + `cat ~/.config/app/settings.json && echo x >~/.cache/app/2 && cat ~/notes/a.md && rm ~/.cache/app/2 && (cat ` + root + `/data/one/x || test $LEARN) && echo done`
-	t.Setenv("LEARN", "yes") // then it does without what is below /tmp
+	t.Setenv("LEARN", "yes") // then the script does not need files below /tmp
 	r := new(Record)
 	if out, refused := refusalsOf(t, Profile{}, Options{Record: r}, script); !strings.HasSuffix(out, "done\n") || refused != nil {
 		t.Fatalf("while it is learned from: %q, refused %q", out, refused)
@@ -112,7 +113,7 @@ func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
 	if !reflect.DeepEqual(got.Profile, want) || got.Omitted != nil || !r.Complete() {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	// What is below /tmp is everybody's, and not proposed: it is refused and named.
+	// Files below /tmp belong to all and are not proposed: access is refused and reported.
 	t.Setenv("LEARN", "")
 	out, refused := refusalsOf(t, got.Profile, Options{}, script)
 	if want := []string{"read " + root + "/data/one/x; --read " + root + "/data/one/x"}; !slices.Equal(refused, want) || strings.HasSuffix(out, "done\n") {
@@ -215,7 +216,7 @@ func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
 	}
 }
 
-// answering waits at a Unix socket and says "reached" to whoever connects to it.
+// answering listens at a Unix socket and sends "reached" to each client.
 func answering(t *testing.T, path string) {
 	t.Helper()
 	l, err := net.Listen("unix", path)
@@ -250,7 +251,7 @@ func TestWhoIsLearnedFromUsesWhatIsNamedInTemporaryFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// The folder in which a file is to be made, one that a call names, and one that is to be made.
+	// The folder of a file to create, a file that a call names, and a folder to create.
 	l := Learned{Words: []string{"FILE=" + root + "/shared/project/new.jsonl", made, root + "/absent/nothing"}, Named: []string{other + "/b"}}
 	script := strings.ReplaceAll(`cd $; cat shared/project/a.txt `+other+`/b; echo new >>shared/project/new.jsonl; echo other >>`+other+`/c; mkdir -p `+made+`; echo made >`+made+`/x; cat shared/other/x pkg/index.js`, "$", root)
 	r := new(Record)
@@ -270,7 +271,7 @@ func TestWhoIsLearnedFromUsesWhatIsNamedInTemporaryFolders(t *testing.T) {
 	if !reflect.DeepEqual(got.Profile, want) || got.Omitted != nil {
 		t.Fatalf("got %+v, want %+v", got, want)
 	}
-	if out, refused := refusalsOf(t, got.Profile, Options{}, script); !strings.HasPrefix(out, "a\nb\n") || len(refused) != 2 { // what is not there
+	if out, refused := refusalsOf(t, got.Profile, Options{}, script); !strings.HasPrefix(out, "a\nb\n") || len(refused) != 2 { // files that do not exist
 		t.Errorf("with what was learned: %q, refused %q", out, refused)
 	}
 	for path, want := range map[string]string{root + "/shared/project/new.jsonl": "new\nnew\n", made + "/x": "made\n", other + "/c": "other\nother\n"} {
@@ -335,7 +336,7 @@ func TestAFolderBelowVarTmpIsShownAndNoneIsMadeElsewhere(t *testing.T) {
 }
 
 func TestWhenAllOfASandboxHasEndedNothingIsNamed(t *testing.T) {
-	gone, err := os.Open(t.TempDir()) // what the root is then: a folder without anything
+	gone, err := os.Open(t.TempDir()) // the program's root after its end: an empty folder
 	if err != nil {
 		t.Fatal(err)
 	}

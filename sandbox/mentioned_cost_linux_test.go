@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A server chooses what it says of a failure, and each failure is looked at before it is passed on.
+// A server chooses the text of a failure, and each failure is examined before it is passed on.
 func TestALongPathCostsLittle(t *testing.T) {
 	root := machine(t)
 	r := &refusing{root: -1, home: root + "/home", refuse: func(Refusal) {}}

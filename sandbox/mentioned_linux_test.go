@@ -15,7 +15,7 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 	root := machine(t)
 	for _, c := range []struct {
 		name, script string
-		want         []string // $ is the root
+		want         []string // $ is the root of the test
 	}{
 		{"what it reads and runs", `cat $/data/two/x; $/data/two/x; exec 3<$/data/two`, nil},
 		{"what it changes and removes", `rm ~/todo.txt; chmod 0 ~/todo.txt; python3 -c 'open("$/home/todo.txt", "r+")'`, nil},
@@ -43,13 +43,13 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 	}
 }
 
-// A program that replaces a file by another, as many do, needs their folder: to allow the random name of the second one does nothing, and over
-// a file that is allowed alone none can be moved.
+// Many programs replace a file by another, and need the folder for that. Permission for the random
+// name of the second file does not help, and over a single permitted file no other can be moved.
 func TestOfAFileThatReplacesAnotherIsSaidThatTheFolderIsNeeded(t *testing.T) {
 	root := machine(t)
 	const replace = `echo >"$1.4711.tmp"; mv "$1.4711.tmp" "$1"`
 	for _, c := range []struct {
-		name, file string // $ is the root
+		name, file string // $ is the root of the test
 		p          Profile
 		want       string
 	}{
@@ -61,7 +61,7 @@ func TestOfAFileThatReplacesAnotherIsSaidThatTheFolderIsNeeded(t *testing.T) {
 		for _, unwatched := range []bool{false, true} {
 			t.Run(fmt.Sprint(c.name, unwatched), func(t *testing.T) {
 				out, refused := refusalsOf(t, c.p, Options{Unwatched: unwatched}, replace, "sh", strings.ReplaceAll(c.file, "$/", root+"/"))
-				refused = slices.DeleteFunc(refused, func(r string) bool { return strings.HasPrefix(r, "read ") }) // which its command line names
+				refused = slices.DeleteFunc(refused, func(r string) bool { return strings.HasPrefix(r, "read ") }) // paths in its command line
 				if got := strings.Join(refused, "\n"); got != strings.ReplaceAll(c.want, "$/", root+"/") {
 					t.Errorf("refused are %q, want %q; it says %s", got, c.want, out)
 				}
@@ -82,7 +82,7 @@ func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Failed(root + "/data/one/x") // nothing runs
+	s.Failed(root + "/data/one/x") // no program runs
 	in, out := io.Pipe()
 	cmd := exec.Command("cat")
 	cmd.Stdin, cmd.Dir = in, "/"
@@ -93,12 +93,12 @@ func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	s.Failed(root+"/data/one/x", "ENOENT: no such file or directory, stat '"+root+"/data/two/x'")
 	s.Failed(root+"/data/one/x", "~/notes/a.md", "~/notes/nothing", root+"/nothing/at/all", "/etc/hosts", "/usr/bin/env", "todo.txt")
 	s.Failed("/usr", "~/new.txt", root+"/data/one/new")
-	s.Failed("~/notes/b.md", "EACCES: permission denied") // whatever that was
+	s.Failed("~/notes/b.md", "EACCES: permission denied") // unrelated to a path
 	s.Failed("~/notes/a.md", "EROFS: read-only file system, open '"+root+"/home/notes/a.md'")
 	out.Close()
 	cmd.Wait()
 	ended()
-	s.Failed(root + "/home/todo.txt") // it has ended
+	s.Failed(root + "/home/todo.txt") // the program has ended
 	want := []string{"see " + root + "/data/one/x; --read " + root + "/data/one/x", "see " + root + "/data/two/x; --read " + root + "/data/two/x",
 		"see " + root + "/data/one/new; --write " + root + "/data/one",
 		"write " + root + "/home/notes/a.md; --write " + root + "/home/notes/a.md"}

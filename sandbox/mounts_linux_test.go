@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A profile may have /etc, in which there are files that Junction makes for the program.
+// A profile may contain /etc, in which Junction makes files for the program.
 func TestAFileThatIsMadeForAProgramIsMadeInNoFolderOfTheMachine(t *testing.T) {
 	root := machine(t)
 	for _, name := range []string{"one/hosts", "two/hosts"} {
@@ -81,7 +81,8 @@ func TestSettingsOfTheSystemAreReadBelowThoseOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestHiddenPlaceThatIsGoneIsLeftOut has nothing made of a place in a folder that went away before it was hidden.
+// TestHiddenPlaceThatIsGoneIsLeftOut checks that nothing is made for a hidden place whose folder
+// was removed meanwhile.
 func TestHiddenPlaceThatIsGoneIsLeftOut(t *testing.T) {
 	tree, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {

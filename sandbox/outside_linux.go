@@ -18,7 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
+// A network connects a sandbox to the outside: it responds to its resolver and carries its
+// connections, as far as the profile allows.
 type network struct {
 	reach
 	names *names
@@ -27,11 +28,12 @@ type network struct {
 	cancel    context.CancelFunc
 	resolver  net.PacketConn
 	listeners []net.Listener
-	slots     chan struct{} // one for each connection
+	slots     chan struct{} // one slot for each connection
 	running   sync.WaitGroup
 }
 
-// serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
+// serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the
+// listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
 	r := s.newReach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -71,7 +73,7 @@ func (n *network) close() {
 		l.Close()
 	}
 	if n.resolver != nil {
-		n.resolver.SetDeadline(time.Unix(1, 0)) // and not closed: in it may wait what the program asked for last
+		n.resolver.SetDeadline(time.Unix(1, 0)) // not closed: the last requests of the program may still be in it
 	}
 	n.running.Wait()
 	if n.resolver != nil {
@@ -80,7 +82,7 @@ func (n *network) close() {
 	}
 }
 
-// nameLast answers nobody any more, and names what was refused all the same.
+// nameLast reports the refusals of remaining requests, without responding.
 func (n *network) nameLast() {
 	waiting, ok := n.resolver.(syscall.Conn)
 	if !ok {
@@ -92,7 +94,7 @@ func (n *network) nameLast() {
 	}
 	raw.Control(func(fd uintptr) {
 		buf := make([]byte, maxQuestion)
-		for { // the kernel keeps no more than it has room for
+		for { // the kernel keeps a limited number
 			size, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT)
 			if err != nil {
 				return
@@ -122,7 +124,7 @@ func (n *network) accept(l net.Listener) {
 			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			select { // no files are left, which passes
+			select { // temporarily no free files
 			case <-n.ctx.Done():
 				return
 			case <-time.After(100 * time.Millisecond):
@@ -143,7 +145,7 @@ func (n *network) accept(l net.Listener) {
 	}
 }
 
-// reset has the program see that nobody listens.
+// reset closes a connection as if its port had no listener.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -151,7 +153,7 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// carry connects one of the program's connections with the host that it is meant for.
+// carry connects one of the program's connections with its host.
 func (n *network) carry(inside net.Conn) {
 	outside, err := n.connect(inside)
 	if err != nil {
@@ -171,7 +173,7 @@ func (n *network) carry(inside net.Conn) {
 	outside.Close()
 }
 
-// connect reaches what a connection is meant for, which its own end says.
+// connect connects to the target of a connection, which is its local address.
 func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	meant, err := netip.ParseAddrPort(inside.LocalAddr().String())
 	if err != nil {
@@ -190,7 +192,8 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	return n.resolved(ctx, name, port)
 }
 
-// admit refuses an address and port that the profile does not have. It returns the name that the address was given to, if any.
+// admit refuses an address and port that the profile does not allow. It returns the name for which
+// the address was assigned, if any.
 func (n *network) admit(address netip.Addr, port uint16) (name string, err error) {
 	name = n.names.name(address)
 	switch {
@@ -202,8 +205,9 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 	return name, nil
 }
 
-// learn records which host a program wants to connect to. The kernel refuses the connection where nothing waits at
-// the port, but by then it was seen. What listens in the sandbox is the program's own.
+// learn records the host to which a program wants to connect. If the port has no listener the
+// kernel refuses the connection, but only after this record. Listeners in the sandbox belong to the
+// program.
 func (n *network) learn(r *Record, a watch.Access, listens func(port uint16) bool) {
 	at, err := netip.ParseAddrPort(a.Address)
 	if a.Kind != watch.Connect || err != nil || at.Port() == 0 || at.Port() == resolverPort {
@@ -219,11 +223,11 @@ func (n *network) learn(r *Record, a watch.Access, listens func(port uint16) boo
 	r.seeHost(hostText(host, at.Port()))
 }
 
-// An unreachable names connections that are refused. At most ports nothing of the sandbox waits, and the kernel refuses them by
-// itself; at the others a program may have ended before its connection was looked at.
+// An unreachable reports refused connections. At most ports the sandbox has no listener, and the
+// kernel refuses them. At the others a program may end before its connection is examined.
 type unreachable struct {
 	launcher int
-	ports    []uint16 // those at which the network waits
+	ports    []uint16 // ports of the network's listeners
 	network  *network
 }
 
@@ -242,7 +246,7 @@ func (u *unreachable) see(a watch.Access) {
 	if name := u.network.names.name(address); name != "" {
 		host, reason = name, "the profile has other ports of this host only"
 	} else if address.IsLoopback() {
-		if listensIn(u.launcher, at.Port()) { // a server of the program's own
+		if listensIn(u.launcher, at.Port()) { // a server of the program
 			return
 		}
 		reason = "the services of this machine are not there"
@@ -250,7 +254,7 @@ func (u *unreachable) see(a watch.Access) {
 	u.network.refused(host, at.Port(), reason)
 }
 
-// listensIn reports whether something in the sandbox of a launcher waits at a port of TCP.
+// listensIn reports whether a process in the sandbox of a launcher listens at a TCP port.
 func listensIn(launcher int, port uint16) bool {
 	const listening = "0A"
 	for _, table := range []string{"tcp", "tcp6"} {

@@ -18,7 +18,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// An outsideTest is a network whose names and hosts are the test's. The program's end of a connection is made by dial.
+// An outsideTest is a network with names and hosts of the test. get makes the program's end of a
+// connection.
 type outsideTest struct {
 	*network
 	t       *testing.T
@@ -28,7 +29,7 @@ type outsideTest struct {
 	port    uint16
 }
 
-// newOutside lets hosts be reached, of which PORT stands for the port that the program connects to.
+// newOutside permits hosts; PORT in them stands for the port that the program connects to.
 func newOutside(t *testing.T, addresses map[string][]string, answer func(net.Conn), allowed ...string) *outsideTest {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.64.0.1:0")
@@ -47,7 +48,7 @@ func newOutside(t *testing.T, addresses map[string][]string, answer func(net.Con
 	}
 	hosts := parseHosts(allowed)
 	o.network = &network{names: newNames(hosts, refuse), ctx: ctx, cancel: cancel, listeners: []net.Listener{l}, slots: make(chan struct{}, maxConnections)}
-	o.names.first = netip.MustParseAddr("127.64.0.1") // at which the listener is
+	o.names.first = netip.MustParseAddr("127.64.0.1") // address of the listener
 	o.reach = reach{allowed: hosts, refuse: refuse,
 		lookup: func(_ context.Context, name string) (all []netip.Addr, err error) {
 			for _, a := range addresses[name] {
@@ -79,7 +80,7 @@ func hello(conn net.Conn) {
 	conn.Close()
 }
 
-// get connects as the program does, to the first name that it asked for.
+// get connects like the program to the first name that it resolved.
 func (o *outsideTest) get() string {
 	conn, err := net.Dial("tcp", o.listeners[0].Addr().String())
 	if err != nil {
@@ -187,7 +188,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	if got := o.get(); got != "nothing" {
 		t.Error(got)
 	}
-	o.close() // ends all that are open
+	o.close() // ends all open connections
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if want := []string{"connect to one more host: the program has 128 others"}; !slices.Equal(o.refused, want) {
@@ -218,7 +219,7 @@ func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
 	var refused []string
 	refuse := func(r Refusal) { refused = append(refused, r.What) }
 	n := &network{reach: reach{refuse: refuse}, names: newNames(nil, refuse), resolver: resolver, cancel: func() {}}
-	// Nobody has come to answer when the program ends; what it connects to is seen before.
+	// The resolver has no server when the program ends; its connections are reported before.
 	u := &unreachable{ports: usualPorts, network: n}
 	u.see(watch.Access{Kind: watch.Connect, Address: "1.2.3.4:443"})
 	n.close()
@@ -268,7 +269,7 @@ func TestNamesAreResolvedWithoutAskingAnybody(t *testing.T) {
 	if want := []string{"look up example.org", "look up evil.example"}; !slices.Equal(refused, want) {
 		t.Errorf("refused %q", refused)
 	}
-	if !isPublic(firstName) { // servers that fetch pages refuse others
+	if !isPublic(firstName) { // servers that fetch pages refuse other addresses
 		t.Errorf("%s is no address of the internet", firstName)
 	}
 	if n.name(netip.MustParseAddr("22.64.0.2")) != "a.example.org" || n.name(netip.MustParseAddr("127.0.0.1")) != "" {

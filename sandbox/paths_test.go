@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A server that is given the path of a database makes a file, for which a folder in its place leaves no room.
+// A server that gets the path of a database creates a file, which fails if there is a folder in its
+// place.
 func TestWhatIsToBeWrittenAndIsNotThereIsMadeAsItsNameSays(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "link.db")); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
-// What a program may write it can prepare for the time when it is started again.
+// A program can prepare its writable files for its next start.
 func TestLinksThatAProgramCouldHaveMadeLeadNowhere(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
@@ -36,7 +36,7 @@ func TestLinksThatAProgramCouldHaveMadeLeadNowhere(t *testing.T) {
 	link("project/sub", filepath.Join(home, ".ssh"))
 	link("project/docs", "../.ssh")
 	link("project/program", "../.ssh/id")
-	link("mine-with-a-long-name", "project") // the person's own
+	link("mine-with-a-long-name", "project") // a link of the user
 	p := Profile{Write: []string{"~/project/docs", "~/project/sub/lib", "~/mine-with-a-long-name"}, Read: []string{"~/project/sub", "~/project/docs/lib"}}
 	for _, program := range []string{"project/run", "mine-with-a-long-name/run"} {
 		got, _, _ := run(t, p, Options{}, filepath.Join(home, program))

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// isPlanted reports whether a link is one that another user made in a folder in which all write, such as /tmp. The kernel follows none
-// where fs.protected_symlinks says so, but it does not know that who reads where a link leads goes there.
+// isPlanted reports whether a link was made by another user in a folder that all may write to, such
+// as /tmp. With fs.protected_symlinks the kernel does not follow such links. But it does not
+// protect a program that reads a link and then uses its target.
 func isPlanted(link os.FileInfo, folder string) bool {
 	dir, err := os.Stat(folder)
 	if err != nil || dir.Mode()&os.ModeSticky == 0 || dir.Mode().Perm()&0o002 == 0 {

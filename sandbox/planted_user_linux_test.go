@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A folder of a profile in /tmp may be gone, and anybody can put a link in its place. The kernel does not follow that (fs.protected_symlinks).
+// A folder of a profile in /tmp may be missing, and any user can make a link in its place. The
+// kernel does not follow that (fs.protected_symlinks).
 func TestALinkOfAnotherUserInAFolderOfAllLeadsNowhere(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root makes links of others")

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	hops      = 40  // links and interpreters that a program stands behind, as the kernel has it
-	firstLine = 256 // bytes of a script's first line, as the kernel reads
+	hops      = 40  // links and interpreters before a program, as in the kernel
+	firstLine = 256 // bytes of a script's first line that the kernel reads
 )
 
-// programPlaces are the program of a command, the folder that it is started in, and the folders that it reads because it is made of them or is
-// started there; own are those of which it is made.
+// programPlaces returns the program of a command, its working directory, and the folders that it
+// reads because they contain it or it starts there. own are the folders that contain it.
 func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own []string, err error) {
-	if dir, err = filepath.Abs(cmd.Dir); err != nil { // of "" it is the present one
+	if dir, err = filepath.Abs(cmd.Dir); err != nil { // for "" it is the current one
 		return "", "", nil, nil, err
 	}
 	path = cmd.Path
@@ -62,9 +62,9 @@ func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own [
 	return path, dir, folders, own, nil
 }
 
-// programFolders are the folders that a program is made of: its own, those of the links by which it is found, and
-// those of the interpreters that its first line names, as far as they do not belong to the system anyway. What the program itself
-// may write leads nowhere: it could choose what it reads when it is started again.
+// programFolders returns the folders that contain a program: its own, those of the links to it, and
+// those of the interpreters in its first line, except system folders. Files that the program may
+// write are not followed: it could choose what it reads at its next start.
 func programFolders(path, searched string, written []string) []string {
 	var folders []string
 	for range hops {
@@ -82,7 +82,7 @@ func programFolders(path, searched string, written []string) []string {
 			path = target
 			continue
 		}
-		path = interpreterOf(path, searched) // where there is none, this was the last
+		path = interpreterOf(path, searched) // if there is none, this was the last
 	}
 	slices.Sort(folders)
 	return slices.Compact(folders)
@@ -100,8 +100,9 @@ func realFolder(path string) string {
 	return dir
 }
 
-// interpreterOf is the program that the first line of a script names, or "". Its folder is shown, so nothing is guessed: what stands
-// behind options or variables of env may be any path, and so may what nobody could execute.
+// interpreterOf returns the program in the first line of a script, or "". Its folder becomes
+// readable, so nothing is guessed: words behind options or variables of env may be any path, and so
+// may a line that cannot be executed.
 func interpreterOf(path, searched string) string {
 	f, err := os.Open(path)
 	if err != nil {
@@ -144,16 +145,16 @@ func find(name, searched string) string {
 	return ""
 }
 
-// manyPrograms are what programs need of a folder into which many are installed. Its var and etc are data and settings of each of them, such as those of
-// a database that runs as this user.
+// manyPrograms lists the parts of a folder with many programs that they need. Its var and etc
+// contain data and settings of each, such as those of a database that runs as this user.
 var manyPrograms = []string{"Cellar", "Frameworks", "bin", "etc/ca-certificates", "etc/openssl@3", "lib", "libexec", "opt", "share"}
 
-// installation is what must be read to run a program: all below the folder that has its bin, where that has
-// nothing else; or the program's own folder.
+// installation returns the paths that must be readable to run a program. It is the folder above its
+// bin if that has only this program, otherwise the program's own folder.
 func installation(path string) []string {
 	dir := filepath.Dir(path)
 	prefix := filepath.Dir(dir)
-	if base := filepath.Base(dir); base == "bin" && (prefix == "/usr/local" || exists(filepath.Join(prefix, "Cellar"))) { // Homebrew's, or macOS's
+	if base := filepath.Base(dir); base == "bin" && (prefix == "/usr/local" || exists(filepath.Join(prefix, "Cellar"))) { // of Homebrew, or of macOS
 		var all []string
 		for _, name := range manyPrograms {
 			if part := filepath.Join(prefix, name); exists(part) {
@@ -165,20 +166,20 @@ func installation(path string) []string {
 	return []string{ownFolder(path, dir, prefix)}
 }
 
-// ownFolder is installation, of a program that shares its folder with no others.
+// ownFolder is like installation, for a program that does not share its folder.
 func ownFolder(path, dir, prefix string) string {
 	if strings.HasPrefix(path, "/nix/store/") {
 		return "/nix/store"
 	}
 	switch base := filepath.Base(dir); {
-	case base == "shims" && !holdsPerson(prefix): // of pyenv, nodenv and others, which look for the program below
+	case base == "shims" && !holdsPerson(prefix): // of pyenv, nodenv and similar tools, which find the program below
 		return prefix
 	case base != "bin" && base != ".bin":
 		if p := packageFolder(dir); p != "" {
 			return p
 		}
 		if holdsPerson(dir) || holdsPerson(prefix) {
-			return path // next to it may be anything
+			return path // other files in the folder may be anything
 		}
 		return dir
 	case base == ".bin" && filepath.Base(prefix) == "node_modules":
@@ -191,7 +192,8 @@ func ownFolder(path, dir, prefix string) string {
 	return dir
 }
 
-// packageFolder is the folder of the package or project that a folder belongs to, with what it depends on; "" without one.
+// packageFolder returns the folder of the package or project that contains a folder, including its
+// dependencies, or "".
 func packageFolder(dir string) string {
 	if i := strings.Index(dir+"/", "/node_modules/"); i > 0 {
 		return dir[:i] + "/node_modules"
@@ -204,8 +206,8 @@ func packageFolder(dir string) string {
 	return ""
 }
 
-// holdsPerson reports whether a folder is not a program's: the root, a home folder, one that has home folders, or
-// ~/.local, where other programs keep what they know.
+// holdsPerson reports whether a folder does not belong to a program: the root, a home folder, one
+// that contains home folders, or ~/.local, where other programs keep data.
 func holdsPerson(dir string) bool {
 	home := home()
 	return slices.Contains([]string{"/", "/home", "/root", "/Users", "/Library", "/private", "/private/tmp", "/private/var"}, dir) || filepath.Dir(dir) == "/home" || filepath.Dir(dir) == "/Users" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
@@ -217,7 +219,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// scriptFolder is the folder of the first argument that is a file: what an interpreter is to run. "" without one.
+// scriptFolder returns the folder of the first argument that is a file, the script of an
+// interpreter, or "".
 func scriptFolder(args []string, dir string, written []string) string {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
@@ -229,7 +232,7 @@ func scriptFolder(args []string, dir string, written []string) string {
 		}
 		info, err := os.Stat(path)
 		if err != nil || !info.Mode().IsRegular() || !slices.Contains(scripts, filepath.Ext(path)) {
-			return "" // what follows are the arguments of something else
+			return "" // the following words are arguments of something else
 		}
 		if isWithinAny(filepath.Join(realFolder(path), filepath.Base(path)), written) {
 			return ""
@@ -254,8 +257,9 @@ func within(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// written are the folders of the profile that the program may write, and where they really are. What is in one of
-// them the program can replace, by a link too: a path that leads over a link in another one is left out.
+// written returns the folders of the profile that the program may write, and their real paths. The
+// program can replace anything in them, also by links. So a path that leads over a link in another
+// of them is omitted.
 func (s *Sandbox) written() (paths, really []string) {
 	var all, finals []string
 	var links [][]string
@@ -273,7 +277,7 @@ func (s *Sandbox) written() (paths, really []string) {
 	return paths, really
 }
 
-// follow returns the links over which a path leads, and where it ends, which may be missing.
+// follow returns the links on a path, and its end, which may be missing.
 func follow(path string) (links []string, final string) {
 	path = filepath.Clean(path)
 	for range hops {
@@ -286,7 +290,7 @@ func follow(path string) (links []string, final string) {
 	return links, path
 }
 
-// absolute is a path of the profile with ~ as the home folder.
+// absolute returns a path of the profile with ~ expanded.
 func (s *Sandbox) absolute(path string) string {
 	if rest, found := strings.CutPrefix(path, "~"); found {
 		return filepath.Join(home(), rest)
@@ -296,7 +300,7 @@ func (s *Sandbox) absolute(path string) string {
 
 var errPlanted = errors.New("another user made this link, in a folder in which all write")
 
-// checkLinks says whether a path leads over a link of another user.
+// checkLinks returns an error if a path leads over a link of another user.
 func checkLinks(path string) error {
 	_, end := follow(path)
 	if _, _, _, err := firstLink(end); errors.Is(err, errPlanted) {
@@ -305,7 +309,7 @@ func checkLinks(path string) error {
 	return nil
 }
 
-// firstLink returns the path with its first link followed, and that link; or the path itself.
+// firstLink returns the path with its first link followed, and that link, or the path itself.
 func firstLink(path string) (followed, hop, target string, err error) {
 	at := "/"
 	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
@@ -337,7 +341,8 @@ func firstLink(path string) (followed, hop, target string, err error) {
 	return path, "", "", nil
 }
 
-// makeWritten makes what is to be written and is not there: a file where its name has an ending, such as notes.db, and else a folder.
+// makeWritten makes a missing path that is to be written: a file if its name has an ending, such as
+// notes.db, otherwise a folder.
 func makeWritten(path string) error {
 	if exists(path) {
 		return nil
@@ -358,10 +363,11 @@ func makeWritten(path string) error {
 	return f.Close()
 }
 
-// hasEnding are names with one ending; com.example.app is a folder, as are cache-1.2 and .config.
+// hasEnding matches names with one ending. com.example.app is a folder, as are cache-1.2 and
+// .config.
 var hasEnding = regexp.MustCompile(`^\.?[^.]+\.[a-zA-Z][a-zA-Z0-9]*$`)
 
-// allowedFiles are the files and folders of the profile.
+// allowedFiles returns the files and folders of the profile.
 func (s *Sandbox) allowedFiles() (list []string) {
 	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
 		list = append(list, s.absolute(path))
@@ -369,10 +375,10 @@ func (s *Sandbox) allowedFiles() (list []string) {
 	return list
 }
 
-// sharedInHome are folders of a home folder in which each program has a folder of its own.
+// sharedInHome lists the folders of a home folder in which each program has its own folder.
 var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
 
-// isShared reports whether a folder has what belongs to other programs or people.
+// isShared reports whether a folder contains data of other programs or users.
 func isShared(dir, home string) bool {
 	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
 		return true
@@ -380,8 +386,9 @@ func isShared(dir, home string) bool {
 	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
 }
 
-// DataFolder is the folder that a program has to write in order to keep its data at a path: the path itself, where that is a folder or is made as
-// one, or the folder of a file, which programs often replace by another. It reports whether others use that folder, too, such as a person's home.
+// DataFolder returns the folder that a program must write to keep its data at a path: the path
+// itself if that is, or will be, a folder, or the folder of a file, which programs often replace by
+// another. shared reports whether others also use that folder, such as the user's home.
 func DataFolder(path string) (folder string, shared bool) {
 	folder = filepath.Clean(path)
 	if info, err := os.Stat(folder); err == nil && !info.IsDir() || err != nil && hasEnding.MatchString(filepath.Base(folder)) {
@@ -391,13 +398,14 @@ func DataFolder(path string) (folder string, shared bool) {
 }
 
 const (
-	maxMentioned      = 32        // paths that are found in the texts of one failure
+	maxMentioned      = 32        // paths found in the texts of one failure
 	maxMentionedText  = 64 << 10  // bytes of each text that are searched
-	maxMentionedTexts = 256 << 10 // of all of them
+	maxMentionedTexts = 256 << 10 // bytes of all texts
 	maxMentionedPath  = 4096      // bytes, as in Linux
 )
 
-// pathsIn are the absolute paths that texts name: a text that is one, and those that stand in quotes or between spaces.
+// pathsIn returns the absolute paths in texts: a text that is one, and those in quotes or between
+// spaces.
 func pathsIn(texts []string) (paths []string) {
 	add := func(text string) {
 		if address, is := strings.CutPrefix(text, "file://"); is {
@@ -419,7 +427,7 @@ func pathsIn(texts []string) (paths []string) {
 		text = text[:min(len(text), maxMentionedText, left)]
 		left -= len(text)
 		for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }) {
-			add(line) // with the spaces that it has
+			add(line) // with its spaces
 			for _, quoted := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\"'`‘’“”", r) }) {
 				add(quoted)
 				for _, word := range strings.FieldsFunc(quoted, func(r rune) bool { return strings.ContainsRune(" =,;()[]{}<>", r) }) {
@@ -431,8 +439,8 @@ func pathsIn(texts []string) (paths []string) {
 	return paths
 }
 
-// secretPlaces are the folders and files where keys, logins and histories are kept, each as it is called and where it
-// really is, as a link may lead there from elsewhere.
+// secretPlaces returns the folders and files with keys, logins and histories. Each is listed by its
+// name and by its real path, because a link from elsewhere may lead there.
 func secretPlaces() (places []string) {
 	for _, dir := range namesOf(home()) {
 		for _, name := range secretInHome {
@@ -445,7 +453,7 @@ func secretPlaces() (places []string) {
 	return places
 }
 
-// namesOf are a path and where it really is; none for "".
+// namesOf returns a path and its real path, or none for "".
 func namesOf(path string) []string {
 	if path == "" {
 		return nil
@@ -457,13 +465,13 @@ func namesOf(path string) []string {
 	return []string{path}
 }
 
-// inSecret reports whether a path is one where secrets are kept, or in one.
+// inSecret reports whether a path is a place of secrets, or in one.
 func inSecret(path string) bool {
 	secret := secretPlaces()
 	return slices.ContainsFunc(namesOf(path), func(name string) bool { return isWithinAny(name, secret) })
 }
 
-// holdsPrivate reports whether a path is the home folder or has it, or has a place of secrets, in it.
+// holdsPrivate reports whether a path is the home folder, or contains it or a place of secrets.
 func holdsPrivate(path string) bool {
 	private := slices.Concat(namesOf(home()), slices.DeleteFunc(secretPlaces(), func(place string) bool { return !exists(place) }))
 	return slices.ContainsFunc(namesOf(path), func(name string) bool {
@@ -471,14 +479,15 @@ func holdsPrivate(path string) bool {
 	})
 }
 
-// isCertificates reports whether a variable of a program names certificates that it is to read. What a bundle or an entry
-// of a project says would be a way to read any folder, so only what Junction itself was started with counts, and no
-// folder of which certificates are a small part.
+// isCertificates reports whether a variable of a program names certificates to read. A variable
+// from a bundle or an entry of a project could open any folder. So only the value in Junction's own
+// environment counts, and no folder with private data.
 func isCertificates(name, value string) bool {
 	return slices.Contains(certificates, name) && filepath.IsAbs(value) && value == os.Getenv(name) && !inSecret(value) && !holdsPrivate(value)
 }
 
-// junctionPlaces are where Junction keeps its settings, approvals, conversations and packages, and is spoken with.
+// junctionPlaces returns the paths of Junction's settings, approvals, conversations, packages and
+// sockets.
 func junctionPlaces() (places []string) {
 	for _, folder := range []func() (string, error){os.UserConfigDir, os.UserCacheDir} {
 		if dir, err := folder(); err == nil {
@@ -497,7 +506,7 @@ const (
 	ofPackage  = "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables"
 )
 
-// secretInHome is where people keep what no server needs unless they say so.
+// secretInHome lists the user's secrets, which no server needs unless the user allows them.
 var secretInHome = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
 	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",

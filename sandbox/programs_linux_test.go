@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Homebrew keeps databases and settings in its var and etc, which belong to the person.
+// Homebrew keeps databases and settings of the user in its var and etc.
 func TestAProgramOfHomebrewIsMadeOfNoneOfItsData(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {

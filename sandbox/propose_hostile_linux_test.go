@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// What a program that is learned from does not see it can ask for all the same, and --yes writes what is proposed.
+// A program that is learned from can request paths that it does not see, and --yes writes the
+// proposal.
 func TestNothingIsProposedThatJunctionKeeps(t *testing.T) {
 	root := machine(t)
 	for name, value := range map[string]string{"XDG_CONFIG_HOME": root + "/data/config", "XDG_CACHE_HOME": "", "JUNCTION_STATE": root + "/data/state"} {
@@ -39,7 +40,7 @@ func TestNothingIsProposedThatJunctionKeeps(t *testing.T) {
 			t.Errorf("%v: proposed is %+v", kind, got)
 		}
 	}
-	// Nor a folder that has it in it.
+	// The same holds for a folder that contains it.
 	r := new(Record)
 	var read []string
 	for _, name := range []string{"1", "2", "3", "4"} {
@@ -83,7 +84,7 @@ func TestAFolderOfSettingsIsNotProposedWithTheLoginsInIt(t *testing.T) {
 	}
 }
 
-// A program chooses the names that it asks for, and whom it connects to.
+// A program chooses the names that it resolves and the addresses that it connects to.
 func TestNoAddressOfThisMachineAndNoOtherHostIsProposed(t *testing.T) {
 	r := new(Record)
 	listens := func(port uint16) bool { return port == 6274 }

@@ -12,21 +12,22 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// proposing makes a Proposal.
+// proposing is the state of making a Proposal.
 type proposing struct {
 	home      string
 	packages  []string
 	temporary []string
-	secret    []string // where keys, logins and histories are kept
-	junction  []string // and what Junction keeps
-	meant     []string // folders and files that the command line names, the longest first
-	kept      []string // what is named in temporary folders, and so is none of the program's own
+	secret    []string // paths of keys, logins and histories
+	junction  []string // paths of Junction's own data
+	meant     []string // folders and files in the command line, the longest first
+	kept      []string // named paths in temporary folders, which the program needs from outside
 	read      map[string]bool
 	write     map[string]bool
 	omitted   map[string]Omission
 }
 
-// Propose says what is to be allowed. It looks at the files that were used, as folders are generalised by what they are.
+// Propose returns a profile for the recorded accesses. It inspects the files that were used,
+// because that determines how folders are generalized.
 func (r *Record) Propose(l Learned) Proposal {
 	return r.propose(l, temporaryFolders())
 }
@@ -45,7 +46,7 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	p.meant, p.kept = p.named(l), p.inTemporary(l)
 	for path, u := range files {
 		p.use(path, u)
-		// A link in a folder that is allowed may lead out of it.
+		// A link in an allowed folder may lead out of it.
 		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			p.use(real, u)
 		}
@@ -56,7 +57,8 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: append(p.omissions(), near...)}
 }
 
-// splitHosts are the hosts of the internet, and those that only a person allows: what is learned from does not reach them, but it asks.
+// splitHosts returns the public hosts, and the local ones that only a user may allow. A program
+// that is learned from cannot reach the latter, but its attempts are recorded.
 func splitHosts(all []string) (public []string, near []Omission) {
 	for _, text := range all {
 		if h, err := parseHost(text); err == nil && (h.address.IsValid() && !isPublic(h.address) || h.name == "localhost") {
@@ -68,7 +70,7 @@ func splitHosts(all []string) (public []string, near []Omission) {
 	return public, near
 }
 
-// isGiven reports whether every confined program has the path, or this one as its own.
+// isGiven reports whether every confined program has the path, or this one has it as its own.
 func (p *proposing) isGiven(path string) bool {
 	return isOfSystem(path) || p.isOfPackage(path)
 }
@@ -82,7 +84,7 @@ func (p *proposing) isOfPackage(path string) bool {
 	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
 }
 
-// use adds what has to be allowed for one path.
+// use adds the permission for one path.
 func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
 	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
@@ -103,13 +105,13 @@ func (p *proposing) use(path string, u uses) {
 		case u.has(watch.Change):
 			p.omit(path, true, ofPackage)
 		case writes && exists(path):
-			p.add(path, true) // and no folder: a program is not to change itself
+			p.add(path, true) // not its folder: a program must not change itself
 		}
 		return
 	case isOfSystem(path) || p.isTemporary(path):
 		return
 	case !writes && (!u.has(watch.Read, watch.Run) || !exists(path)):
-		return // only looked at, or looked for in vain
+		return // only checked for existence, or missing
 	}
 	at := p.around(path, u)
 	if at == "" && slices.Contains(p.kept, path) {
@@ -131,24 +133,26 @@ func (p *proposing) use(path string, u uses) {
 	}
 }
 
-// around is what must be allowed so that a name in a folder can change: the folder, unless that has what belongs to others.
+// around returns the path to allow so that a name in a folder can change: the folder, unless that
+// has data of others.
 func (p *proposing) around(path string, u uses) string {
 	if !u.has(watch.Write, watch.Change) {
 		return path
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && (info.IsDir() || !u.has(watch.Change) && !p.isKept(path)): // temporary files come and go, and a folder would be made of one that has gone
+	case err == nil && (info.IsDir() || !u.has(watch.Change) && !p.isKept(path)): // temporary files appear and disappear; for a missing one, a folder would be made
 		return path
 	case !p.isShared(filepath.Dir(path)):
 		return filepath.Dir(path)
 	case err == nil:
 		return path
 	}
-	return "" // it was there for a moment
+	return "" // it existed for a moment
 }
 
-// settings returns the folder of a program's settings or data that a path is in, or else the path.
+// settings returns the folder of a program's settings or data that contains a path, or else the
+// path.
 func (p *proposing) settings(path string) string {
 	if p.home == "" || !within(path, p.home) || path == p.home {
 		return path
@@ -181,10 +185,10 @@ func (p *proposing) omit(path string, writes bool, reason string) {
 	p.omitted[path] = Omission{Path: p.short(path), Write: writes, Missing: !exists(path), Reason: reason}
 }
 
-// maxSiblings is how many paths of one folder are allowed one by one.
+// maxSiblings is the number of paths in one folder that are allowed one by one.
 const maxSiblings = 3
 
-// lift allows a folder in place of many paths in it.
+// lift replaces many paths in a folder by the folder.
 func (p *proposing) lift(paths map[string]bool) {
 	for again := true; again; {
 		again = false
@@ -206,7 +210,7 @@ func (p *proposing) lift(paths map[string]bool) {
 	}
 }
 
-// paths are those that no other one has in it, as a profile says them.
+// paths returns the paths that are not inside another, in the form of a profile.
 func (p *proposing) paths(set map[string]bool, isWritten bool) (list []string) {
 	for path := range set {
 		covered := false
@@ -241,7 +245,7 @@ func (p *proposing) omissions() (list []Omission) {
 	return list
 }
 
-// short has ~ for the home folder, so that a profile is good for another machine.
+// short replaces the home folder by ~, so that a profile also works on another machine.
 func (p *proposing) short(path string) string {
 	if p.home != "" && p.home != "/" && within(path, p.home) {
 		return "~" + strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/"))
@@ -249,21 +253,22 @@ func (p *proposing) short(path string) string {
 	return path
 }
 
-// isShared reports whether a folder has what belongs to other programs or people, such as logins in ~/.config/git.
+// isShared reports whether a folder contains data of other programs or users, such as logins in
+// ~/.config/git.
 func (p *proposing) isShared(dir string) bool {
 	holds := func(place string) bool { return place != dir && within(place, dir) && exists(place) }
 	return isShared(dir, p.home) || slices.Contains(p.temporary, dir) || slices.ContainsFunc(p.secret, holds) || slices.ContainsFunc(p.junction, holds)
 }
 
-// isTemporary reports whether a path is where each confined program has a folder of its own.
+// isTemporary reports whether a path is in a folder that each confined program has for itself.
 func (p *proposing) isTemporary(path string) bool {
 	return !p.isKept(path) && slices.ContainsFunc(p.temporary, func(dir string) bool {
 		return within(path, dir) && (p.home == "" || !within(path, p.home) || within(dir, p.home)) // a home may be in such a folder
 	})
 }
 
-// isOfSystem reports whether a profile need not have a path: every confined program has it, or something else in its place, or does without
-// what is there, such as a service of the machine that libraries ask first.
+// isOfSystem reports whether a profile does not need a path: every confined program has it or a
+// replacement, or works without it, as without a service of the machine that libraries try first.
 func isOfSystem(path string) bool {
 	inside := func(dir string) bool { return within(path, dir) }
 	return slices.ContainsFunc(systemFolders, inside) || slices.ContainsFunc(systemFiles, inside) ||
@@ -271,7 +276,8 @@ func isOfSystem(path string) bool {
 		slices.ContainsFunc(madeSettings(""), func(p place) bool { return p.Path == path })
 }
 
-// named are the paths that are there of those that the words name, but not all files, and the folder that the program is started in.
+// named returns the existing paths in the words, except the root, and the program's working
+// directory.
 func (p *proposing) named(l Learned) []string {
 	list := slices.DeleteFunc(p.inWords(l), func(path string) bool { return path == "/" || !exists(path) })
 	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
@@ -281,7 +287,7 @@ func (p *proposing) named(l Learned) []string {
 	return list
 }
 
-// inWords are the paths that the words name; some may be missing.
+// inWords returns the paths in the words; some may be missing.
 func (p *proposing) inWords(l Learned) (list []string) {
 	for _, word := range l.Words {
 		if _, value, isOption := strings.Cut(word, "="); isOption && !filepath.IsAbs(word) {
@@ -300,8 +306,8 @@ func (p *proposing) inWords(l Learned) (list []string) {
 	return list
 }
 
-// inTemporary is what is named in folders for temporary files: a folder, or the one in which a file stands or is to stand. If that
-// is the one of all programs, it is the path itself.
+// inTemporary returns the named paths in folders for temporary files: a folder, or the folder of an
+// existing or future file. If that folder belongs to all programs, it is the path itself.
 func (p *proposing) inTemporary(l Learned) (list []string) {
 	words := slices.Concat(l.Words, l.Named)
 	for _, word := range words[:len(words):len(words)] { // lists, and URLs such as file:///tmp/project
@@ -322,8 +328,8 @@ func (p *proposing) inTemporary(l Learned) (list []string) {
 // isKept reports whether a path in a folder for temporary files was named.
 func (p *proposing) isKept(path string) bool { return isWithinAny(path, p.kept) }
 
-// showNamed shows what is named in folders for temporary files, of which the program else has its own. Nothing is made: what is missing, the
-// program makes in its own.
+// showNamed adds the named paths in folders for temporary files to the view; otherwise the program
+// has its own. It makes no files: the program makes missing ones in its own folder.
 func (v *view) showNamed(l Learned, own []string) error {
 	p := &proposing{home: v.home, temporary: temporaryFolders()}
 	for _, path := range p.inTemporary(l) {
@@ -344,13 +350,15 @@ func (v *view) showNamed(l Learned, own []string) error {
 	return nil
 }
 
-// unshown are folders at the top that no program is learned from by: those of the kernel, and those with the sockets of other programs, such as the
-// session's bus, an agent with keys and a container engine. A socket can be used wherever it is seen, and whoever answers is not confined; those
-// that stand elsewhere are hidden one by one, and so are those in what is named of /tmp.
+// unshown lists top-level folders that are hidden from a program that is learned from: those of the
+// kernel, and those with sockets of other programs, such as the session's bus, an agent with keys
+// and a container engine. A visible socket can be used, and the program behind it is not confined.
+// Sockets elsewhere are hidden one by one, also in named paths of /tmp.
 var unshown = []string{"proc", "dev", "sys", "etc", "lost+found", "run", "tmp"}
 
-// widest shows a program that is learned from the files of the machine, to be written too, but for those where keys and logins
-// are kept and the profile does not have, and the system's settings, which it only reads.
+// widest shows the files of the machine to a program that is learned from, also for writing. It
+// excludes places of keys and logins that the profile does not allow; the system's settings are
+// read-only.
 func (v *view) widest(allowed []string, l Learned) error {
 	top, err := os.ReadDir("/")
 	if err != nil {
@@ -387,10 +395,10 @@ func (v *view) widest(allowed []string, l Learned) error {
 	return v.narrow(allowed, l)
 }
 
-// narrow takes out of the widest view what leads to other programs, and what Junction keeps.
+// narrow removes paths to other programs, and Junction's own, from the widest view.
 func (v *view) narrow(allowed []string, l Learned) error {
 	for path, p := range v.places {
-		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is written as elsewhere
+		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is writable as elsewhere
 			p.Kind = writable
 			v.places[path] = p
 		}
@@ -426,8 +434,8 @@ func (v *view) narrow(allowed []string, l Learned) error {
 	return nil
 }
 
-// sockets are those with a path at which programs of this machine wait. What binds one later is kept from the program from Linux 7 on only,
-// where Landlock refuses all sockets of others.
+// sockets returns the paths of the Unix sockets of this machine. Sockets that are bound later are
+// hidden only from Linux 7 on, where Landlock refuses all sockets of others.
 func sockets() (list []string) {
 	f, err := os.Open("/proc/self/net/unix")
 	if err != nil {
@@ -435,7 +443,7 @@ func sockets() (list []string) {
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		_, path, found := strings.Cut(lines.Text(), " /") // the last column, which may have spaces
+		_, path, found := strings.Cut(lines.Text(), " /") // the last column, which may contain spaces
 		if !found {
 			continue
 		}
@@ -446,7 +454,7 @@ func sockets() (list []string) {
 	return list
 }
 
-// isShown reports whether what is at a path outside is there for the program, too.
+// isShown reports whether the program also has the contents of an outside path.
 func (v *view) isShown(path string) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if p, known := v.places[dir]; known && p.Kind != link {
@@ -458,12 +466,12 @@ func (v *view) isShown(path string) bool {
 	}
 }
 
-// hide leaves nothing at a path but what the program has below it, such as its own package.
+// hide hides a path, except for places below it, such as the program's own package.
 func (v *view) hide(path string) {
 	p := place{Path: path, Kind: hidden}
 	for other := range v.places {
 		if other != path && within(other, path) {
-			p.Kind, p.Size = temporary, maxTemporary // in which there can be something
+			p.Kind, p.Size = temporary, maxTemporary // a folder that can contain these
 		}
 	}
 	v.places[path] = p

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// machine is a home folder with files, and other folders next to it.
+// machine makes a home folder with files, and other folders next to it.
 func machine(t *testing.T) (root string) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -49,7 +49,7 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    Learned
-		seen string // lines of a kind and a path; ~ is the home folder, $ the root of the test
+		seen string // lines with a kind and a path; ~ is the home folder, $ the root of the test
 		want Profile
 		omit []string
 	}{

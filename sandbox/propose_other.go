@@ -2,5 +2,5 @@
 
 package sandbox
 
-// Propose proposes nothing: no program can be learned from on this system.
+// Propose returns an empty Proposal: this system does not support learning.
 func (r *Record) Propose(Learned) Proposal { return Proposal{} }

@@ -39,7 +39,7 @@ func TestAProxyReachesTheHostsOfTheProfileOnly(t *testing.T) {
 			dialled = append(dialled, address)
 			mu.Unlock()
 			ours, theirs := net.Pipe()
-			go func() { // a server that sends back what it gets, until the end of a line
+			go func() { // a server that returns its input up to the end of a line
 				defer theirs.Close()
 				line, _ := bufio.NewReader(theirs).ReadString('\n')
 				fmt.Fprintf(theirs, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", len(line), line)
@@ -76,7 +76,7 @@ func TestAProxyReachesTheHostsOfTheProfileOnly(t *testing.T) {
 		return fmt.Sprint(resp.StatusCode, " ", strings.TrimSpace(string(text)))
 	}
 	for _, c := range []struct{ request, want string }{
-		{"CONNECT api.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\nhello\n", "200 hello"}, // what comes with the request is carried, too
+		{"CONNECT api.example.com:443 HTTP/1.1\r\nHost: x\r\n\r\nhello\n", "200 hello"}, // data that comes with the request is carried, too
 		{"CONNECT API.example.com.:443 HTTP/1.1\r\nHost: x\r\n\r\nhello\n", "200 hello"},
 		{"CONNECT 10.0.0.5:80 HTTP/1.1\r\nHost: x\r\n\r\nhello\n", "200 hello"},
 		{"GET http://api.example.com/path HTTP/1.1\r\nHost: api.example.com\r\nConnection: close\r\n\r\n", "200 GET /path HTTP/1.1"},
@@ -109,7 +109,7 @@ func TestAProxyReachesTheHostsOfTheProfileOnly(t *testing.T) {
 
 func TestAProxyEndsItsTunnels(t *testing.T) {
 	r := reach{allowed: parseHosts([]string{"10.0.0.5"}), refuse: func(Refusal) {}, dial: func(context.Context, string, string) (net.Conn, error) {
-		ours, _ := net.Pipe() // nobody reads or writes
+		ours, _ := net.Pipe() // without a reader or writer
 		return ours, nil
 	}}
 	p, err := serveProxy(r)
@@ -136,7 +136,7 @@ func TestAProxyEndsConnectionsThatChangeTheirProtocol(t *testing.T) {
 	upgraded := make(chan struct{})
 	r := reach{allowed: parseHosts([]string{"10.0.0.5"}), refuse: func(Refusal) {}, dial: func(context.Context, string, string) (net.Conn, error) {
 		ours, theirs := net.Pipe()
-		go func() { // a WebSocket's server
+		go func() { // a WebSocket server
 			http.ReadRequest(bufio.NewReader(theirs))
 			io.WriteString(theirs, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 			close(upgraded)

@@ -18,7 +18,7 @@ func TestAnAddressThatNeverRespondsLeavesTimeForTheOthers(t *testing.T) {
 				return []netip.Addr{netip.MustParseAddr("2600::1"), netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("2600::2"), netip.MustParseAddr("1.2.3.4")}, nil
 			},
 			dial: func(ctx context.Context, _, address string) (net.Conn, error) {
-				if dialled = append(dialled, address); address != "1.2.3.4:443" { // a network that drops what goes to IPv6
+				if dialled = append(dialled, address); address != "1.2.3.4:443" { // a network that drops packets to IPv6
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}

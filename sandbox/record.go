@@ -8,37 +8,39 @@ import (
 )
 
 const (
-	// maxRecorded is how many paths, and how many hosts, are recorded of one program.
+	// maxRecorded is the number of paths, and of hosts, recorded for one program.
 	maxRecorded = 20_000
-	// maxRecordedBytes is how long all of them may be.
+	// maxRecordedBytes is their maximum total length.
 	maxRecordedBytes = 4 << 20
 )
 
-// A Record is what a program and all that it started used while it was learned from. Its methods are safe for concurrent use.
+// A Record holds the files and hosts that a program and its children used while it was learned
+// from. Its methods are safe for concurrent use.
 type Record struct {
 	mu    sync.Mutex
 	files map[string]uses
 	hosts map[string]struct{}
-	own   []string // the folders that belong to the program
+	own   []string // folders of the program itself
 	bytes int
 	full  bool
 }
 
-// uses are kinds of use of one path.
+// uses is a set of kinds of access to one path.
 type uses uint8
 
 func (u uses) has(kinds ...watch.Kind) bool {
 	return slices.ContainsFunc(kinds, func(k watch.Kind) bool { return u&(1<<k) != 0 })
 }
 
-// Complete reports whether all could be recorded: what is not, is refused later, and named then.
+// Complete reports whether everything could be recorded. Accesses that are missing will be refused
+// and reported later.
 func (r *Record) Complete() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return !r.full
 }
 
-// belongs notes which folders are the program's own. It may be called on nil.
+// belongs sets the program's own folders. r may be nil.
 func (r *Record) belongs(folders []string) {
 	if r == nil {
 		return
@@ -63,7 +65,7 @@ func (r *Record) see(a watch.Access) {
 	}
 }
 
-// seeHost records NAME, or NAME:PORT for another port than 443 and 80.
+// seeHost records NAME, or NAME:PORT if the port is not 443 or 80.
 func (r *Record) seeHost(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,25 +86,25 @@ func (r *Record) fits(count int, text string) bool {
 	return true
 }
 
-// A Learned is what the program of a Record was started with.
+// A Learned describes the start of the program of a Record.
 type Learned struct {
-	Words []string // its arguments and the values of its own environment: what they name is meant to be used
-	Named []string // what else names files, such as the arguments of calls: those in folders for temporary files are there for it, as others are
-	Dir   string   // the folder that it was started in
+	Words []string // arguments and values of its own environment; the paths in them are meant to be used
+	Named []string // other texts that name files, such as arguments of calls: named paths in temporary folders are visible to it
+	Dir   string   // working directory
 }
 
-// A Proposal is the smallest profile with which a program may do what it was seen to do.
+// A Proposal is the smallest profile that allows the recorded accesses of a program.
 type Proposal struct {
 	Profile Profile
-	// Omitted is what it used and is not in the profile, with the reason.
+	// Omitted lists the accesses that are not in the profile, with reasons.
 	Omitted []Omission
 }
 
-// An Omission is a path or host that a program used, and a person has to decide about.
+// An Omission is a path or host that a program used and the user must decide about.
 type Omission struct {
 	Host    string // in place of a path
 	Path    string
 	Write   bool
-	Missing bool // nothing is there: to write it, if it is allowed, is to write a folder that is made then
+	Missing bool // it does not exist: permission to write it would apply to a new folder
 	Reason  string
 }

@@ -12,27 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// names gives each host name that a program may resolve an address of its own, by which a connection to it is known again.
+// names assigns an address to each host name that a program may resolve. Connections to that
+// address identify the name.
 type names struct {
 	allowed hosts
 	refuse  func(Refusal)
-	first   netip.Addr // that is given
+	first   netip.Addr // first assigned address
 
 	mu        sync.Mutex
 	addresses map[string]netip.Addr
 	byAddress map[netip.Addr]string
 }
 
-// firstName is the first address that is given to a name. It is one of the internet, as only such are connected to for a name: programs look at
-// what a name resolves to, and reach nothing that is loopback or private. No host that anybody calls has it: its network is of those of the
-// United States' Department of Defense that are not routed.
+// firstName is the first address assigned to a name. It is a public address: programs check the
+// addresses of names and refuse loopback or private ones. No reachable host has it: it is in a
+// network of the United States' Department of Defense that is not routed.
 var firstName = netip.MustParseAddr("22.64.0.1")
 
 func newNames(allowed hosts, refuse func(Refusal)) *names {
 	return &names{allowed: allowed, refuse: refuse, first: firstName, addresses: map[string]netip.Addr{}, byAddress: map[netip.Addr]string{}}
 }
 
-// address returns the address of a name; ok is false where there are too many.
+// address returns the address of a name; ok is false if there are too many names.
 func (n *names) address(name string) (_ netip.Addr, ok bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -50,18 +51,18 @@ func (n *names) address(name string) (_ netip.Addr, ok bool) {
 	return a, true
 }
 
-// name returns the name that an address was given to, or "".
+// name returns the name to which an address was assigned, or "".
 func (n *names) name(a netip.Addr) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.byAddress[a]
 }
 
-// maxQuestion is the size of a question without extensions that anybody asks.
+// maxQuestion is the maximum size of a DNS query without extensions.
 const maxQuestion = 1232
 
-// answer answers a question of the program's resolver; nil where it is none. What it asks for leaves the machine
-// in no case: it is resolved again, outside, when the program connects.
+// answer returns the response to a query of the program's resolver, or nil if the query is invalid.
+// The query never leaves the machine: the name is resolved outside when the program connects.
 func (n *names) answer(question []byte) []byte {
 	var p dnsmessage.Parser
 	header, err := p.Start(question)
@@ -76,7 +77,7 @@ func (n *names) answer(question []byte) []byte {
 	code := dnsmessage.RCodeSuccess
 	var address netip.Addr
 	switch _, err := netip.ParseAddr(name); {
-	case err == nil || len(name) > 253 || !hostName.MatchString(name): // as a host of the profile it would be something else, such as *.example.com
+	case err == nil || len(name) > 253 || !hostName.MatchString(name): // as a host of a profile it would have another meaning, like *.example.com
 		code = dnsmessage.RCodeNameError
 		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is no host name"})
 	case name == "localhost":
@@ -108,12 +109,12 @@ func (n *names) answer(question []byte) []byte {
 	return message
 }
 
-// resolverPort is where a program's resolver asks for names.
+// resolverPort is the port of a program's DNS queries.
 const resolverPort = 53
 
-// openNetwork brings up the loopback interface of this network namespace, has it take the packets to every address there is, and returns
-// the sockets at which they arrive: that of the resolver, then one for each port. Whoever holds them
-// sees from the local address of a connection where the program wanted to.
+// openNetwork brings up the loopback interface of this network namespace and routes the packets to
+// all addresses to it. It returns the sockets that receive them: that of the resolver, then one for
+// each port. The local address of a connection is the address that the program wanted.
 func openNetwork(ports []uint16) ([]*os.File, error) {
 	if err := loopbackUp(); err != nil {
 		return nil, fmt.Errorf("loopback interface: %w", err)
@@ -179,7 +180,7 @@ func catchAll(family uint8) error {
 		return err
 	}
 	defer unix.Close(fd)
-	const loopback = 1 // the index of lo in every network namespace
+	const loopback = 1 // index of lo in every network namespace
 	m := binary.NativeEndian.AppendUint32(nil, unix.SizeofNlMsghdr+unix.SizeofRtMsg+8)
 	m = binary.NativeEndian.AppendUint16(m, unix.RTM_NEWROUTE)
 	m = binary.NativeEndian.AppendUint16(m, unix.NLM_F_REQUEST|unix.NLM_F_ACK|unix.NLM_F_CREATE)

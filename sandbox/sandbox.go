@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// ErrUnconfined says that this system cannot confine as the profile asks, and that
-// [Options].Weaker does not allow less.
+// ErrUnconfined reports that this system cannot enforce the profile, and that [Options].Weaker does
+// not permit less.
 var ErrUnconfined = errors.New("cannot be confined as its profile says")
 
 const (
@@ -24,61 +24,66 @@ const (
 	defaultMemory    = 4 << 30   // bytes
 	defaultFiles     = 4096      // open in each process
 	maxFile          = 8 << 30   // bytes of a file that is written
-	maxTemporary     = 256 << 20 // bytes of the temporary folder, and of the home folder that stands in for the person's
+	maxTemporary     = 256 << 20 // bytes of the temporary folder, and of the replacement for the user's home folder
 	maxShared        = 64 << 20  // bytes of /dev/shm
 	maxConnections   = 128       // of one server at a time
 	maxNames         = 1024      // host names that one server has asked for
 	maxRefusals      = 1000      // different ones of one server that are reported
-	maxOrder         = 8 << 20   // bytes of an order to a launcher; arguments and environment have at most 2 MiB
+	maxOrder         = 8 << 20   // bytes of an order to a launcher; arguments and environment have up to 2 MiB
 
-	launchTime = 20 * time.Second // that a launcher may take
+	launchTime = 20 * time.Second // time limit of the launcher
 )
 
-// launcherName is what a process is called that confines itself and then starts the program.
+// launcherName is the name of the process that confines itself and then starts the program.
 const launcherName = "junction-sandbox"
 
-// launcherEnv is all of a launcher's environment: one with the race detector would end a second after its program.
+// launcherEnv is the whole environment of a launcher. Without it a race detector build would end a
+// second after its program.
 const launcherEnv = "GORACE=atexit_sleep_ms=0"
 
-// Options are those of a [Sandbox].
+// Options configure a [Sandbox].
 type Options struct {
-	// Package are folders that belong to the program and are read by it: what a package manager installed.
+	// Package lists folders of the program that it reads: those that a package manager installed.
 	Package []string
-	// Folder lets the program read the folder that it starts in, though its profile does not name it: an entry of a
-	// configuration says so. Otherwise it starts there if its profile has the folder, and else elsewhere.
+	// Folder lets the program read its working directory although its profile does not contain it,
+	// because an entry of a configuration sets it. Otherwise it starts there only if its profile
+	// has the folder, else elsewhere.
 	Folder bool
-	// Record, if set, is what the program uses. Such a program is to be learned from: it may read and write the files of the
-	// machine, but where keys are kept, and reach the hosts of the internet, whatever its profile says.
+	// Record, if not nil, receives the accesses of the program, which is learned from. Regardless
+	// of its profile, it may read and write the files of the machine, except places of keys, and
+	// reach public hosts.
 	Record *Record
-	// Learned is what such a program is started with: of the folders for temporary files it sees what that names, and else its own.
+	// Learned describes the start of such a program. In the folders for temporary files it sees the
+	// paths named there, and otherwise its own folders.
 	Learned Learned
-	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
-	// thing. It must return.
+	// Refused, if not nil, is called once for each thing that the program was refused, as far as
+	// that is known. It must return.
 	Refused func(Refusal)
-	// Unwatched has a Linux kernel not ask, where the program opens, makes, changes or runs a file, which makes each of these 20 to 60 µs slower. What it
-	// is refused of them is not passed to Refused then, but for what is lost in its temporary home folder, and what [Sandbox.Failed] finds. It is
-	// for a program that was started in its profile before, and was refused nothing.
+	// Unwatched disables the Linux kernel's notifications when the program opens, makes, changes or
+	// runs a file; each takes 20 to 60 µs. Refused then receives no refusals of these, except
+	// losses in the temporary home folder and the findings of [Sandbox.Failed]. It is for a program
+	// that was started in its profile before without refusals.
 	Unwatched bool
-	// Weaker allows a start with less than the profile asks for, where the system cannot do it. Unconfined, if set, is
-	// then called with what is missing.
+	// Weaker permits a start with less confinement than the profile demands, if the system does not
+	// support it. Unconfined, if not nil, is then called with the missing parts.
 	Weaker     bool
 	Unconfined func(missing []string)
 }
 
-// A Refusal is something that a confined program tried and may not.
+// A Refusal is an attempt of a confined program that is not permitted.
 type Refusal struct {
 	What   string   // such as "read /home/ann/notes" or "connect to example.com:443"
 	Reason string   // such as "it is not among the hosts of its profile"
-	Allow  []string // what junction server sandbox allow takes to allow it, such as --host example.com; empty where nothing does
-	Lost   bool     // it is no error to the program: what it writes is thrown away when it ends
+	Allow  []string // flags of junction server sandbox allow that permit it, such as --host example.com; empty if none do
+	Lost   bool     // not an error for the program: its data is lost when it ends
 }
 
-// String returns a sentence for people.
+// String returns a sentence for users.
 func (r Refusal) String() string {
 	return "was refused to " + r.What + ": " + r.Reason
 }
 
-// A Sandbox starts a program confined. It may be used for any number of programs, at the same time too.
+// A Sandbox starts confined programs. It may start any number of programs, also concurrently.
 type Sandbox struct {
 	profile Profile
 	o       Options
@@ -87,7 +92,7 @@ type Sandbox struct {
 	running map[*mentions]struct{}
 }
 
-// New returns the Sandbox of a profile. The error says what of the profile cannot be understood.
+// New returns the Sandbox of a profile. The error names invalid parts of the profile.
 func New(p Profile, o Options) (*Sandbox, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -95,8 +100,9 @@ func New(p Profile, o Options) (*Sandbox, error) {
 	return &Sandbox{profile: p, o: o}, nil
 }
 
-// Failed passes to Refused the files that texts name and that a running program of the Sandbox does not see, or may not write: the arguments of a request that
-// failed, and what is said of it. A program that only looks whether a file is there is refused nothing, and just sees that it is not. It does
+// Failed receives texts about a failed request, its arguments and its error. It passes files in
+// them to Refused that a running program of the Sandbox does not see or may not write. A program
+// that only checks whether a file exists gets no refusal; the file is just missing. Failed does
 // nothing on systems other than Linux.
 func (s *Sandbox) Failed(texts ...string) {
 	s.mu.Lock()
@@ -115,16 +121,18 @@ func (s *Sandbox) Failed(texts ...string) {
 	}
 }
 
-// mentions names a path to a program's person if the program does not see it, or may not write it and that is why a request failed.
+// mentions calls name for a path that a program does not see, or may not write if that is why a
+// request failed.
 type mentions struct {
 	name func(path string, isReadOnly bool)
 }
 
-// Start starts cmd confined, in place of its own Start. Its program, arguments, environment, folder, pipes and
-// process group are as cmd says; cmd.Process is the launcher's, with which all that the program started ends. The
-// returned function ends what stands around the program; it is to be called once, when cmd was waited for.
+// Start starts cmd confined, in place of cmd.Start. Its program, arguments, environment, folder,
+// pipes and process group are those of cmd. cmd.Process is the launcher's, with which all processes
+// of the program end. The caller must call the returned function once, after waiting for cmd; it
+// releases the resources around the program.
 //
-// The program that calls Start must call [Main] first thing in its own main function.
+// The program that calls Start must call [Main] first in its own main function.
 func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 	if s.profile.By != "" {
 		return s.startContainer(cmd)
@@ -132,8 +140,9 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 	return s.start(cmd)
 }
 
-// Environ returns those variables of an environment that a confined program gets: those that the profile names; PATH, HOME, USER, LOGNAME, LANG,
-// LANGUAGE, LC_*, TZ, TERM and NO_COLOR; PATHEXT, SYSTEMROOT, COMSPEC and WINDIR of Windows; and SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS,
+// Environ returns the variables of an environment that a confined program gets: those that the
+// profile names; PATH, HOME, USER, LOGNAME, LANG, LANGUAGE, LC_*, TZ, TERM and NO_COLOR; PATHEXT,
+// SYSTEMROOT, COMSPEC and WINDIR of Windows; and SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS,
 // REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
 func (p Profile) Environ(environ []string) []string {
 	kept := []string{} // nil would mean all
@@ -146,16 +155,16 @@ func (p Profile) Environ(environ []string) []string {
 	return kept
 }
 
-// harmless are variables that hold no secret and that programs expect.
+// harmless lists variables that programs expect and that contain no secrets.
 var harmless = append([]string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "PATHEXT", "SYSTEMROOT", "COMSPEC", "WINDIR"}, certificates...)
 
-// certificates are variables that name files and folders which the program is to read, too.
+// certificates lists variables with paths that the program may also read.
 var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
-// State says what of a program is confined on this system.
+// State describes the confinement of programs on this system.
 type State struct {
 	Confined   []string          // such as "files"
-	Unconfined map[string]string // what is not, or not wholly, with the reason
+	Unconfined map[string]string // parts that are not, or not fully, confined, with the reasons
 }
 
 // The parts of a State.
@@ -181,7 +190,8 @@ func (s *State) set(part, missing string) {
 	s.Unconfined[part] = missing
 }
 
-// Missing returns what of a profile is not confined on this system, with the reasons. Hosts and limits that it does not name are not missing.
+// Missing returns the parts of a profile that are not confined on this system, with the reasons.
+// Hosts and limits that it does not set are not missing.
 func (s State) Missing(p Profile) (lines []string) {
 	unused := map[string]bool{partHosts: len(p.Hosts) == 0, partMemory: p.Memory == 0, partNumber: p.Processes == 0, partCPU: p.CPU == 0}
 	for _, part := range slices.Sorted(maps.Keys(s.Unconfined)) {
@@ -192,7 +202,7 @@ func (s State) Missing(p Profile) (lines []string) {
 	return lines
 }
 
-// String returns a line for people.
+// String returns a line for users.
 func (s State) String() string {
 	text := "confined: " + strings.Join(s.Confined, ", ")
 	if len(s.Confined) == 0 {
@@ -204,7 +214,7 @@ func (s State) String() string {
 	return text
 }
 
-// home is the person's home folder, or nothing that could be one.
+// home returns the user's home folder, or "" if it is not usable.
 func home() string {
 	dir, err := os.UserHomeDir()
 	if err != nil || dir == "/" || !strings.HasPrefix(dir, "/") {
@@ -213,22 +223,23 @@ func home() string {
 	return dir
 }
 
-// Profile is what a confined server may do beyond what every one may. The zero Profile may read the system's programs and libraries and its own
-// package, write into a home folder and a temporary folder that end with it, and reach no network.
+// Profile holds the permissions of a confined server beyond those of all servers. With the zero
+// Profile it may read the system's programs and libraries and its own package. It may write into a
+// temporary home folder and a temporary folder, and reach no network.
 type Profile struct {
-	Read      []string `json:"read,omitempty"`      // folders and files beyond those of the system
+	Read      []string `json:"read,omitempty"`      // folders and files in addition to those of the system
 	Write     []string `json:"write,omitempty"`     // folders and files that may be read and written
 	Hosts     []string `json:"hosts,omitempty"`     // api.example.com, *.example.com, with :port for another than 443 and 80
-	Env       []string `json:"env,omitempty"`       // names of variables that are passed on from Junction's environment
-	Processes int      `json:"processes,omitempty"` // at most; 0 is a default
-	Memory    int64    `json:"memory,omitempty"`    // bytes; 0 is a default
-	CPU       float64  `json:"cpu,omitempty"`       // cores, where the system can limit it; 0 is no limit
-	Files     int      `json:"files,omitempty"`     // open files; 0 is a default
-	By        string   `json:"by,omitempty"`        // docker or podman: it runs in a container; none is the system's own means
-	Image     string   `json:"image,omitempty"`     // of the container, unless the program is started by "docker run" anyway
+	Env       []string `json:"env,omitempty"`       // names of variables to pass on from Junction's environment
+	Processes int      `json:"processes,omitempty"` // maximum; 0 means the default
+	Memory    int64    `json:"memory,omitempty"`    // bytes; 0 means the default
+	CPU       float64  `json:"cpu,omitempty"`       // cores, if the system can limit it; 0 means no limit
+	Files     int      `json:"files,omitempty"`     // open files; 0 means the default
+	By        string   `json:"by,omitempty"`        // docker or podman to run it in a container; empty for the system's own means
+	Image     string   `json:"image,omitempty"`     // of the container, unless the program is started by "docker run"
 }
 
-// Check says what of the profile cannot be understood.
+// Check returns an error that names the invalid parts of the profile.
 func (p Profile) Check() error {
 	var faults []error
 	for at, list := range map[string][]string{"read": p.Read, "write": p.Write} {
@@ -261,12 +272,13 @@ func (p Profile) Check() error {
 }
 
 const (
-	maxWaitingRefusals = 256         // of one program, until they are passed on; more are dropped
-	refusalsTime       = time.Second // until those that wait when it ends are dropped, too
+	maxWaitingRefusals = 256         // of one program, until they are passed on; further ones are dropped
+	refusalsTime       = time.Second // after which waiting ones are dropped at the end
 )
 
-// refusals returns what passes each refusal on once, and what ends that. It never waits for whoever is notified, which may write to a screen that
-// is full: the program's network would stand still meanwhile, and its end would be waited for.
+// refusals returns a function that passes each refusal on once, and a function that ends that.
+// refuse never waits for the receiver, which may write to a blocked screen: otherwise the program's
+// network and its end would block.
 func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 	if s.o.Refused == nil {
 		return func(Refusal) {}, func() {}
@@ -301,7 +313,7 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 		select {
 		case waiting <- r:
 			seen[key] = true
-		default: // it is named when it is tried again
+		default: // it is reported at the next attempt
 		}
 	}
 	return refuse, sync.OnceFunc(func() {
@@ -315,7 +327,8 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 
 var plain = regexp.MustCompile(`^[\pL\pM\pN_./:@%+=,~*-]+$`)
 
-// quoted is a name that a program chose, by which it cannot say more than its name in a line of the log.
+// quoted returns a name that a program chose, quoted if it could be mistaken for other text in a
+// line of the log.
 func quoted(name string) string {
 	if plain.MatchString(name) {
 		return name

@@ -135,7 +135,7 @@ func TestAnOrderOfAnySizeIsUnderstood(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	for size := chunk - 600; size < chunk+100; size++ { // with what is around it, the last packet has any size
+	for size := chunk - 600; size < chunk+100; size++ { // with the rest of the order, the last packet gets every size
 		want := order{Path: "/x", Argv: []string{strings.Repeat("\n", size)}}
 		sent := make(chan error, 1)
 		go func() { sent <- from.sendOrder(want) }()

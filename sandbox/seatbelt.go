@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// seatbeltSystem is what every program on macOS needs: the system's files, and what libraries ask about the machine. What is
-// not named is refused: Mach services but three, the keychain, the clipboard, other programs, DNS. By kern.procargs each program of the person shows
-// its arguments and its environment, and in /System/Volumes/Data is all that is theirs once more.
+// seatbeltSystem holds the rules for every program on macOS: the system's files, and information
+// about the machine for libraries. Everything else is refused: Mach services but three, the
+// keychain, the clipboard, other programs, DNS. kern.procargs would show the arguments and
+// environment of all programs of the user, and /System/Volumes/Data all of the user's files.
 const seatbeltSystem = `(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -39,8 +40,9 @@ const seatbeltSystem = `(version 1)
 (allow file-write-data (require-all (path "/dev/null") (vnode-type CHARACTER-DEVICE)))
 `
 
-// seatbelt is the command line by which macOS starts and confines a program. Paths are parameters and no part of the text, so
-// that no name of a file can be a rule. SBPL knows no host names: only the proxy can be reached, which decides by name.
+// seatbelt returns the command line with which macOS starts and confines a program. Paths are
+// parameters and not part of the text, so that a file name cannot be a rule. SBPL has no host
+// names: only the proxy can be reached, which decides by name.
 func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	var text strings.Builder
 	text.WriteString(seatbeltSystem)
@@ -58,7 +60,8 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	seen := slices.Concat(l.links, ancestors(slices.Concat(read, write, l.links)))
 	slices.Sort(seen)
 	for _, path := range slices.Compact(seen) {
-		// A program that finds the real path of its files asks what each folder above and each link is, and may read none of them.
+		// A program that resolves the real path of its files reads the metadata of each folder
+		// above and of each link, but not their contents.
 		fmt.Fprintf(&text, "(allow file-read-metadata (literal %s))\n", parameter(path))
 	}
 	for _, path := range read {
@@ -78,7 +81,7 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	return append(append(argv, "--"), l.argv...), l.environment(), nil
 }
 
-// environment says where the program's own folder and the proxy are.
+// environment returns the variables for the program's own folder and the proxy.
 func (l outsourced) environment() (env []string) {
 	env = []string{"TMPDIR=" + l.temp}
 	if l.proxy != "" {
@@ -90,7 +93,7 @@ func (l outsourced) environment() (env []string) {
 	return env
 }
 
-// ancestors are the folders above some paths, without /.
+// ancestors returns the folders above some paths, without /.
 func ancestors(paths []string) (list []string) {
 	for _, path := range paths {
 		for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {

@@ -18,10 +18,11 @@ import (
 	"testing"
 )
 
-// asSandboxExec makes the test binary be sandbox-exec, which writes to the file that it names what it was started with.
+// asSandboxExec makes the test binary sandbox-exec, which records its start in the file that the
+// variable names.
 const asSandboxExec = "SANDBOX_TEST_SANDBOX_EXEC"
 
-// A started is what sandbox-exec was started with.
+// A started records how sandbox-exec was started.
 type started struct {
 	Argv, Env   []string
 	Dir         string
@@ -107,7 +108,7 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 	}
 	for _, want := range []string{
 		"(allow file-read* (subpath " + root + "/home/notes))", "(allow file-read* (subpath " + root + "/home/link))", "(allow file-read* (subpath " + root + "/work))",
-		// Links on the way are read by whoever follows them, and what stands around them is not.
+		// Links on the way are readable, but not their surroundings.
 		"(allow file-read* (subpath " + root + "/home/chain))", "(allow file-read-metadata (literal " + root + "/home/middle))", "(allow file-read-metadata (literal " + root + "/home/hidden/second))",
 		"(allow file-read* file-write* (subpath " + root + "/home/out))", "(allow file-read* file-write* (subpath " + root + "/home/new))", "(allow file-read* file-write* (subpath " + words[1] + "))",
 		`(allow network-outbound (remote tcp "localhost:` + words[2][len("http://127.0.0.1:"):] + `"))`,

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// rulesOf reads a profile of sandbox-exec with its parameters filled in: a line for each rule.
+// rulesOf returns a profile of sandbox-exec with its parameters filled in, one line for each rule.
 func rulesOf(t *testing.T, argv []string) (rules []string, program []string) {
 	t.Helper()
 	if len(argv) < 3 || argv[0] != "/usr/bin/sandbox-exec" || argv[1] != "-p" {
@@ -57,7 +57,7 @@ func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    outsourced
-		want []string // behind those that all have
+		want []string // in addition to the rules of all programs
 		env  []string
 	}{
 		{"nothing is allowed", outsourced{argv: []string{"/usr/bin/env", "x"}, temp: "/private/tmp/j1"}, []string{
@@ -118,12 +118,12 @@ func TestNoRuleOfMacOSAllowsMoreThanItSays(t *testing.T) {
 	}
 }
 
-// What a rule allows a later one can refuse: the last one that matches counts.
+// A later rule can refuse what an earlier one allows: the last match counts.
 func TestMacOSShowsNeitherOtherProgramsVariablesNorThePersonsVolume(t *testing.T) {
 	rules := strings.Split(seatbeltSystem, "\n")
 	for _, c := range []struct{ wide, deny string }{
 		{"(allow sysctl-read)", `(deny sysctl-read (sysctl-name-prefix "kern.procargs"))`}, // arguments and environment of every program of this user
-		{`(subpath "/System")`, `(deny file-read* (subpath "/System/Volumes/Data"))`},      // where all that is the person's really lies
+		{`(subpath "/System")`, `(deny file-read* (subpath "/System/Volumes/Data"))`},      // real location of all files of the user
 	} {
 		wide := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, c.wide) })
 		if deny := slices.Index(rules, c.deny); wide < 0 || deny < wide {

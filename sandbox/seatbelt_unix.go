@@ -20,15 +20,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A seatbeltOrder is what the launcher is to start. It comes by a pipe, as the launcher is not confined: a variable of the program could
-// change what it does, and its command line can be read by all.
+// A seatbeltOrder tells the launcher what to start. It is sent through a pipe, because the launcher
+// is not confined: a variable of the program could change what it does, and all users can read its
+// command line.
 type seatbeltOrder struct {
 	Argv, Env []string
 	Dir       string
 	Files     uint64
 }
 
-// startSeatbelt starts cmd by sandbox-exec of macOS, which is tool.
+// startSeatbelt starts cmd with tool, the sandbox-exec of macOS.
 func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err error) {
 	if err := s.checkSeatbelt(tool); err != nil {
 		return nil, err
@@ -56,7 +57,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 		}
 	}()
 	l := outsourced{argv: append([]string{path}, cmd.Args[min(1, len(cmd.Args)):]...), temp: temporary}
-	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules are about real paths
+	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules apply to real paths
 		return nil, err
 	}
 	if l.profile.Read, l.profile.Write, l.links, err = s.seatbeltPaths(folders); err != nil {
@@ -83,7 +84,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	return end, nil
 }
 
-// checkSeatbelt says what of the profile macOS cannot do.
+// checkSeatbelt returns an error for the parts of the profile that macOS does not support.
 func (s *Sandbox) checkSeatbelt(tool string) error {
 	if s.o.Record != nil {
 		return fmt.Errorf("%w: nothing can be learned from a program on macOS", ErrUnconfined)
@@ -108,8 +109,8 @@ func (s *Sandbox) checkSeatbelt(tool string) error {
 	return nil
 }
 
-// seatbeltPaths are what the program reads and writes, each as it is called and where it really is, and the links between the two. A link that the
-// program could have made leads nowhere.
+// seatbeltPaths returns the paths that the program reads and writes, each with its name and its
+// real path, and the links between. A link that the program could have made is not followed.
 func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, err error) {
 	paths, written := s.written()
 	for _, path := range paths {
@@ -136,7 +137,7 @@ func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, 
 	return slices.Compact(read), slices.Compact(write), links, nil
 }
 
-// replaced is an environment with some variables in place of what it had by these names.
+// replaced returns an environment with some variables replaced or added.
 func replaced(environ, with []string) []string {
 	names := map[string]bool{}
 	for _, pair := range with {
@@ -150,9 +151,9 @@ func replaced(environ, with []string) []string {
 	return append(kept, with...)
 }
 
-// launch starts the launcher as cmd, and tells it the order.
+// launch starts the launcher as cmd and sends it the order.
 func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
-	var data bytes.Buffer // and no JSON: arguments and variables need not be UTF-8
+	var data bytes.Buffer // not JSON: arguments and variables need not be UTF-8
 	if err := gob.NewEncoder(&data).Encode(o); err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
 	}
 	defer w.Close()
 	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = self, []string{seatbeltLauncher}, []string{launcherEnv}, "/", []*os.File{r}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // which is a process group, too, and has no terminal
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // also a process group, and without a terminal
 	err = cmd.Start()
 	r.Close()
 	if err != nil {
@@ -184,10 +185,10 @@ func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
 	return nil
 }
 
-// seatbeltLauncher is what a process is called that limits itself and then becomes sandbox-exec.
+// seatbeltLauncher is the name of the process that limits itself and then becomes sandbox-exec.
 const seatbeltLauncher = "junction-seatbelt"
 
-// launchSeatbelt follows an order.
+// launchSeatbelt executes an order.
 func launchSeatbelt() error {
 	const pipe = 3
 	var o seatbeltOrder
@@ -197,7 +198,7 @@ func launchSeatbelt() error {
 	if len(o.Argv) == 0 {
 		return errors.New("there is no program")
 	}
-	// Nothing that this process inherited goes on to the program.
+	// The program inherits no files of this process.
 	for fd := pipe; fd < 1<<16; fd++ {
 		unix.CloseOnExec(fd)
 	}
@@ -207,7 +208,7 @@ func launchSeatbelt() error {
 			return err
 		}
 		most = min(most, now.Max)
-		// That of package syscall: it keeps the Go runtime from putting its own number of files back.
+		// Package syscall's version keeps the Go runtime from restoring its own limit of files.
 		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func homeWithSecret(t *testing.T) string {
 	return home
 }
 
-// outputOf runs a command confined by the zero profile, with a folder that its entry names and variables of its own.
+// outputOf runs a command confined by the zero profile, with a folder from its entry and variables
+// of its own.
 func outputOf(t *testing.T, dir string, env []string, words ...string) (string, error) {
 	t.Helper()
 	s, err := New(Profile{}, Options{Folder: true})
@@ -85,7 +86,7 @@ func TestWhoIsLearnedFromReachesNoOtherProgramAndNotJunction(t *testing.T) {
 	home := homeWithSecret(t)
 	elsewhere, err := os.MkdirTemp("/var/lib", "junction-test-")
 	if err != nil {
-		t.Skip(err) // only root may
+		t.Skip(err) // only root may do that
 	}
 	defer os.RemoveAll(elsewhere)
 	t.Setenv("XDG_CONFIG_HOME", elsewhere+"/config")

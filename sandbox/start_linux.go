@@ -15,7 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// errNoNamespaces says that this system lets this user have none, or that they cannot be furnished.
+// errNoNamespaces reports that this system permits this user no namespaces, or that they cannot be
+// set up.
 var errNoNamespaces = errors.New("this system permits no user namespaces")
 
 func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
@@ -31,7 +32,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	// What was started is spent.
+	// A Cmd can be started only once.
 	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
 	if err != nil {
@@ -45,7 +46,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	}, nil
 }
 
-// launch starts the launcher and has it follow the order.
+// launch starts the launcher and makes it execute the order.
 func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
 	refuse, endRefusals := s.refusals()
 	g, lacking := newGroup(o, s.profile.CPU)
@@ -96,7 +97,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 	}, nil
 }
 
-// checkLimits says which limits of the profile cannot be kept without a control group.
+// checkLimits returns an error for the limits of the profile that need a missing control group.
 func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	p := s.profile
 	switch {
@@ -109,14 +110,14 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	return nil
 }
 
-// orderFor returns the order that the launcher follows for cmd.
+// orderFor returns the launcher's order for cmd.
 func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	env := cmd.Environ()
 	path, dir, folders, own, err := s.programPlaces(cmd)
 	if err != nil {
 		return order{}, err
 	}
-	if s.o.Record != nil { // its package is where Junction keeps all of them, which it is not to see
+	if s.o.Record != nil { // its package may be in the folder of all packages, which it must not see
 		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)
 	}
 	s.o.Record.belongs(own)
@@ -132,12 +133,13 @@ func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	}, nil
 }
 
-// namespaces are the kernel's: the process gets users, files, processes, a network and more of its own, and the
-// rights to furnish them, which it gives up before the program starts.
+// namespaces returns the attributes for new namespaces: the process gets its own users, files,
+// processes, network and more. It also gets the rights to set them up, and gives them up before the
+// program starts.
 func (s *Sandbox) namespaces() *syscall.SysProcAttr {
 	uid, gid := os.Getuid(), os.Getgid()
 	return &syscall.SysProcAttr{
-		// A session of its own has no terminal, and is a process group, too.
+		// A new session has no terminal, and is a process group, too.
 		Setsid: true,
 		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET |
 			syscall.CLONE_NEWCGROUP,
@@ -155,7 +157,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
 }
 
-// attend gives the launcher its order, and takes over the network, until the program runs.
+// attend sends the launcher its order and takes over the network, until the program runs.
 func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
@@ -187,7 +189,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 			if len(files) == 1 {
 				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
-			control.send(report{Step: "watched"}, nil) // else the launcher has ended, which is seen next
+			control.send(report{Step: "watched"}, nil) // if this fails, the launcher has ended, which is noticed next
 		case "started":
 			control.SetDeadline(time.Time{})
 			return outside, seen, nil
@@ -195,7 +197,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 	}
 }
 
-// failure is the error of a report.
+// failure returns the error of a report.
 func (r report) failure() error {
 	if r.Step == "start" && r.Errno != 0 {
 		return r.Errno
@@ -206,19 +208,21 @@ func (r report) failure() error {
 	return fmt.Errorf("confine %s: %s", r.Step, r.Error)
 }
 
-// controlFile is the launcher's end of the channel.
+// controlFile is the descriptor of the launcher's end of the channel.
 const controlFile = 3
 
-// Main must be called first thing in the main function of a program that calls [Sandbox.Start]: that starts the same
-// program again, and Main then confines it, starts the server in it, and does not return. Otherwise it returns at once.
+// Main must be called first in the main function of a program that calls [Sandbox.Start]. Start
+// runs the same program again; there Main confines it, starts the server in it, and does not
+// return. Otherwise Main returns at once.
 func Main() {
 	if len(os.Args) == 1 && os.Args[0] == launcherName {
 		os.Exit(launch())
 	}
 }
 
-// launch is the first process of a sandbox. What it gives up, it gives up on the one thread that then starts the program, so that
-// the program can neither signal nor look into the others, which wait for its end and for that of the parent.
+// launch is the main function of the first process in a sandbox. It gives up rights only on the
+// thread that then starts the program. So the program can neither signal nor inspect the other
+// threads, which wait for its end and for that of the parent.
 func launch() int {
 	runtime.LockOSThread()
 	unix.CloseOnExec(controlFile)
@@ -246,7 +250,7 @@ func launch() int {
 			return fail(control, "watch", err)
 		}
 	}
-	// Whatever signal the group gets is the program's matter.
+	// Signals to the group are for the program.
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)
 	go func() {
@@ -263,7 +267,7 @@ func launch() int {
 		return 125
 	}
 	go func() {
-		control.receive() // the parent says nothing more: it is gone
+		control.receive() // the parent sends nothing more: it has ended
 		if o.Bare {
 			endChildren()
 		}
@@ -284,7 +288,7 @@ func fail(control channel, step string, err error) int {
 	return 125
 }
 
-// reap waits for all processes that come to this one, and returns how the program itself ended.
+// reap waits for all children of this process, and returns the exit code of the program itself.
 func reap(program int) int {
 	for {
 		var status syscall.WaitStatus
@@ -301,7 +305,7 @@ func reap(program int) int {
 	}
 }
 
-// confine gives up what the program shall not have. It returns the step that failed.
+// confine gives up everything that the program must not have. It returns the failed step.
 func (o *order) confine(control channel) (step string, err error) {
 	sockets, err := openNetwork(o.Ports)
 	if err != nil {
@@ -322,9 +326,10 @@ func (o *order) confine(control channel) (step string, err error) {
 	return o.giveUp(func() error { return restrictCalls(false, false) })
 }
 
-// giveUp gives up all but files, which are what the file system shows by then.
+// giveUp gives up everything but files; the file system already shows only those that are
+// permitted.
 func (o *order) giveUp(calls func() error) (step string, err error) {
-	// Nothing that this process inherited goes on to the program.
+	// The program inherits no files of this process.
 	if err := unix.CloseRange(controlFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return "open files", err
 	}
@@ -346,15 +351,15 @@ func (o *order) giveUp(calls func() error) (step string, err error) {
 	return "", nil
 }
 
-// limit sets what each process may use.
+// limit sets the limits of each process.
 func (o *order) limit() error {
 	data := o.Memory
 	if o.Counted {
-		data = unix.RLIM_INFINITY // it would count what was reserved and never used
+		data = unix.RLIM_INFINITY // it would count memory that is reserved but not used
 	}
 	processes := o.Processes
 	if o.Bare {
-		processes = unix.RLIM_INFINITY // it would count those of the person
+		processes = unix.RLIM_INFINITY // it would count all processes of the user
 	}
 	for _, l := range []struct {
 		resource int
@@ -366,7 +371,7 @@ func (o *order) limit() error {
 			return err
 		}
 		most := min(l.most, now.Max)
-		// That of package syscall: it keeps the Go runtime from putting its own number of files back.
+		// Package syscall's version keeps the Go runtime from restoring its own limit of files.
 		if err := syscall.Setrlimit(l.resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
 			return err
 		}

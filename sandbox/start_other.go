@@ -18,7 +18,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	return func() {}, cmd.Start()
 }
 
-// Available says what is confined on this system.
+// Available returns what is confined on this system.
 func Available() State {
 	var state State
 	for _, part := range []string{partFiles, partNetwork, partHosts, partProcesses, partCalls, partMemory, partNumber, partCPU} {

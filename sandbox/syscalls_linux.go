@@ -19,7 +19,8 @@ const (
 	dataArgs   = 16
 )
 
-// denied are calls that a server has no use for, and that reach into other processes, the kernel or other namespaces.
+// denied lists calls that a server does not need and that affect other processes, the kernel or
+// other namespaces.
 var denied = []int{
 	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
 	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT,
@@ -32,17 +33,17 @@ var denied = []int{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 }
 
-// openTreeAttr is open_tree_attr of Linux 6.15, the same everywhere.
+// openTreeAttr is open_tree_attr of Linux 6.15, with the same number on all architectures.
 const openTreeAttr = 467
 
-// Flags of clone by which new namespaces are made.
+// The flags of clone that make new namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// Kinds of sockets, without their flags.
+// The mask of a socket's kind, without its flags.
 const socketKind = 0xf
 
-// deniedBare are calls that only namespaces would confine: those for memory that others share, and for what Landlock does not look
-// at, which are owners, modes, times and attributes of files.
+// deniedBare lists calls that only namespaces could confine: those for shared memory, and those for
+// owners, modes, times and attributes of files, which Landlock does not check.
 var deniedBare = []int{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
 	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
@@ -50,10 +51,10 @@ var deniedBare = []int{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
 }
 
-// modes are calls with the mode of a file, by their argument that it is.
+// modes maps calls with a file's mode to the argument with the mode.
 var modes = map[int]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKNODAT: 2}
 
-// opens are calls that may make a file, by their argument that are flags, behind which is the mode.
+// opens maps calls that may create a file to the argument with the flags; the mode follows it.
 var opens = map[int]uint32{unix.SYS_OPENAT: 2}
 
 // tmpFile is the bit by which O_TMPFILE differs from O_DIRECTORY.
@@ -81,13 +82,13 @@ const (
 var (
 	allow  = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
 	no     = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
-	absent = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)} // so that libraries do it in another way
+	absent = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)} // libraries then use another call
 )
 
-// arg loads an argument of a call.
+// arg returns an instruction that loads an argument of a call.
 func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
 
-// refuseOthers lets a program limit only the thread that calls.
+// refuseOthers permits a program to limit only the calling thread.
 func refuseOthers(on func(number int, body ...bpf.Instruction)) {
 	for _, number := range []int{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER} {
 		on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
@@ -97,21 +98,23 @@ func refuseOthers(on func(number int, body ...bpf.Instruction)) {
 	}
 }
 
-// refuseSetuid lets no file have that bit: a program with it, in a folder that is kept, would run as the person, unconfined, for whoever else may start it.
+// refuseSetuid refuses the setuid bit for all files. A program with it, in a folder that is kept,
+// would run as the user and unconfined for any other user who may start it.
 func refuseSetuid(on func(number int, body ...bpf.Instruction)) {
 	for number, mode := range merge(modes, modesHere) {
 		on(number, arg(mode), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipFalse: 1}, no, allow)
 	}
 	for number, flags := range merge(opens, opensHere) {
-		on(number, arg(flags), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: 2}, // else there is no mode
+		on(number, arg(flags), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: 2}, // otherwise there is no mode
 			arg(flags+1), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipTrue: 1}, allow, no)
 	}
 	on(unix.SYS_OPENAT2, absent) // the mode is in memory
 }
 
-// filter refuses the denied calls and those with denied arguments. Where there are no namespaces, bare refuses sockets with
-// names in the file system, which no Landlock before Linux 7 does, shared memory, and to limit another process than the one that calls, whose
-// time could be made to end so; offline refuses sockets of IPv4 and IPv6.
+// filter returns a filter that refuses the denied calls and those with denied arguments. bare is
+// for a system without namespaces. It also refuses shared memory, and sockets with names in the
+// file system, which Landlock refuses only from Linux 7 on. It refuses limits for processes other
+// than the calling one, which could be ended that way. offline refuses sockets of IPv4 and IPv6.
 func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	f := []bpf.Instruction{
 		// Calls of another architecture have other numbers.
@@ -119,7 +122,8 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, absent,
 		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
 	}
-	// on adds the instructions for one call; they end with a return, or go on with the number in the register.
+	// on adds the instructions for one call. They end with a return, or continue with the number in
+	// the register.
 	on := func(number int, body ...bpf.Instruction) {
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
 		f = append(f, body...)
@@ -127,7 +131,7 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	if x32Bit != 0 {
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: x32Bit, SkipTrue: 1}, absent)
 	}
-	on(unix.SYS_CLONE3, absent) // its flags are in memory, where no filter looks
+	on(unix.SYS_CLONE3, absent) // its flags are in memory, which filters cannot read
 	on(unix.SYS_CLONE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, no, allow)
 	controls, named, also := []uint32{unix.TIOCSTI, tioclinux, unix.TIOCSETD}, allow, []int(nil)
 	if bare {
@@ -154,7 +158,7 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	}
 	on(unix.SYS_SOCKET, append(socket, no)...)
 	pair := []bpf.Instruction{arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, no}
-	if bare { // one of a pair for datagrams can send to any name, too
+	if bare { // a datagram socket of a pair can also send to any name
 		pair = append(pair, arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1}, no)
 	}
@@ -166,7 +170,8 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(f, allow))
 }
 
-// restrictCalls gives up the denied calls, on this thread and for what it starts. It must have given up privileges before.
+// restrictCalls gives up the denied calls, for this thread and its children. The thread must have
+// given up privileges before.
 func restrictCalls(bare, offline bool) error {
 	raw, err := filter(bare, offline)
 	if err != nil {

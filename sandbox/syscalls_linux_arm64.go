@@ -8,7 +8,7 @@ const (
 	tioclinux = 0x541c
 )
 
-// deniedHere are denied calls of this architecture.
+// deniedHere lists denied calls of this architecture.
 var deniedHere = []int{unix.SYS_NFSSERVCTL}
 
 var deniedBareHere []int

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A program makes as many levels as it likes, one in the other, and takes rights away from some.
+// A program makes as many nested folders as it likes, and removes rights from some.
 func TestAFolderOfAnyDepthIsRemoved(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "root")
 	if err := os.MkdirAll(filepath.Join(root, "wide", "closed"), 0o700); err != nil {
@@ -61,8 +61,8 @@ func TestAFolderOfAnyDepthIsRemoved(t *testing.T) {
 	}
 }
 
-// A program chooses what stands in its folder, and who may write there, which root may everywhere: nothing outside changes, and nothing
-// stays.
+// A program chooses the contents of its folder and their rights, which root ignores. Nothing
+// outside may change, and nothing may remain.
 func TestAFolderIsRemovedWithoutFollowingLinks(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, nil, 0o400); err != nil {

@@ -12,11 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// temporaryName is what the temporary folders of programs without namespaces are called, which no mount takes along.
+// temporaryName is the prefix of the temporary folders of programs without namespaces, which no
+// mount removes.
 const temporaryName = "junction-sandbox-"
 
-// temporaryFolder makes a folder, and removes those that were left by processes that were killed. A lock, which the kernel lets go when a
-// process ends, says whose are in use; a process id would not, where several containers share a folder.
+// temporaryFolder makes a folder, and removes those of killed processes. A lock, which the kernel
+// releases when a process ends, marks those in use. A process id would not, if several containers
+// share a folder.
 func temporaryFolder() (dir string, remove func(), err error) {
 	parent := os.TempDir()
 	left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*"))
@@ -36,13 +38,14 @@ func temporaryFolder() (dir string, remove func(), err error) {
 				removeTree(dir)
 				lock.Close()
 			}, nil
-		} // another one took it for left
+		} // another process took it for an abandoned one
 	}
 	return "", nil, errors.New("temporary folder: each is removed at once")
 }
 
-// removeTree removes a folder in which a program wrote. os.RemoveAll has a file open for each level, and of those a program can make more than
-// there may be files: here a folder that is not empty gives what is in it to the topmost one first. What cannot be removed stays.
+// removeTree removes a folder in which a program wrote. os.RemoveAll opens a file for each level,
+// and a program can make more levels than there may be open files. Here the contents of a non-empty
+// folder are first moved to the topmost one. Anything that cannot be removed stays.
 func removeTree(path string) {
 	root, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -50,8 +53,8 @@ func removeTree(path string) {
 	}
 	defer unix.Close(root)
 	_ = unix.Fchmod(root, 0o700)
-	moved, fresh := 0, rand.Text() // which the program could not take
-	// unlink removes what has no names in it.
+	moved, fresh := 0, rand.Text() // a prefix that the program could not use
+	// unlink removes a file or an empty folder.
 	unlink := func(folder int, name string) bool {
 		return unix.Unlinkat(folder, name, 0) == nil || unix.Unlinkat(folder, name, unix.AT_REMOVEDIR) == nil
 	}
@@ -69,7 +72,7 @@ func removeTree(path string) {
 			if unlink(folder, inner) {
 				return true
 			}
-			giveRights(folder, inner) // what has another parent then is written to
+			giveRights(folder, inner) // a move to another parent writes to the folder
 			moved++
 			return unix.Renameat(folder, inner, root, fmt.Sprint(fresh, moved)) == nil
 		})
@@ -78,7 +81,8 @@ func removeTree(path string) {
 	_ = unix.Rmdir(path)
 }
 
-// giveRights lets this user do everything in a folder. A link is not followed: a program chooses where it leads.
+// giveRights gives this user all rights in a folder. It does not follow a link, whose target the
+// program chose.
 func giveRights(parent int, name string) {
 	if !errors.Is(unix.Fchmodat(parent, name, 0o700, unix.AT_SYMLINK_NOFOLLOW), unix.EOPNOTSUPP) {
 		return
@@ -89,7 +93,7 @@ func giveRights(parent int, name string) {
 	}
 }
 
-// each calls take with the names in a folder, until there are none or none of them is taken away.
+// each calls take with the names in a folder, until there are none or none of them is removed.
 func each(folder int, take func(name string) bool) {
 	for taken := true; taken; {
 		taken = false
@@ -106,10 +110,10 @@ func each(folder int, take func(name string) bool) {
 	}
 }
 
-// maxNamesRead is how many names of a folder are held at once.
+// maxNamesRead is the number of names of a folder in memory at once.
 const maxNamesRead = 1_000
 
-// lockFolder locks a folder of this user, if nobody else has, and if it still stands at its path.
+// lockFolder locks a folder of this user, if it is not locked and still at its path.
 func lockFolder(path string) (*os.File, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

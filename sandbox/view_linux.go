@@ -13,33 +13,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A place is something that a confined program finds at a path.
+// A place is a path in the view of a confined program.
 type place struct {
 	Path     string
 	Kind     kind
-	Text     string // of a file its contents, of a link where it leads
+	Text     string // contents of a file, or target of a link
 	Size     int64  // of a temporary folder
-	Optional bool   // left out where it is not there
+	Optional bool   // omitted if it does not exist
 }
 
 type kind uint8
 
 const (
-	shown     kind = iota // what is there outside, to be read
-	writable              // the same, to be written too
-	device                // the same, a device
+	shown     kind = iota // the outside path, read-only
+	writable              // the outside path, writable
+	device                // the outside path, a device
 	temporary             // an empty folder in memory
 	file                  // a file made for the program
 	link                  // a symbolic link
 	ownProc               // the sandbox's own /proc
-	hidden                // nothing, where there is something in a folder around
+	hidden                // nothing, in a folder that has something at this path
 )
 
-// systemFolders are where programs and libraries of the system are. Every confined program reads them, and systemFiles; on macOS, those of
-// seatbeltSystem.
+// systemFolders lists the folders of the system's programs and libraries. Every confined program
+// reads these and systemFiles; on macOS, those of seatbeltSystem.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw"}
 
-// systemFiles are settings that libraries read; they say nothing of the person.
+// systemFiles lists settings that libraries read; they contain nothing about the user.
 var systemFiles = []string{
 	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 	"/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/protocols", "/etc/services",
@@ -48,23 +48,24 @@ var systemFiles = []string{
 
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
-// temporaryFolders belong to all programs of the machine. A confined program has folders of its own in their place.
+// temporaryFolders returns the folders that belong to all programs of the machine. A confined
+// program has folders of its own in their place.
 func temporaryFolders() []string {
 	return []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())}
 }
 
-// view is what a program sees of the file system.
+// A view is the file system of a program.
 type view struct {
 	home    string
 	written []string // folders that the program writes
 	places  map[string]place
 }
 
-// add puts a path of the machine into the view, with the links that lead to it.
+// add adds a path of the machine to the view, with the links that lead to it.
 func (v *view) add(path string, k kind, optional bool) error {
 	for range hops {
 		if within(filepath.Clean(path), "/proc") {
-			return nil // which is the program's own
+			return nil // the program has its own /proc
 		}
 		real, hop, target, err := firstLink(filepath.Clean(path))
 		if err != nil {
@@ -80,7 +81,7 @@ func (v *view) add(path string, k kind, optional bool) error {
 			return nil
 		}
 		if isWithinAny(hop, v.written) {
-			return nil // a link that the program could have made leads nowhere
+			return nil // a link that the program could have made is not followed
 		}
 		v.places[hop] = place{Path: hop, Kind: link, Text: target}
 		path = real
@@ -88,7 +89,8 @@ func (v *view) add(path string, k kind, optional bool) error {
 	return fmt.Errorf("%s: more than %d links", path, hops)
 }
 
-// viewOf is what a program sees: what every one does, its profile, and folders that are read because they belong to it.
+// viewOf returns the view of a program: the places of all programs, those of its profile, and
+// folders that are read because they belong to it.
 func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	paths, written := s.written()
 	v := &view{home: home(), written: written, places: map[string]place{}}
@@ -146,10 +148,10 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	return v.sorted(), nil
 }
 
-// sorted has folders before what is in them, and leaves out what others show anyway.
+// sorted returns the places with folders before their contents, without redundant ones.
 func (v *view) sorted() []place {
 	for path := range v.places {
-		if path != "/var/tmp" && within(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is put together, it leads to the machine's /tmp
+		if path != "/var/tmp" && within(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is assembled, it leads to the machine's /tmp
 			v.places["/var/tmp"] = place{Path: "/var/tmp", Kind: temporary, Size: maxTemporary}
 		}
 	}
@@ -178,7 +180,7 @@ func (v *view) redundant(p place) bool {
 	}
 }
 
-// madeSettings are what a program finds in place of the machine's own settings.
+// madeSettings returns the replacements for the machine's own settings.
 func madeSettings(home string) []place {
 	return []place{
 		{Path: "/etc/hosts", Kind: file, Text: hostsFile},
@@ -196,7 +198,7 @@ const (
 	hostsFile = "127.0.0.1 localhost " + hostname + "\n::1 localhost\n"
 )
 
-// passwd names the person as the program needs to, and nobody else.
+// passwd returns a passwd file with only the user, as far as programs need it.
 func passwd(home string) string {
 	if home == "" {
 		home = "/tmp"
@@ -216,18 +218,20 @@ func groups() string {
 	return text + fmt.Sprintf("user:x:%d:\n", os.Getgid())
 }
 
-// newRoot is where the view is put together: a folder that there is everywhere. Nothing of it is needed by then.
+// newRoot is the folder where the view is assembled: one that always exists and is not needed at
+// that time.
 const newRoot = "/proc"
 
-// enter replaces the file system of this process by the view. It needs a mount namespace of its own.
+// enter replaces the file system of this process by the view. The process must have a mount
+// namespace of its own.
 func enter(places []place) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}
-	// All trees are copied first, as the new root covers a part of the old one.
+	// All trees are copied first, because the new root covers a part of the old one.
 	trees := make([]int, len(places))
 	for i, p := range places {
-		if p.Path == "/" { // it would take the place of the new root, in which is made what the program has of its own
+		if p.Path == "/" { // it would replace the new root, which contains the program's own places
 			return errors.New("/: all files of the machine cannot be shown; name folders in it")
 		}
 		tree, err := p.tree()
@@ -264,7 +268,7 @@ func enter(places []place) error {
 	return unix.Chdir("/")
 }
 
-// tree is a mount that stands nowhere yet, or -1 for what needs none.
+// tree returns a mount that is not attached yet, or -1 if none is needed.
 func (p place) tree() (int, error) {
 	switch p.Kind {
 	case temporary:
@@ -275,7 +279,8 @@ func (p place) tree() (int, error) {
 		}
 		return unix.OpenTree(unix.AT_FDCWD, "/dev/null", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	case ownProc:
-		// Read-only: a program of root could change the system's settings in /proc/sys without any capability.
+		// Read-only: a program of root could change the system's settings in /proc/sys without any
+		// capability.
 		return newMount("proc", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case shown, writable, device:
 		tree, err := unix.OpenTree(unix.AT_FDCWD, p.Path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_SYMLINK_NOFOLLOW)
@@ -300,18 +305,18 @@ func (p place) tree() (int, error) {
 	return -1, nil
 }
 
-// put makes the place in the new root.
+// put attaches the place in the new root.
 func (p place) put(tree int) error {
 	path := filepath.Join(newRoot, p.Path)
 	switch {
 	case p.Kind == hidden && tree >= 0 && !exists(path):
-		return unix.Close(tree) // it has gone meanwhile, maybe with its folder, and nothing is to be made where others write
+		return unix.Close(tree) // it was removed meanwhile, perhaps with its folder; nothing may be made where others write
 	case p.Kind == link || p.Kind == file || tree >= 0:
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
 	default:
-		return nil // left out
+		return nil // omitted
 	}
 	switch {
 	case p.Kind == link:
@@ -335,7 +340,8 @@ func (p place) put(tree int) error {
 	return attach(tree, path)
 }
 
-// make makes a file: where a folder of the machine is shown, over the one that is there, as the folder is not the program's.
+// make makes a file. In a shown folder of the machine it is mounted over an existing one, because
+// the folder is not the program's.
 func (p place) make(path string) error {
 	var above, root unix.Stat_t
 	if err := errors.Join(unix.Stat(filepath.Dir(path), &above), unix.Stat(newRoot, &root)); err != nil {
@@ -345,7 +351,7 @@ func (p place) make(path string) error {
 		return os.WriteFile(path, []byte(p.Text), 0o444)
 	}
 	if _, err := os.Lstat(path); err != nil {
-		return nil // nothing is to be made there
+		return nil // nothing may be made there
 	}
 	made := filepath.Join(newRoot, "made")
 	if err := os.WriteFile(made, []byte(p.Text), 0o444); err != nil {
@@ -391,18 +397,18 @@ func newMount(kind string, attr int, options ...string) (int, error) {
 	return tree, nil
 }
 
-// automounted are the folders in which the system mounts what is looked up, such as /net: a look from outside for a name that a
-// confined program chose would have the system connect to a host of that name.
+// automounted returns the folders in which a lookup mounts a file system, such as /net. An outside
+// lookup of a name that a confined program chose would connect the system to a host of that name.
 func automounted() []string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	return slices.DeleteFunc(automountsIn(f), isSkipped) // every machine has one in /proc, and what is named there is not looked for
+	return slices.DeleteFunc(automountsIn(f), isSkipped) // every machine has one in /proc, where no names are looked up
 }
 
-// automountsIn reads a table of mounts as proc(5) describes it.
+// automountsIn parses a table of mounts as in proc(5).
 func automountsIn(table io.Reader) (folders []string) {
 	for lines := bufio.NewScanner(table); lines.Scan(); {
 		mount, source, _ := strings.Cut(lines.Text(), " - ")

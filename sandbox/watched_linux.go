@@ -15,16 +15,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watched is what follows the accesses of a program that was started.
+// watched observes the accesses of a program that was started.
 type watched struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	files  *refusing
 	losses *losses
-	forget func() // that the program runs
+	forget func() // removes the program from the running ones
 }
 
-// scope returns which calls of a program are watched; what is learned from a program includes the files that it looks at.
+// scope returns the scope of a program's watched calls. While it is learned from, that includes
+// checks for files.
 func (s *Sandbox) scope() watch.Scope {
 	switch {
 	case s.o.Record != nil:
@@ -35,11 +36,11 @@ func (s *Sandbox) scope() watch.Scope {
 	return watch.Opens
 }
 
-// watch answers at the listener that a launcher made, until all that it started has ended.
+// watch serves the listener of a launcher, until all its processes have ended.
 func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		root = -1 // then what is hidden is not named; without namespaces nothing is
+		root = -1 // hidden files are then not reported; without namespaces none are hidden
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &refusing{root: root, places: o.Places, home: home(), own: s.o.Package, dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
@@ -74,26 +75,26 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
-		watcher.Run(ctx) // its end is that of the program; what goes wrong costs only that refusals are not named
+		watcher.Run(ctx) // it ends with the program; an error only means that refusals are not reported
 	}()
 	return w
 }
 
-// sendListener has the parent see what the program accesses, where this system can.
+// sendListener lets the parent watch the program's accesses, if this system supports it.
 func (o *order) sendListener(control channel) error {
 	var files []*os.File
 	listener, err := watch.Install(o.Scope)
-	if err == nil { // else another one watches this process already, or the system cannot: refusals are not named then
+	if err == nil { // it fails if another watcher exists or the system does not support it; refusals are then not reported
 		files = append(files, os.NewFile(uintptr(listener), "listener"))
 	}
 	if err := control.send(report{Step: "watch"}, files); err != nil {
 		return err
 	}
-	_, _, err = control.receive() // then whatever the program does is seen
+	_, _, err = control.receive() // from then on all accesses are watched
 	return err
 }
 
-// close waits until nothing of the program is followed any more.
+// close waits until the program is not observed any more.
 func (w *watched) close() {
 	if w == nil {
 		return
@@ -105,8 +106,8 @@ func (w *watched) close() {
 	w.files.close()
 }
 
-// isSkipped reports whether nobody need look at an access to a path. It is asked for each call, and so knows only the folders of isOfSystem in which
-// programs open most: what it does not know is found out afterwards.
+// isSkipped reports whether an access to a path need not be examined. It is called for each call,
+// so it checks only the most used folders of isOfSystem; the rest is checked later.
 func isSkipped(path string) bool {
 	for _, dir := range []string{"/usr/", "/lib/", "/lib64/", "/proc/", "/dev/", "/sys/"} {
 		if strings.HasPrefix(path, dir) && !strings.HasPrefix(path, "/dev/shm") {
@@ -116,23 +117,25 @@ func isSkipped(path string) bool {
 	return false
 }
 
-// maxRefusedOfFolder is how many refusals are named that concern files of one folder; then that folder is.
+// maxRefusedOfFolder is the number of refusals reported for files of one folder. After that the
+// folder is reported.
 const maxRefusedOfFolder = 3
 
-// refusing finds out which accesses the sandbox refuses. It is no part of what refuses them: the file system, which the kernel checks, does.
+// refusing determines which accesses the sandbox refuses. It does not enforce: the kernel does, by
+// the file system.
 type refusing struct {
-	mu      sync.Mutex // what waits for the watcher waits for nobody else
-	root    int        // of the program's file system; negative where that is not known
-	places  []place    // those above others first
+	mu      sync.Mutex // held only in calls that wait for the watcher anyway
+	root    int        // descriptor of the program's root folder; negative if unknown
+	places  []place    // outer places first
 	home    string
 	own     []string // folders of its package
-	dir     string   // that the program is started in, which is looked at in any case
-	isBare  bool     // it sees all files, and may open few of them
+	dir     string   // its working directory, which is always accessed
+	isBare  bool     // it sees all files but may open only some
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
-	words   []string        // paths that the program's command line and its own variables name
-	remote  []string        // folders in which a name that is looked up is mounted
+	words   []string        // paths in the program's command line and its own variables
+	remote  []string        // folders in which a lookup mounts a file system
 
 	unreachable *unreachable // nil without namespaces
 }
@@ -141,11 +144,11 @@ func (r *refusing) skip(a watch.Access) bool {
 	if a.Path == "" {
 		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
 	}
-	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python works without it
 }
 
-// isRemote reports whether to look for a path could mount something, also by links, which the program may have made. The person's home folder is
-// mounted already.
+// isRemote reports whether a lookup of a path could mount a file system, also through links that
+// the program may have made. The user's home folder is already mounted.
 func (r *refusing) isRemote(path string) bool {
 	if len(r.remote) == 0 {
 		return false
@@ -163,8 +166,8 @@ func (r *refusing) isRemote(path string) bool {
 	return true
 }
 
-// nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
-// whether a folder is there, and gives up, opens nothing.
+// nameWords reports the paths in the program's command line and its own variables that it does not
+// see. A program that only checks for a folder and gives up opens nothing.
 func (r *refusing) nameWords(o order) {
 	l := Learned{Dir: o.Dir}
 	if len(o.Argv) > 1 {
@@ -218,7 +221,8 @@ func (r *refusing) see(a watch.Access) {
 	}
 }
 
-// mentioned names a path that a failed request was about, if the program does not see it, or tried to write it in vain.
+// mentioned reports a path of a failed request, if the program does not see it or could not write
+// it.
 func (r *refusing) mentioned(path string, isReadOnly bool) {
 	if isSkipped(path) || r.isRemote(path) {
 		return
@@ -226,7 +230,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	there := path
-	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be made
+	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be created
 		there = dir
 	}
 	p := r.placeOf(there)
@@ -239,12 +243,12 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	}
 }
 
-// keeps is the verb of what a program loses.
+// keeps is the verb for lost data.
 const keeps = "keep what it writes to"
 
 const homeEnds = "its home folder is a temporary one, which ends with it"
 
-// lose names what the program made in its home folder.
+// lose reports a file that the program made in its home folder.
 func (r *refusing) lose(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +265,7 @@ func (r *refusing) close() {
 	r.root = -1
 }
 
-// isHidden reports whether there is a file that the program does not see.
+// isHidden reports whether a file exists that the program does not see.
 func (r *refusing) isHidden(path string) bool {
 	if r.isBare {
 		real, err := filepath.EvalSymlinks(path)
@@ -272,11 +276,12 @@ func (r *refusing) isHidden(path string) bool {
 		return false
 	}
 	err := r.lookUp(path)
-	// When its last process has ended, the whole file system is gone; its first one is there as long as any is.
+	// When its last process has ended, the file system is gone. /proc/1 exists as long as any
+	// process does.
 	return (err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR) && r.lookUp("/proc/1") == nil
 }
 
-// lookUp says whether the program sees a path.
+// lookUp returns an error if the program does not see a path.
 func (r *refusing) lookUp(path string) error {
 	fd, err := unix.Openat2(r.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	if err == nil {
@@ -285,7 +290,7 @@ func (r *refusing) lookUp(path string) error {
 	return err
 }
 
-// placeOf is the innermost place that has a path; nil for the root.
+// placeOf returns the innermost place that contains a path, or nil for the root.
 func (r *refusing) placeOf(path string) (p *place) {
 	for i := range r.places {
 		if within(path, r.places[i].Path) {
@@ -295,7 +300,7 @@ func (r *refusing) placeOf(path string) (p *place) {
 	return p
 }
 
-// isNamed reports whether a path was named, or a folder that it is in.
+// isNamed reports whether a path, or a folder that contains it, was reported.
 func (r *refusing) isNamed(verb, path string) bool {
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if r.named[verb+" "+dir] {
@@ -320,7 +325,7 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	case n == maxRefusedOfFolder+1 && !isShared(filepath.Dir(path), r.home):
 		path = filepath.Dir(path)
 		reason += ", nor is much else in this folder"
-	case n > maxRefusedOfFolder && n <= 10*maxRefusedOfFolder && isShared(filepath.Dir(path), r.home): // one by one: the folder has all
+	case n > maxRefusedOfFolder && n <= 10*maxRefusedOfFolder && isShared(filepath.Dir(path), r.home): // one by one: the folder is shared
 	case n > maxRefusedOfFolder:
 		return
 	}
@@ -331,16 +336,16 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	}
 	allow := path
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
-		allow = dir // in which a file is to be made, often under a name for a moment
+		allow = dir // a file is to be created in it, often with a temporary name first
 	}
 	file := ""
 	if writes {
 		if file = r.fileOf(path); file != "" {
-			r.named[verb+" "+file] = true // to allow that file alone would help no more
+			r.named[verb+" "+file] = true // permission for that file alone would not suffice
 		}
 	}
 	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
-	switch { // what a program tries or says is no reason to allow it these
+	switch { // paths that a program tries or mentions are no reason to allow these
 	case writes && isWithinAny(path, r.own):
 		refusal.Reason, refusal.Allow = ofPackage, nil
 	case isWithinAny(path, junctionPlaces()):
@@ -354,8 +359,9 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	r.refuse(refusal)
 }
 
-// fileOf is the file next to which another comes and goes, as notes.db-journal does, or notes.db.4711.tmp, which then replaces it: one that the
-// program may write, or that its command line or variables name. It is empty where there is none.
+// fileOf returns the file for which another one is temporarily created, such as notes.db-journal,
+// or notes.db.4711.tmp, which then replaces it. It must be one that the program may write, or that
+// its command line or variables name. Otherwise the result is "".
 func (r *refusing) fileOf(path string) string {
 	belongs := func(file string) bool {
 		name, found := strings.CutPrefix(path, file)
@@ -376,21 +382,23 @@ func (r *refusing) fileOf(path string) string {
 	return ""
 }
 
-// maxLossFolders is how many folders are looked after: those in a home folder that all programs share, and those that lead to what is shown.
+// maxLossFolders is the number of watched folders: those in a home folder that all programs share,
+// and those above shown paths.
 const maxLossFolders = 64
 
-// losses names what an unwatched program makes in the home folder that ends with it. The kernel says so (inotify) without having the
-// program wait. It is the only refusal that is no error to a program.
+// losses reports files that an unwatched program makes in its temporary home folder. The kernel
+// sends events (inotify) without delaying the program. This is the only refusal that is not an
+// error for a program.
 type losses struct {
 	events  *os.File
 	fd      int // of events, whose own method would make it blocking
 	files   *refusing
-	home    int // the folder, which is there until this is closed
+	home    int // the folder, which exists until this is closed
 	folders map[int32]string
 	done    chan struct{}
 }
 
-// newLosses returns nil where nothing is lost, or nobody can know.
+// newLosses returns nil if nothing is lost, or if losses cannot be detected.
 func newLosses(r *refusing) *losses {
 	home := r.placeOf(r.home)
 	if r.home == "" || r.isBare || home == nil || home.Path != r.home || home.Kind != temporary {
@@ -421,7 +429,7 @@ func newLosses(r *refusing) *losses {
 	return l
 }
 
-// follow looks after a folder of the program's home.
+// follow starts to watch a folder of the program's home.
 func (l *losses) follow(path string) {
 	if len(l.folders) >= maxLossFolders {
 		return
@@ -441,7 +449,7 @@ func (l *losses) follow(path string) {
 		return
 	}
 	l.folders[int32(watch)] = path
-	for { // what was made before it was looked after
+	for { // files from before the watch
 		names, err := dir.Readdirnames(100)
 		for _, name := range names {
 			l.made(filepath.Join(path, name))
@@ -452,13 +460,13 @@ func (l *losses) follow(path string) {
 	}
 }
 
-// made is called with what there is in a folder that is looked after.
+// made is called for each entry of a watched folder.
 func (l *losses) made(path string) {
 	leads := isShared(path, l.files.home)
 	for i := range l.files.places {
 		switch place := l.files.places[i].Path; {
 		case place == path:
-			return // what is shown there is not lost
+			return // shown paths are not lost
 		case within(place, path):
 			leads = true
 		}
@@ -471,7 +479,7 @@ func (l *losses) made(path string) {
 	}
 }
 
-// see reads events as inotify(7) describes them.
+// see processes events as described in inotify(7).
 func (l *losses) see(events []byte) {
 	for len(events) >= unix.SizeofInotifyEvent {
 		watch := int32(binary.NativeEndian.Uint32(events))
@@ -492,7 +500,7 @@ func (l *losses) see(events []byte) {
 	}
 }
 
-// close names what was made last, when the program has ended.
+// close reports the last files, when the program has ended.
 func (l *losses) close() {
 	if l == nil {
 		return
@@ -500,7 +508,7 @@ func (l *losses) close() {
 	l.events.SetReadDeadline(time.Unix(1, 0))
 	<-l.done
 	buf := make([]byte, 16<<10)
-	for { // the kernel keeps no more than 16,384 events
+	for { // the kernel keeps up to 16,384 events
 		n, err := unix.Read(l.fd, buf)
 		if err != nil || n <= 0 {
 			break

@@ -1,6 +1,7 @@
-// Package add adds servers to a configuration, upgrades them, and reports what package registries know of those that are locked. A server
-// is installed, started once in its sandbox, and shown to the user. If the user agrees, its entry is written, and junction.lock next to the
-// configuration holds what was installed, to the byte.
+// Package add adds servers to a configuration, upgrades them, and reports what package registries
+// know about locked ones. A server is installed, started once in its sandbox, and shown to the
+// user. If the user agrees, its entry is written. The file junction.lock next to the configuration
+// then determines the installed bytes.
 package add
 
 import (
@@ -22,65 +23,73 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// An Adder adds and upgrades servers. File, Launcher and Prompter must be set; of what is nil the comment of its field says what happens.
+// An Adder adds and upgrades servers. File, Launcher and Prompter must be set; the other fields may
+// be nil, as described for each.
 type Adder struct {
 	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
 	Launcher *launch.Launcher // installs, starts and reaches servers
 	Prompter Prompter
 
-	// Configured returns what the user has configured, and an error if its settings cannot be read. If nil, that is what File has.
+	// Configured returns the user's servers and settings, or an error if the settings cannot be
+	// read. If nil, those of File are used.
 	Configured func() (Configured, error)
-	// Registries finds servers by name. If nil, packages, addresses and folders are added, and names are not.
+	// Registries finds servers by name. If nil, only packages, addresses and folders can be added.
 	Registries Registries
-	// Secret returns a secret that the user keeps, and KeepSecret keeps one. If nil, there are none, and servers that need one are not added.
+	// Secret returns a stored secret and KeepSecret stores one. If nil, servers that need secrets
+	// cannot be added.
 	Secret     func(ctx context.Context, name string) (string, error)
 	KeepSecret func(ctx context.Context, name, value string) error
-	// ClientOptions returns the options of the client that looks at a server. If nil, they are those of the Launcher.
+	// ClientOptions returns the options of the client that inspects a server. If nil, the
+	// Launcher's options are used.
 	ClientOptions func(launch.Target) mcp.ClientOptions
-	// Remember, if not nil, is called with what a server offers.
+	// Remember, if not nil, is called with the definitions of a server.
 	Remember func(*config.Server, *definitions.Definitions)
-	// CheckLock, if not nil, returns an error if the user did not agree to what is locked of a server of a project.
+	// CheckLock, if not nil, returns an error if the user did not agree to the locked data of a
+	// project's server.
 	CheckLock func(*config.Definition, *install.LockedServer) error
-	// Added, if not nil, is called with the entry of a server once it is written: the user agreed to start it.
+	// Added, if not nil, is called with the entry of a server once it is written: the user has
+	// agreed to start it.
 	Added func(*config.Definition)
-	// Remedy, if not nil, returns what to try if a server cannot be reached, which may be a program.
+	// Remedy, if not nil, returns advice for a server that cannot be reached. isProgram reports
+	// whether it is a program.
 	Remedy func(err error, server string, isProgram bool) string
-	// Busy, if not nil, is called with what is done that takes long, and the function that it returns once that is done.
+	// Busy, if not nil, is called at the start of a long action with its description. It returns
+	// the function to call at the end.
 	Busy func(doing string) (done func())
 }
 
 // Configured holds the servers and settings of a user.
 type Configured struct {
 	Servers  []*config.Definition
-	Settings *settings.Settings // nil: none
+	Settings *settings.Settings // nil if there are none
 }
 
 // Registries finds servers in registries.
 type Registries interface {
-	// Find returns the server of that name, and what is suspicious about it.
+	// Find returns the server with a name, and the reasons to suspect it.
 	Find(ctx context.Context, name string) (e *registry.Entry, suspicions []string, err error)
 	// Similar returns better known packages whose names look like that of a package.
 	Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error)
 }
 
-// Options are the choices for one server. Upgrades use Yes, Sure, Scripts and NoSandbox only.
+// Options are the choices for one server. Upgrades use only Yes, Sure, Scripts and NoSandbox.
 type Options struct {
-	Name      string          // in the configuration; empty: a short form of its own name
+	Name      string          // in the configuration; if empty, a short form of its own name
 	Arguments []string        // of the server
 	Set       []string        // KEY=VALUE, values that the server needs
 	Env       []string        // NAME=VALUE, variables of the entry
 	Header    []string        // 'NAME: VALUE', headers of the entry of a URL
 	With      string          // one more requirement of a package of PyPI
 	Local     bool            // a package is installed although the server can be reached at a URL
-	Yes       bool            // the user agrees to what is shown, and is not asked
-	Sure      bool            // also to what looks harmful, or like something better known
+	Yes       bool            // the user agrees in advance and is not asked
+	Sure      bool            // also to findings and doubts
 	Scripts   bool            // the package may run its install scripts
 	NoSandbox bool            // its program is not confined
-	Allowed   sandbox.Profile // what its program may do, in addition to what its arguments name
-	Typed     string          // these options as flags of junction server add, for the command lines that errors propose
+	Allowed   sandbox.Profile // permissions of the program in addition to those for its arguments
+	Typed     string          // these options as flags of junction server add, for command lines in errors
 }
 
-// A StartError reports that a server could not be started or reached as its entry would be.
+// A StartError reports that a server could not be started or reached with its entry.
 type StartError struct{ Err error }
 
 // Error implements the interface error.
@@ -89,7 +98,7 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// maxReason is the number of characters shown of a reason, or of a text that others wrote.
+// maxReason is the number of characters shown of a reason, or of a text by others.
 const maxReason = 300
 
 func (a *Adder) busy(doing string) (done func()) {
@@ -99,7 +108,7 @@ func (a *Adder) busy(doing string) (done func()) {
 	return a.Busy(doing)
 }
 
-// secret returns a secret that the user keeps.
+// secret returns a stored secret.
 func (a *Adder) secret(ctx context.Context, name string) (string, error) {
 	if a.Secret == nil {
 		return "", errors.New("no secrets are kept here")
@@ -107,7 +116,7 @@ func (a *Adder) secret(ctx context.Context, name string) (string, error) {
 	return a.Secret(ctx, name)
 }
 
-// configured returns what the user has configured.
+// configured returns the user's servers and settings.
 func (w *addition) configured() (c Configured, err error) {
 	if w.Configured != nil {
 		c, err = w.Configured()
@@ -127,31 +136,31 @@ func (w *addition) configured() (c Configured, err error) {
 type addition struct {
 	*Adder
 	Options
-	server *registry.Server // what is said of it; made here where no registry says it
-	entry  *registry.Entry  // nil: it is in no registry that was asked
+	server *registry.Server // its description; made here if no registry has one
+	entry  *registry.Entry  // nil if it is in no registry that was searched
 
 	name          string // in the configuration
-	configuration string // the file
-	before        []byte // what is in it
-	word          string // what add was given; "": it is upgraded
+	configuration string // path of the file
+	before        []byte // content of the file
+	word          string // argument of add; "" for an upgrade
 
-	pkg        *registry.Package // nil: it is reached at a URL
+	pkg        *registry.Package // nil if it is reached at a URL
 	remote     *registry.Remote
 	locked     *install.Locked
 	program    *install.Program
 	written    hostconfig.NewServer
-	secrets    map[string]string // to be kept, by name
-	sandbox    *sandbox.Profile  // nil: it is not confined
-	bySettings *settings.Sandbox // what the settings have for its name, which comes before sandbox; nil: nothing
-	doubts     []string          // why it may be another one than is meant
-	notes      []string          // what else should be known
-	typed      []string          // values and arguments that are the user's, and not the author's
-	fixed      []string          // what the author sets in headers and variables
+	secrets    map[string]string // to be stored, by name
+	sandbox    *sandbox.Profile  // nil if it is not confined
+	bySettings *settings.Sandbox // settings for its name, which take precedence over sandbox; nil if there are none
+	doubts     []string          // reasons why it may not be the intended server
+	notes      []string          // further notes for the user
+	typed      []string          // values and arguments of the user, not of the author
+	fixed      []string          // headers and variables set by the author
 	given      map[string][]string
-	references []string // to secrets of this server, as its entry has them
-	noProgram  string   // that its author names and that the package does not have
+	references []string // references to this server's secrets in its entry
+	noProgram  string   // program that its author names and its package lacks
 	data       *dataPlace
-	replaces   []string // the words of the entry that it takes the place of; nil: of none
+	replaces   []string // the words of the entry that it replaces; nil if there is none
 
 	dry *dryRun
 }
@@ -159,13 +168,14 @@ type addition struct {
 // A Result is a server that was added.
 type Result struct {
 	Name       string
-	NeedsLogin bool   // nothing is known of it before
-	FirstCall  string // a command line to begin with; empty if it has no tools
-	HowToAllow string // what its confined program may not do, and how to allow it; empty if it is not confined here
+	NeedsLogin bool   // nothing is known about it before the login
+	FirstCall  string // a command line to try; empty if it has no tools
+	HowToAllow string // limits of its confined program, and how to allow more; empty if it is not confined here
 }
 
-// Add adds the server that a word names: NAME of a registry, KIND:PACKAGE, a URL, a folder or a file. The result is nil if the user did not
-// agree; nothing is changed then, nor if there is an error.
+// Add adds the server that a word names: NAME of a registry, KIND:PACKAGE, a URL, a folder or a
+// file. If the user does not agree, the result is nil. Nothing is changed then, or if there is an
+// error.
 func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error) {
 	w := &addition{Adder: a, Options: o, word: word, configuration: a.File, secrets: map[string]string{}}
 	if err := w.find(ctx, word); err != nil {
@@ -202,7 +212,7 @@ func (a *Adder) Add(ctx context.Context, word string, o Options) (*Result, error
 	return added, err
 }
 
-// addFilled adds a server whose entry is known; added is nil if nothing was written.
+// addFilled adds a server whose entry is complete. added is nil if nothing was written.
 func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	if err := w.confine(); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// files returns what an Adder wrote: the configuration and its lock.
+// files returns the files that an Adder wrote: the configuration and its lock.
 func files(t *testing.T, a *Adder) (configuration, lock string) {
 	t.Helper()
 	var texts []string
@@ -33,7 +33,7 @@ func files(t *testing.T, a *Adder) (configuration, lock string) {
 	return texts[0], texts[1]
 }
 
-// withEcho returns an Adder with two versions of a package, of which the first is added already if the test wants that.
+// withEcho returns an Adder with two versions of a package; with added, the first is already added.
 func withEcho(t *testing.T, added bool) (*Adder, *packages) {
 	t.Helper()
 	a := adder(t)
@@ -51,12 +51,12 @@ func TestAddWritesOnlyWhatTheUserAgreesTo(t *testing.T) {
 	const first, second = `["-y", "@x/echo@1.0.0"]`, `["-y", "@x/echo@2.0.0"]`
 	for _, test := range []struct {
 		name    string
-		added   bool // there is a server of that name
+		added   bool // a server with the name exists
 		word    string
 		answers []string
 		options Options
 		shown   string
-		result  string // its name; empty: it is not added
+		result  string // its name; empty if it is not added
 		written string // arguments
 		fault   string
 	}{
@@ -175,7 +175,7 @@ func TestFactsOfLockedServer(t *testing.T) {
 	}
 }
 
-// listed are registries with one server.
+// listed is a registry with one server.
 type listed struct{ server *registry.Server }
 
 func (l listed) Find(context.Context, string) (*registry.Entry, []string, error) {

@@ -20,7 +20,7 @@ type Outdated struct {
 	Error      string `json:"error,omitempty"`
 }
 
-// Compare compares what is locked of a server with what its registry reports today.
+// Compare compares a server's locked package with its registry's current information.
 func Compare(ctx context.Context, packages launch.Packages, server string, p *install.Locked) (Outdated, error) {
 	advice, err := packages.Advice(ctx, p)
 	o := Outdated{Server: server, Package: p.Type + ":" + p.Name, Locked: p.Version, Newest: advice.Newest, Deprecated: advice.Deprecated, Pulled: advice.Pulled}
@@ -30,21 +30,21 @@ func Compare(ctx context.Context, packages launch.Packages, server string, p *in
 	return o, err
 }
 
-// IsCurrent reports whether nothing is newer, and nothing is known against what is locked.
+// IsCurrent reports whether there is no newer version, problem or error.
 func (o Outdated) IsCurrent() bool {
 	return o.Error == "" && !o.Pulled && o.Deprecated == "" && (o.Newest == "" || o.Newest == o.Locked)
 }
 
-// An Audited is a locked server with what is known against its packages.
+// An Audited is a locked server with the known vulnerabilities of its packages.
 type Audited struct {
 	Server          string                  `json:"server"`
 	Package         string                  `json:"package"`
 	Version         string                  `json:"version"`
 	Vulnerabilities []install.Vulnerability `json:"vulnerabilities"`
-	Error           string                  `json:"error,omitempty"` // why nothing is known
+	Error           string                  `json:"error,omitempty"` // why the audit failed
 }
 
-// Audit asks for known vulnerabilities of what is locked of a server, and of all that it needs.
+// Audit finds known vulnerabilities of a server's locked package and its dependencies.
 func Audit(ctx context.Context, packages launch.Packages, server string, p *install.Locked) (Audited, error) {
 	known, err := packages.Audit(ctx, p)
 	a := Audited{Server: server, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: known}

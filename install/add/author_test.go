@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// filled is what add makes of what an author says of a server, and the error.
+// filled returns the addition for an author's description of a server, and the error.
 func filled(t *testing.T, server *registry.Server, set ...string) (*addition, error) {
 	t.Helper()
 	w := &addition{Adder: adder(t), name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, Options: Options{Yes: true, Set: set}}
@@ -87,7 +87,7 @@ func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 	}
 }
 
-// Whoever agrees agrees to all of it, so no end may be out of sight.
+// The user agrees to the whole text, so no part of it may be hidden.
 func TestWhatStartsIsShownWhole(t *testing.T) {
 	padding := strings.Repeat("x", 2*maxReason)
 	server := &registry.Server{Packages: []registry.Package{{

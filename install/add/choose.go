@@ -38,7 +38,8 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	return nil
 }
 
-// orPackage adds to the error of a name that is not found how that of a package is written: pages about servers leave out where it is from.
+// orPackage adds the syntax for packages to the error of an unknown name: pages about servers often
+// omit the kind of a package.
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
@@ -57,7 +58,8 @@ func canRun(p place.Place, kind *runner.Kind) bool {
 	})
 }
 
-// chooseWay chooses between addresses and packages: an address first, and of the packages the first that can run here.
+// chooseWay chooses between addresses and packages: an address first, and of the packages the first
+// that can run here.
 func (w *addition) chooseWay() error {
 	if !w.Local {
 		for _, kind := range []string{"streamable-http", "sse", ""} {
@@ -96,7 +98,7 @@ func (w *addition) chooseWay() error {
 	return fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)
 }
 
-// packageOf returns what is installed of a package that a registry lists.
+// packageOf returns the package to install for a registry's entry.
 func packageOf(p *registry.Package) install.Package {
 	version := p.Version
 	if version == "latest" {
@@ -105,7 +107,7 @@ func packageOf(p *registry.Package) install.Package {
 	return install.Package{Type: p.RegistryType, Name: p.Identifier, Version: version, SHA256: p.FileSHA256}
 }
 
-// install finds the exact version, and puts it into the cache.
+// install resolves the package and installs it into the store.
 func (w *addition) install(ctx context.Context) error {
 	store, err := w.Launcher.Locks.Store()
 	if err != nil {
@@ -129,7 +131,7 @@ func (w *addition) install(ctx context.Context) error {
 	return w.fetch(ctx, store)
 }
 
-// resolve finds the exact version.
+// resolve finds the exact version of the package.
 func (w *addition) resolve(ctx context.Context, store launch.Packages, p install.Package) (err error) {
 	defer w.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
 	if w.locked, err = store.Resolve(ctx, p); err != nil {
@@ -138,7 +140,8 @@ func (w *addition) resolve(ctx context.Context, store launch.Packages, p install
 	return nil
 }
 
-// fetch puts it into the cache. What its registry says of the version is asked meanwhile: that takes seconds, and resolve refused what was pulled.
+// fetch installs the package into the store. Meanwhile it asks the registry about the version,
+// which takes seconds; resolve has refused pulled versions.
 func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	var advice install.Advice
 	var unknown error
@@ -163,7 +166,7 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	return nil
 }
 
-// notInstalled adds to the error of an installation what to do.
+// notInstalled adds advice to the error of an installation.
 func notInstalled(err error) error {
 	if errors.Is(err, install.ErrScripts) {
 		err = fmt.Errorf("%w; --scripts allows it", err)
@@ -171,7 +174,8 @@ func notInstalled(err error) error {
 	return err
 }
 
-// compareNames asks about what looks like something better known, before anything of it is on this machine.
+// compareNames asks the user about a package that looks like a better known one, before any of it
+// is on this machine.
 func (w *addition) compareNames(ctx context.Context) error {
 	if w.entry == nil && w.pkg != nil {
 		for _, l := range w.likenesses(ctx) {
@@ -191,9 +195,9 @@ func (w *addition) compareNames(ctx context.Context) error {
 	return errors.New("not added, as it looks like something better known")
 }
 
-// likenesses returns the better known packages that one that no registry lists looks like.
+// likenesses returns the better known packages that resemble a package outside the registries.
 func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
-	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // it is named by its path or address
+	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // its name is a path or an address
 		return nil
 	}
 	if w.Registries != nil {

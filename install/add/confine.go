@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// confine sets what the program may do.
+// confine sets the permissions of the program.
 func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
@@ -45,12 +45,14 @@ func (w *addition) confine() error {
 	return nil
 }
 
-// typedArgs are the arguments of the server that the user typed: what its author fixed allows it nothing.
+// typedArgs returns the arguments of the server that the user typed. Those of its author grant no
+// permissions.
 func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
 
-// allowNamed lets a program write into the folders that arguments name, read the files, and reach the hosts of addresses.
+// allowNamed lets a program write into the folders in its arguments, read the files, and reach the
+// hosts of the addresses.
 func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
 	var files []string
 	for _, arg := range args {
@@ -72,7 +74,8 @@ func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
 	}
 }
 
-// addressedHost returns the host of an address, as a profile has it; empty if the word is not one, or its port is not known.
+// addressedHost returns the host of an address in the form of a profile. It is empty if the word is
+// not an address or its port is unknown.
 func addressedHost(word string) string {
 	u, err := url.Parse(word)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
@@ -86,7 +89,7 @@ func addressedHost(word string) string {
 	switch port {
 	case "":
 		return ""
-	case "80", "443": // which a profile means where it says no port
+	case "80", "443": // the ports of a profile's hosts without a port
 		host = strings.TrimSuffix(host, ":"+port)
 	}
 	if (&sandbox.Profile{Hosts: []string{host}}).Check() != nil {
@@ -95,8 +98,9 @@ func addressedHost(word string) string {
 	return host
 }
 
-// keepConfined sets what the program of an entry may do that is about to be locked: as that server is locked, although the entry may have been
-// edited since. A server that was never locked is confined, as one that is added.
+// keepConfined sets the permissions of a program that is about to be locked again: those in its
+// lock, although the entry may have been edited since. A server that was never locked is confined
+// like a new one.
 func (w *addition) keepConfined(d *config.Definition, before *install.LockedServer, words int) error {
 	all, err := w.configured()
 	if err != nil {
@@ -124,7 +128,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	return nil
 }
 
-// confinement returns what its program may do, in words.
+// confinement returns the permissions of the program in words.
 func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {

@@ -18,15 +18,17 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// unkept is a path that a server is given and that is not there: what a confined program writes there is thrown away when it ends.
+// unkept is a missing path that a server gets. If a confined program writes there, the data is lost
+// when it ends.
 type unkept struct {
-	variable string // that names it; "": an argument does
+	variable string // variable that names it, or "" for an argument
 	path     string
-	folder   string // that the program has to write in order to keep it
-	moved    string // where it would stand in a folder of its own, as others use the one that it would stand in; "": it need not move
+	folder   string // folder that must be writable to keep the data
+	moved    string // path in a folder of its own, if others use that folder; "" if it need not move
 }
 
-// typedVariables are the variables of the entry whose values the user typed and that name a path of this machine, in order.
+// typedVariables returns the sorted names of the variables that the user typed with an absolute
+// path.
 func (w *addition) typedVariables() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(w.written.Env)) {
 		if value := w.written.Env[name]; slices.Contains(w.typed, value) && filepath.IsAbs(value) {
@@ -36,8 +38,8 @@ func (w *addition) typedVariables() (names []string) {
 	return names
 }
 
-// allowVariables lets a program write into the folders that variables name and read the files, as it may with those that arguments name. A
-// folder of the system, and one that others use, is not the server's own.
+// allowVariables lets a program write into the folders in its variables and read the files, as in
+// its arguments. System folders, and folders that others use, are excluded.
 func (w *addition) allowVariables(p *sandbox.Profile) {
 	var paths []string
 	for _, name := range w.typedVariables() {
@@ -55,10 +57,10 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 	allowNamed(w.Launcher.Place, p, paths)
 }
 
-// ofSystem are folders that programs are given to read from, as in JAVA_HOME and PATH.
+// ofSystem matches folders for programs to read from, as in JAVA_HOME and PATH.
 var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
 
-// unkept returns the paths that nothing allows.
+// unkept returns the paths without a permission.
 func (w *addition) unkept() (all []unkept) {
 	add := func(variable, path string) {
 		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(path)) || launch.Covers(w.sandbox.Read, w.Launcher.Place.Tilde(path)) {
@@ -76,7 +78,7 @@ func (w *addition) unkept() (all []unkept) {
 		add("", w.Launcher.Place.Absolute(w.Launcher.Place.Expand(file)))
 	}
 	home, _ := w.Launcher.Place.UserHomeDir()
-	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
+	for _, name := range w.typedVariables() { // the path of a URL also begins with a slash
 		path := filepath.Clean(w.written.Env[name])
 		dir := filepath.Dir(path)
 		if below, err := filepath.Rel(home, path); err == nil && home != "" && filepath.IsLocal(below) || dir != "/" && isFolder(dir) && !ofSystem.MatchString(path) {
@@ -86,8 +88,9 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// keepData lets the program write where it is given a path that is not there, if the user agrees. Where the user cannot be
-// asked, the error has the flags that do: to the server all would be well until it ends.
+// keepData asks the user to let the program write to missing paths that it gets. If the user cannot
+// be asked, its error names the flags for that. Without the permission the server would work, and
+// lose the data when it ends.
 func (w *addition) keepData(ctx context.Context) error {
 	if w.sandbox == nil || w.bySettings != nil {
 		return nil
@@ -97,7 +100,7 @@ func (w *addition) keepData(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range all {
-		if launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(u.path)) { // by what was agreed to for the one before
+		if launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(u.path)) { // allowed by the agreement for the previous one
 			continue
 		}
 		if !w.asks() {
@@ -121,7 +124,7 @@ func (w *addition) keepData(ctx context.Context) error {
 	return nil
 }
 
-// shown returns the path, with what names it.
+// shown returns the path with the name of its variable.
 func (u unkept) shown() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
@@ -129,7 +132,7 @@ func (u unkept) shown() string {
 	return u.path
 }
 
-// remedy returns how it is kept.
+// remedy returns how to keep the data.
 func (u unkept) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
@@ -141,7 +144,7 @@ func (u unkept) remedy() string {
 	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
 }
 
-// move has the entry name the place where the file may stand.
+// move changes the entry to the path in a folder of its own.
 func (w *addition) move(u unkept) {
 	switch {
 	case u.moved == "":
@@ -158,19 +161,19 @@ func (w *addition) move(u unkept) {
 	}
 }
 
-// A dataPlace is where a server can keep its data that is given no place yet.
+// A dataPlace is a place for the data of a server without one.
 type dataPlace struct {
-	variable string // that says it
-	path     string // that the variable gets
-	folder   string // of the server alone
+	variable string // variable for the path
+	path     string // value of the variable
+	folder   string // folder of this server only
 }
 
-// placeForData returns where a server can keep data: in the folder of its name in Junction's own. It is nil if its package does not name the one
-// variable that sets it.
+// placeForData returns a place for the server's data, in a folder with its name in Junction's own.
+// It returns nil unless its package names exactly one variable for it.
 func (w *addition) placeForData() *dataPlace {
 	about := w.about()
 	if w.pkg != nil {
-		for _, v := range w.pkg.EnvironmentVariables { // which its author lists
+		for _, v := range w.pkg.EnvironmentVariables { // listed by its author
 			if v.Value == "" && !v.IsSecret && dataVariable.FindString(v.Name) == v.Name && about.DataVariable != v.Name {
 				about.isOnly = about.DataVariable == ""
 				about.DataVariable = v.Name
@@ -196,7 +199,7 @@ func (w *addition) placeForData() *dataPlace {
 	return d
 }
 
-// giveData gives the server that place, and starts it once more as it is then.
+// giveData gives the server that place and starts it again with it.
 func (w *addition) giveData(ctx context.Context) (bool, error) {
 	_, before := os.Stat(w.data.folder)
 	if err := os.MkdirAll(w.data.folder, 0o700); err != nil {
@@ -211,7 +214,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	defined := lockedDefinitions(w.dry.definitions)
 	if err := w.rehearse(ctx); err != nil {
 		if before != nil {
-			_ = os.Remove(w.data.folder) // what the server put there stays
+			_ = os.Remove(w.data.folder) // fails if the server left files there
 		}
 		return false, err
 	}
@@ -220,12 +223,13 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil
 	}
-	w.show() // it defines something else then
+	w.show() // its definitions may differ now
 	return w.agreed(ctx, "Add it?", []Choice{yes})
 }
 
-// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data. Where
-// somebody can be asked, and its package names the variable that says where, the question has a place for it.
+// noteForgetful adds a note for a confined program that keeps no data: it has tools that do more
+// than read, but nothing it could change. If the user can be asked and its package names the
+// variable for data, the final question offers a place.
 func (w *addition) noteForgetful() {
 	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
 		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !t.Annotations.ReadsOnly() }) {
@@ -245,9 +249,10 @@ func (w *addition) noteForgetful() {
 	w.notes = append(w.notes, note+again)
 }
 
-// missingFolders returns what looks like folders among the arguments that the user typed, and is not there: a path whose last name has no dot.
+// missingFolders returns the missing folders among the arguments of the user: paths whose last name
+// has no dot.
 func (w *addition) missingFolders() (all []string) {
-	if w.locked == nil || w.locked.IsContainer() { // its paths are those of the container
+	if w.locked == nil || w.locked.IsContainer() { // its paths are inside the container
 		return nil
 	}
 	for _, arg := range w.written.Args {
@@ -261,16 +266,16 @@ func (w *addition) missingFolders() (all []string) {
 	return all
 }
 
-// makeFolders makes those that the user wants made, so that the server can be started and may write into them. What undo
-// takes back are those that are still empty.
+// makeFolders makes the missing folders that the user agrees to, so that the server can start and
+// may write into them. undo removes those that are still empty.
 func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	var made []string
 	undo = func() {
 		for _, folder := range slices.Backward(made) {
-			_ = os.Remove(folder) // what the server put there stays
+			_ = os.Remove(folder) // fails if the server left files there
 		}
 	}
-	if !w.asks() { // its start, or a note, says what is missing
+	if !w.asks() { // the start or a note will name what is missing
 		return undo, nil
 	}
 	for _, folder := range w.missingFolders() {
@@ -294,8 +299,8 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	return undo, nil
 }
 
-// missingFiles returns what looks like files among the arguments that the user typed, and is not there, in a folder that is: a path whose last
-// name has a dot. A server can make them.
+// missingFiles returns the missing files among the arguments of the user: paths in an existing
+// folder whose last name has a dot. A server can create them.
 func (w *addition) missingFiles() (all []string) {
 	for _, arg := range w.typedArgs() {
 		if !filepath.IsAbs(arg) && !isPath(arg) || !strings.Contains(filepath.Base(arg), ".") {
@@ -313,7 +318,7 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// noteMissing notes what the server was started without.
+// noteMissing adds notes on missing folders and files.
 func (w *addition) noteMissing() {
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// An agreeing user sees what is shown, and takes the first choice.
+// An agreeing user makes the first choice and reads the cards.
 type agreeing struct{}
 
 func (agreeing) Asks() bool { return true }

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// find finds out what is meant: a package, an address, a folder, or a name in a registry.
+// find determines what a word means: a package, an address, a folder, or a name in a registry.
 func (w *addition) find(ctx context.Context, word string) error {
 	prefix, rest, _ := strings.Cut(word, ":")
 	kind := runner.Prefixed(prefix)
@@ -44,7 +44,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 			kind = runner.Lying()
 		}
 		w.ofPackage(kind, path)
-	case strings.Contains(word, ":"): // no name in a registry has one
+	case strings.Contains(word, ":"): // names in registries have no colon
 		var prefixes []string
 		for _, k := range runner.Kinds() {
 			if k.Prefixes != nil {
@@ -70,7 +70,7 @@ func (w *addition) ofPackage(kind *runner.Kind, word string) {
 	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind.Type, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
 }
 
-// chooseName chooses what the server is called in the configuration.
+// chooseName chooses the name of the server in the configuration.
 func (w *addition) chooseName(ctx context.Context) error {
 	w.name = cmp.Or(w.Name, shortName(w.server))
 	all, err := w.configured()
@@ -112,7 +112,7 @@ func (w *addition) chooseName(ctx context.Context) error {
 
 func definedIn(p place.Place, d *config.Definition) string { return "defined in " + p.Short(d.Source) }
 
-// replaceOrKeep asks what becomes of the server d that has the name already.
+// replaceOrKeep asks whether to replace the server d with the same name.
 func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, d *config.Definition) error {
 	other := w.name
 	for n := 2; slices.ContainsFunc(all, func(d *config.Definition) bool { return d.Name == other }); n++ {
@@ -137,7 +137,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	return nil
 }
 
-// shortName returns a short name of a server: its last word, without those that all have.
+// shortName returns a short name of a server: its last word, without common parts.
 func shortName(s *registry.Server) string {
 	name := s.Name
 	switch {
@@ -155,7 +155,7 @@ func shortName(s *registry.Server) string {
 		name = strings.Join(labels, "-")
 	default:
 		name = strings.TrimSuffix(filepath.ToSlash(name), runner.Filed(name).Suffix)
-		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // extras of PyPI
+		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // without extras of PyPI
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {
 		name = strings.TrimPrefix(name, common)
@@ -163,7 +163,7 @@ func shortName(s *registry.Server) string {
 	for _, common := range []string{"-mcp-server", "-server", "-mcp", "_mcp"} {
 		name = strings.TrimSuffix(name, common)
 	}
-	if name == "mcp" || name == "server" || name == "docs" { // of @owner/mcp the owner says more
+	if name == "mcp" || name == "server" || name == "docs" { // in @owner/mcp the owner is more specific
 		if owner, _, found := strings.Cut(strings.TrimPrefix(s.Name, "@"), "/"); found {
 			name = owner
 		}

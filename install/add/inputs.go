@@ -21,10 +21,12 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxQuestions is the number of values that a user is asked for; more come from the command line.
+// maxQuestions is the number of values that a user is asked for; further ones must be on the
+// command line.
 const maxQuestions = 3
 
-// fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
+// fill completes the entry with values of the author and the command line, and asks the user for
+// the rest.
 func (w *addition) fill(ctx context.Context) error {
 	if err := w.checkAuthor(); err != nil {
 		return err
@@ -57,7 +59,7 @@ func (w *addition) fill(ctx context.Context) error {
 	return w.checkLength()
 }
 
-// lists reads pairs of which a name can come several times.
+// lists parses pairs in which a name can occur several times.
 func lists(all []string, fault string) (map[string][]string, error) {
 	read := map[string][]string{}
 	for _, pair := range all {
@@ -95,7 +97,8 @@ func (w *addition) fillRemote(ctx context.Context) error {
 	return nil
 }
 
-// sayFixed checks headers or variables that are filled, and notes those that the author set. Those that are not listed are the author's.
+// sayFixed checks filled headers or variables, and records those that the author set. Unlisted ones
+// are the author's.
 func (w *addition) sayFixed(what string, listed []registry.Variable, filled map[string]string) error {
 	rest := maps.Clone(filled)
 	for _, v := range listed {
@@ -160,14 +163,16 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	return nil
 }
 
-// aboutRunner says what of the author's arguments for the runner of a package is not used as they stand.
+// aboutRunner returns notes on the author's arguments for the runner of a package that are not used
+// as they are.
 func (w *addition) aboutRunner(line *registry.Line) []string {
 	return slices.DeleteFunc(line.Notes, func(note string) bool {
 		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
 	})
 }
 
-// setOptions has the container of an image get variables, also those that were typed, and what else may stand in front of the image.
+// setOptions passes variables to the container of an image, including typed ones, and adds the
+// other options before the image.
 func (w *addition) setOptions(options []string, env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runner.EngineReads(name) {
@@ -186,7 +191,7 @@ func (w *addition) setOptions(options []string, env map[string]string) error {
 	return err
 }
 
-// needs returns all values that can be given.
+// needs returns all values that can be set.
 func (w *addition) needs() []registry.Need {
 	if w.remote != nil {
 		return w.remote.Needs()
@@ -201,14 +206,14 @@ func needNames(needs []registry.Need) (names []string) {
 	return names
 }
 
-// missing returns the values that the user has to give.
+// missing returns the values that the user must enter.
 func (w *addition) missing(ctx context.Context) []registry.Need {
 	return slices.DeleteFunc(w.needs(), func(n registry.Need) bool {
 		return w.given[n.Name] != nil || !n.IsRequired || n.Default != "" || n.IsSecret && w.isKept(ctx, n)
 	})
 }
 
-// isKept reports whether the secret is kept already, by a name that add would give it.
+// isKept reports whether the secret is already stored under the name that add would choose.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
 	_, err := w.secret(ctx, w.secretName(n.Name))
 	return err == nil
@@ -230,11 +235,11 @@ func (w *addition) refuseUnknown() error {
 	return nil
 }
 
-// values gives inputs what they get, as the configuration has it.
+// values returns the values of inputs as they are written into the configuration.
 func (w *addition) values(ctx context.Context) registry.Fill {
 	answered := map[string]registry.Given{}
 	return func(n registry.Need) (g registry.Given, err error) {
-		if g, is := answered[n.Name]; is { // by another text that has it
+		if g, is := answered[n.Name]; is { // filled before, in another text
 			return g, nil
 		}
 		if g, err = w.value(ctx, n); err == nil {
@@ -266,7 +271,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 		if err := w.check(n, text); err != nil {
 			return g, commandline.Errorf("%s: %v", n.Name, err)
 		}
-		if n.IsSecret || strings.Contains(text, "${") { // which would be taken for a variable
+		if n.IsSecret || strings.Contains(text, "${") { // the configuration would treat it as a variable
 			name := w.secretName(n.Name)
 			if i > 0 {
 				name = w.secretName(fmt.Sprintf("%s.%d", n.Name, i+1))
@@ -290,7 +295,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 	return g, nil
 }
 
-// reference is how the entry names a secret that is kept for this server.
+// reference returns the entry's reference to a secret of this server.
 func (w *addition) reference(secret string) string {
 	text := "${secret:" + secret + "}"
 	if !slices.Contains(w.references, text) {
@@ -299,7 +304,7 @@ func (w *addition) reference(secret string) string {
 	return text
 }
 
-// check reports what is wrong with a value.
+// check returns an error if a value is invalid.
 func (w *addition) check(n registry.Need, value string) error {
 	switch {
 	case strings.ContainsAny(value, "\x00\r\n"):
@@ -318,9 +323,10 @@ func (w *addition) check(n registry.Need, value string) error {
 	return nil
 }
 
-// secretName is the name under which a value is kept. Of names that a secret cannot have as they are, and of those that could be
-// cut in two in another way, a hash keeps them apart: else one value would be kept in place of another, and a server be given what
-// is another one's. So does it of those that end as if they had one, as whoever describes a server names its values.
+// secretName returns the name under which a value is stored. It appends a hash to names that a
+// secret cannot have, to names that could be split in another way, and to names that already look
+// like one with a hash. Without it one value could replace another, and a server could get
+// another's secret. The names come from the description of a server.
 func (w *addition) secretName(name string) string {
 	whole := w.name + "." + name
 	kept := hostconfig.SecretName(whole)
@@ -331,17 +337,17 @@ func (w *addition) secretName(name string) string {
 	return kept + "-" + hex.EncodeToString(sum[:secretHash])
 }
 
-// secretHash is how many bytes of a hash the name of a secret ends in: as many as there is room for, so that nobody finds a second
-// name with the same.
+// secretHash is the number of bytes of the hash in a secret's name: as many as fit, so that a
+// second name with the same hash cannot be found.
 const secretHash = 9
 
-// endsInHash reports whether a name ends as that of a secret with a hash.
+// endsInHash reports whether a name ends like that of a secret with a hash.
 func endsInHash(name string) bool {
 	at := len(name) - hex.EncodedLen(secretHash)
 	return at > 0 && name[at-1] == '-' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
-// question asks for a value.
+// question asks the user for a value.
 func (w *addition) question(ctx context.Context, n registry.Need) (string, error) {
 	name := plaintext.Line(n.Name, 100)
 	if !w.asks() {
@@ -373,7 +379,7 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 	}
 }
 
-// secretOf is a secret that is about to be kept, or one that is.
+// secretOf returns a secret, stored or about to be stored.
 func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
@@ -381,10 +387,11 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	return w.secret(ctx, name)
 }
 
-// aSetting is the kind of a need that is a setting of a bundle.
+// aSetting is the kind of a need for a setting of a bundle.
 const aSetting = "setting"
 
-// settings returns the values that a bundle asks for. One with a default is filled when the bundle is started, so that a newer bundle can have another.
+// settings returns the settings of a bundle. Defaults are filled in when the bundle is started, so
+// that a newer bundle can change them.
 func (w *addition) settings() (all []registry.Need) {
 	if w.program == nil {
 		return nil
@@ -404,7 +411,7 @@ func (w *addition) settings() (all []registry.Need) {
 	return all
 }
 
-// fillSettings are the variables of the entry that hold the settings of a bundle.
+// fillSettings returns the variables of the entry with the settings of a bundle.
 func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) {
 	env := map[string]string{}
 	fill := w.values(ctx)
@@ -425,7 +432,7 @@ func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) 
 	return env, nil
 }
 
-// settingPaths returns the folders and files that settings of a bundle name, as the user gave them.
+// settingPaths returns the folders and files in settings of a bundle, as the user entered them.
 func (w *addition) settingPaths() (paths []string) {
 	if w.program == nil {
 		return nil
@@ -440,16 +447,17 @@ func (w *addition) settingPaths() (paths []string) {
 	return paths
 }
 
-// shownProgram is the program as it is started, with the settings of a bundle in it; of secret ones their reference.
+// shownProgram returns the command line with the settings of a bundle; secret ones appear as
+// references.
 func (w *addition) shownProgram() []string {
 	p := &install.Program{Argv: slices.Clone(w.locked.Program), Config: map[string]install.Setting{}}
 	if w.program != nil {
 		for name, s := range w.program.Config {
-			s.Type = "string" // a reference is no number
+			s.Type = "string" // a reference is not a number
 			p.Config[name] = s
 		}
 	}
-	if _, err := p.FillFrom(w.written.Env); err != nil { // which its start says
+	if _, err := p.FillFrom(w.written.Env); err != nil { // the start reports this error
 		return w.locked.Program
 	}
 	return p.Argv

@@ -10,11 +10,11 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// A secret that is kept under the name of another one would be given to a server that it is not for.
+// A secret stored under the name of another one would be sent to the wrong server.
 func TestSecretsOfServersWithOddNamesAreKeptApart(t *testing.T) {
 	long := "a-server-whose-name-leaves-no-room-for-that-of-a-variable-behind-it-in-what-it-is-kept-under"
 	owner, kept := map[string][2]string{}, regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`)
-	odd := (&addition{name: "日本"}).secretName("KEY") // as whoever writes a server can find out
+	odd := (&addition{name: "日本"}).secretName("KEY") // an author of a server can compute it
 	_, guessed, _ := strings.Cut(odd, ".")
 	for _, pair := range [][2]string{
 		{"tracker", "API_KEY"},

@@ -16,10 +16,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/stdio"
 )
 
-// asServer, in the environment, makes the test binary a server with these tools, or with none that starts.
+// asServer, in the environment, makes the test binary a server with these tools, or one that does
+// not start.
 const asServer = "ADD_TEST_TOOLS"
 
-// TestMain has Junction's state in a folder of the tests.
+// TestMain puts Junction's state into a folder of the tests.
 func TestMain(m *testing.M) {
 	if names, is := os.LookupEnv(asServer); is {
 		if names == "" {
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// alone has a home of its own, and runs in it.
+// alone gives the test a home of its own as the current folder.
 func alone(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
@@ -54,7 +55,8 @@ func alone(t *testing.T) {
 	t.Chdir(home)
 }
 
-// scripted is a Prompter that gives these answers, and cannot ask if there are none. text holds what was shown.
+// scripted is a Prompter with prepared answers; without any it cannot ask. text holds what it
+// showed.
 type scripted struct {
 	answers []string
 	strings.Builder
@@ -81,7 +83,7 @@ func (s *scripted) Text(_ context.Context, q Question) (string, error) {
 
 func (s *scripted) Show(c Card) { s.WriteString(c.Text(1 << 16)) }
 
-// adder returns an Adder with packages and a file of the test, and a user who gives these answers.
+// adder returns an Adder with packages and a file of the test, and a user with these answers.
 func adder(t *testing.T, answers ...string) *Adder {
 	t.Helper()
 	dir := t.TempDir()
@@ -91,10 +93,10 @@ func adder(t *testing.T, answers ...string) *Adder {
 	return &Adder{File: dir + "/mcp.json", Launcher: l, Prompter: &scripted{answers: answers}}
 }
 
-// shown returns what a user was shown and asked.
+// shown returns the texts and questions that a user saw.
 func shown(a *Adder) string { return a.Prompter.(*scripted).String() }
 
-// packages have every version of each package. The tools of a version are those of its name.
+// packages has every version of each package. The tools of a version have its name.
 type packages struct {
 	dir    string
 	newest string

@@ -7,13 +7,13 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// A Prompter asks the user, and shows things.
+// A Prompter asks the user and shows cards.
 type Prompter interface {
 	// Asks reports whether a user can be asked. If not, only Show is called.
 	Asks() bool
-	// Choose returns the Key of the choice that the user makes; empty for none of them.
+	// Choose returns the Key of the user's choice, or "" for none of them.
 	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
-	// Text returns a line that the user types, or a choice of the question.
+	// Text returns a line that the user typed, or a choice of the question.
 	Text(ctx context.Context, q Question) (string, error)
 	// Show shows a card.
 	Show(c Card)
@@ -30,21 +30,22 @@ var yes = Choice{"yes", "[y]es"}
 // A Question asks for a text.
 type Question struct {
 	Text    string
-	Choices []string // the texts that are expected; nil: any text
-	Hint    string   // for what is typed; may be empty
-	Secret  bool     // what is typed is not shown
-	Fault   string   // why the text before was not taken; empty: this is asked for the first time
+	Choices []string // expected texts; nil for any text
+	Hint    string   // a hint for the user; may be empty
+	Secret  bool     // the typed text is hidden
+	Fault   string   // why the previous text was refused; empty at the first attempt
 }
 
-// A Card is what a user has to see, such as a server before it is added: a title, a table of names and texts, and further lines, each of which
-// may be missing. Texts of servers in it are cleaned.
+// A Card is a message to the user, such as the description of a server before it is added. It has a
+// title, a table of names and texts, and further lines; each may be missing. Texts of servers in it
+// are cleaned.
 type Card struct {
 	Title string
 	Rows  [][2]string
 	Lines []string
 }
 
-// Text returns the card laid out for lines of that many cells.
+// Text returns the card formatted for lines of width cells.
 func (c Card) Text(width int) string {
 	var rows [][]string
 	for _, row := range c.Rows {
@@ -65,7 +66,7 @@ func (a *Adder) say(format string, args ...any) {
 	a.Prompter.Show(Card{Title: fmt.Sprintf(format, args...)})
 }
 
-// asks reports whether the user can be asked, and did not agree in advance.
+// asks reports whether the user can be asked and did not agree in advance.
 func (w *addition) asks() bool { return w.Prompter.Asks() && !w.Yes }
 
 // confirm reports whether the user agrees.

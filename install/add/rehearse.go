@@ -30,15 +30,16 @@ import (
 )
 
 const (
-	// rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
+	// rehearsalTime is how long a server may take to start and to list its features in the
+	// rehearsal.
 	rehearsalTime = 3 * time.Minute
-	// elsewhereTime is how long one may take that says that it serves HTTP.
+	// elsewhereTime is the time limit for a program that reports to serve HTTP.
 	elsewhereTime = 10 * time.Second
-	// withoutHostTime is how long one may take that was refused a host, for which it may wait.
+	// withoutHostTime is the time limit for a program that was refused a host, and may wait for it.
 	withoutHostTime = 30 * time.Second
 )
 
-// A dryRun is a server as it was when it was started once, to be looked at.
+// A dryRun is the state of a server in its rehearsal.
 type dryRun struct {
 	definition  *config.Definition
 	definitions []guard.Definition
@@ -46,10 +47,10 @@ type dryRun struct {
 	prompts     int
 	resources   int
 	findings    []guard.Finding
-	unconfined  []string    // what of its sandbox this system cannot do
-	refused     notAllowed  // by its sandbox
-	login       bool        // it could not be looked at, as it wants a login first
-	client      *mcp.Client // until gateway has it
+	unconfined  []string    // parts of its sandbox that this system does not support
+	refused     notAllowed  // refusals of its sandbox
+	login       bool        // it requires a login and could not be inspected
+	client      *mcp.Client // until gateway owns it
 	gateway     *gateway.Gateway
 	host        *host.Host
 }
@@ -69,7 +70,7 @@ func (d *dryRun) close() {
 	}
 }
 
-// rehearse starts the server as the configuration would have it, and looks at what it has.
+// rehearse starts the server with its future entry and inspects it.
 func (w *addition) rehearse(ctx context.Context) error {
 	data, err := hostconfig.AddServer(w.before, w.name, w.written)
 	if err != nil {
@@ -86,7 +87,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// words returns those of the entry that the installed program replaces, or its URL.
+// words returns the words of the entry that the installed program replaces, or its URL.
 func (w *addition) words() []string {
 	if w.locked == nil {
 		return []string{w.written.URL}
@@ -94,7 +95,7 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
-// rehearseWith starts the server once, as this configuration would have it. The caller closes w.dry.
+// rehearseWith starts the server once with this configuration. The caller closes w.dry.
 func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	w.dry.close()
 	d := &dryRun{}
@@ -126,7 +127,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 		o = w.ClientOptions(launch.Target{Name: w.name, Transport: transport, Server: s})
 	}
 	launch.OffersNothing(&o)
-	o.Bridge = true // with all that a client can declare: some servers offer more then
+	o.Bridge = true // with all capabilities of a client: some servers then offer more
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
 		if w.program == nil && launch.WantsLogin(err) {
 			d.login = true
@@ -135,7 +136,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 		return w.notUsable("does not start as its entry would be", err, w.startRemedy(err))
 	}
 	answered()
-	if d.client.Capabilities().Tools != nil { // some cannot list them that ask a host for them
+	if d.client.Capabilities().Tools != nil { // some servers send a request to the host when they list tools, and fail
 		for _, err := range d.client.Tools(ctx) {
 			if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 				remedy := "ask whoever runs it"
@@ -152,7 +153,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// transport returns how the server is reached: its program as it is installed, and confined.
+// transport returns the transport to the server: its installed and confined program, or its URL.
 func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
 	if w.program != nil {
@@ -169,13 +170,14 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	return t, err
 }
 
-// notUsable returns why a server is not added, with what to try.
+// notUsable returns the error for a server that is not added, with advice.
 func (w *addition) notUsable(what string, err error, remedy string) error {
 	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; fix: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
-// endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
-// standard input then, or after it was refused a host, for which some wait. One that has answered goes on, whatever it says or lacks.
+// endSoon ends the context when a program is unlikely to respond. That is a while after it reported
+// to serve HTTP, as it then does not read its standard input, or after it was refused a host that
+// it may wait for. A program that has responded is not ended.
 func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var has atomic.Bool
@@ -200,8 +202,8 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// readDefinitions reads all that a user would be asked to approve of a server, as chat does: behind a gateway. Other
-// commands know then what it offers.
+// readDefinitions reads all definitions that a user is asked to approve, behind a gateway, like
+// chat. Other commands then know them.
 func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error {
 	d := w.dry
 	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
@@ -264,7 +266,7 @@ func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error 
 	return nil
 }
 
-// pins opens the definitions that the user approved.
+// pins opens the approved definitions.
 func pins(p place.Place) (*guard.Pins, error) {
 	path, err := p.State("pins.json")
 	if err != nil {
@@ -273,7 +275,7 @@ func pins(p place.Place) (*guard.Pins, error) {
 	return guard.Load(path)
 }
 
-// approve approves definitions in place of all that was approved of the server, and returns those.
+// approve replaces the approved definitions of the server, and returns the previous ones.
 func (w *addition) approve(definitions []guard.Definition) (was []guard.Definition, err error) {
 	p, err := pins(w.Launcher.Place)
 	if err != nil {
@@ -303,11 +305,11 @@ func worst(findings []guard.Finding) (some []guard.Finding) {
 // maxRefused is the number of refusals of a program that are reported.
 const maxRefused = 5
 
-// notAllowed collects what a sandbox refused to a program. It is safe for concurrent use.
+// notAllowed collects the refusals of a sandbox. It is safe for concurrent use.
 type notAllowed struct {
 	mu     sync.Mutex
 	all    []sandbox.Refusal
-	onHost func() // nil, or called at the first host; it does not block
+	onHost func() // called at the first host, if not nil; it does not block
 }
 
 func (r *notAllowed) add(one sandbox.Refusal) {
@@ -327,14 +329,14 @@ func (r *notAllowed) add(one sandbox.Refusal) {
 
 func isOfHost(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
 
-// remedy names what was refused, with the flags that allow it, or else says something else.
+// remedy lists the refusals with the flags that allow them, or returns otherwise if there are none.
 func (r *notAllowed) remedy(otherwise string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var said []string
 	files := slices.DeleteFunc(slices.Clone(r.all), isOfHost)
 	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isOfHost(one) })
-	for _, one := range append(hosts, files...) { // without files it more often does
+	for _, one := range append(hosts, files...) { // hosts first: more programs fail without them
 		line := "it was refused to " + plaintext.Line(one.What, 200)
 		if len(one.Allow) > 0 {
 			var words []string

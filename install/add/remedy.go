@@ -13,23 +13,25 @@ import (
 	"github.com/junction-mcp/junction/internal/why"
 )
 
-// olderMCP holds a package of PyPI to the mcp that most of them were made for, and of which many say no bound.
+// olderMCP limits a package of PyPI to the version of mcp that most were made for; many declare no
+// limit.
 const olderMCP = "mcp<2"
 
-// maxSentence is from how many bytes on only the first sentence of what a program says is shown.
+// maxSentence is the number of bytes above which only the first sentence of a program's message is
+// shown.
 const maxSentence = 200
 
 var (
-	// madeForMCP1 is what a program says that was made for mcp 1, where it gets 2.
+	// madeForMCP1 matches the messages of a program made for mcp 1 that runs with mcp 2.
 	madeForMCP1 = regexp.MustCompile(`pin 'mcp<2'|No module named 'mcp\.|cannot import name '\w+' from '?mcp[.' ]|'Server' object has no attribute`)
-	// wantsExtra is what a program of Python says that lacks an optional part of its own package.
+	// wantsExtra matches the message of a Python program that lacks an extra of its own package.
 	wantsExtra = regexp.MustCompile(`pip install ['"]?([\w.-]+)\[([\w,.-]+)\]`)
-	// lacksOwnFile is what Node says where a package does not have a file of its own.
+	// lacksOwnFile matches Node's message for a file missing in its own package.
 	lacksOwnFile = regexp.MustCompile(`(?i)cannot find module '[^']*/node_modules/.* imported from`)
 )
 
-// startRemedy returns what to try if a program does not start that is not added yet: there is no entry that could be changed, but a command line that
-// can be typed again.
+// startRemedy returns advice for a new program that does not start. Its entry does not exist yet,
+// so the advice is a command line to type again.
 func (w *addition) startRemedy(err error) string {
 	if w.program == nil || w.word == "" {
 		if w.Remedy == nil {
@@ -63,12 +65,12 @@ func (w *addition) startRemedy(err error) string {
 	return text
 }
 
-// withMore returns what to try if nothing is known to be missing.
+// withMore returns advice if nothing is known to be missing.
 func (w *addition) withMore() string {
 	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
 }
 
-// again returns the command line that was typed, with one more flag and argument of the server.
+// again returns the typed command line with one more flag and argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
 	for _, part := range []string{"junction server add " + plaintext.ShellWord(w.word), w.Typed, flag} {
@@ -88,7 +90,7 @@ func (w *addition) again(flag, argument string) string {
 	return strings.Join(words, " ")
 }
 
-// noteNothing notes of a server that it offers nothing, and what may be missing.
+// noteNothing adds a note for a server that offers nothing, with advice.
 func (w *addition) noteNothing() {
 	if w.dry.login || w.word == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
 		return
@@ -100,12 +102,13 @@ func (w *addition) noteNothing() {
 	w.notes = append(w.notes, note)
 }
 
-// wantsOlder reports whether a package did not start as it was made for mcp 1, and was not held to anything.
+// wantsOlder reports whether a package did not start because it was made for mcp 1 and had no
+// limit.
 func (w *addition) wantsOlder(err error) bool {
 	return w.locked != nil && runner.Of(w.locked.Type).IsPython && w.With == "" && madeForMCP1.MatchString(err.Error())
 }
 
-// holdOlder installs a package once more, with mcp 1, and leaves everything as it was where that fails.
+// holdOlder installs a package again, with mcp 1. If that fails, it restores everything.
 func (w *addition) holdOlder(ctx context.Context) error {
 	before := *w
 	w.With = olderMCP
@@ -119,7 +122,8 @@ func (w *addition) holdOlder(ctx context.Context) error {
 	return nil
 }
 
-// firstSentence returns a long text up to its first full stop: what follows is advice to its programmers.
+// firstSentence returns a long text up to its first full stop. The rest is usually advice to the
+// program's developers.
 func firstSentence(text string) string {
 	if len(text) <= maxSentence {
 		return text

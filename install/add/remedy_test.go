@@ -47,7 +47,7 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 	}
 }
 
-// One that wants a configuration may start without, and have no tools.
+// A server that needs a configuration may start without it, and have no tools.
 func TestEmptyServerIsNoted(t *testing.T) {
 	w := &addition{Adder: adder(t), name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
 	w.noteNothing()
@@ -83,7 +83,7 @@ func TestHTTPServerShortensWait(t *testing.T) {
 	})
 }
 
-// A bridge to a host that it may not reach keeps trying.
+// A bridge keeps trying to reach a host that it may not reach.
 func TestRefusedHostShortensWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := new(notAllowed)
@@ -105,7 +105,7 @@ func TestRefusedHostShortensWait(t *testing.T) {
 	})
 }
 
-// A program may show a page to people, too; its lists may be long.
+// A program may also serve a page to users, and its lists may be long.
 func TestAnsweringServerKeepsWholeWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &command.Command{}
@@ -144,7 +144,7 @@ func TestAddedServerListsItsLimits(t *testing.T) {
 	}
 }
 
-// A confined program chooses what it asks for, and a user pastes what allows it.
+// A confined program chooses the names in refusals, and a user pastes the flags for them.
 func TestAllowingFlagIsOneWord(t *testing.T) {
 	refused := notAllowed{all: []sandbox.Refusal{{What: "look up x", Allow: []string{"--host", "$(echo evil)"}}}}
 	if got, want := refused.remedy(""), "it was refused to look up x, which --host '$(echo evil)' allows"; got != want {

@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// maxNamesShown is how many names of tools one line of a review has.
+	// maxNamesShown is the number of tool names on one line of a review.
 	maxNamesShown = 12
-	// maxFindingsShown is how many findings a review has.
+	// maxFindingsShown is the number of findings in a review.
 	maxFindingsShown = 8
 )
 
@@ -29,7 +29,7 @@ func (w *addition) show() {
 	row := func(name, format string, args ...any) {
 		card.Rows = append(card.Rows, [2]string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
-	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // of what is agreed to
+	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // text that the user agrees to is shown whole
 	about := aboutPackage{}
 	if w.locked != nil {
 		about = w.about()
@@ -79,7 +79,7 @@ func (w *addition) show() {
 	w.Prompter.Show(card)
 }
 
-// warnings returns what looks harmful, each thing once: many tools of some servers have the same sentence.
+// warnings returns the findings, each once: many tools of some servers have the same sentence.
 func (w *addition) warnings() (lines []string) {
 	places := map[string][]string{}
 	var order []string
@@ -103,7 +103,7 @@ func (w *addition) warnings() (lines []string) {
 	return lines
 }
 
-// offers counts what a server has.
+// offers returns a text that counts a server's features.
 func (d *dryRun) offers() string {
 	if d.login {
 		return "nothing is known yet: it wants a login first"
@@ -142,7 +142,7 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 	return strings.Join(names, ", ")
 }
 
-// permissions returns what its entry gives the server.
+// permissions returns the permissions that its entry gives the server.
 func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
@@ -162,7 +162,7 @@ func (w *addition) permissions() (all []string) {
 	return all
 }
 
-// sourceURL returns where the source code is, as its author says.
+// sourceURL returns the address of the source code according to its author.
 func (w *addition) sourceURL(about aboutPackage) string {
 	if w.server.Repository != nil && w.server.Repository.URL != "" {
 		return w.server.Repository.URL
@@ -170,18 +170,18 @@ func (w *addition) sourceURL(about aboutPackage) string {
 	return about.Source
 }
 
-// aboutPackage returns the description of a package by its author.
+// aboutPackage is an author's description of a package.
 type aboutPackage struct {
 	install.About
-	DataVariable string // that its README names, and that by its name says where it keeps data; "": none is known
-	DataFile     string // that the README gives to DataVariable, without its folder; "": none is known
-	isOnly       bool   // it names no other such variable
+	DataVariable string // variable in its README whose name suggests a place for data, or ""
+	DataFile     string // example of DataVariable's value in the README, without its folder, or ""
+	isOnly       bool   // the README names no other such variable
 }
 
-// dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
+// dataVariable matches names such as MEMORY_FILE_PATH and DATA_DIR.
 var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
-// readData finds in a README where data is kept.
+// readData finds the variable for data in a README.
 func (about *aboutPackage) readData(readme string) {
 	about.DataVariable = dataVariable.FindString(readme)
 	about.isOnly = !slices.ContainsFunc(dataVariable.FindAllString(readme, -1), func(other string) bool { return other != about.DataVariable })
@@ -194,14 +194,14 @@ func (about *aboutPackage) readData(readme string) {
 	}
 }
 
-// about returns how its package describes itself.
+// about returns the description of the package.
 func (w *addition) about() aboutPackage {
 	about := aboutPackage{About: install.AboutOf(w.locked, w.program.Dir)}
 	about.readData(about.Readme)
 	return about
 }
 
-// agreed asks whether it is to be done. What looks harmful is done unasked only with Sure.
+// agreed asks the user for agreement. With Yes it asks nothing, but findings also require Sure.
 func (w *addition) agreed(ctx context.Context, question string, choices []Choice) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {

@@ -63,7 +63,7 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 	}
 }
 
-// An author could else choose which folder of the user's their program writes into before anybody agreed.
+// Otherwise an author could choose a folder of the user to write into before the user agreed.
 func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()
@@ -155,7 +155,7 @@ func TestTypedFileIsRead(t *testing.T) {
 	}
 }
 
-// writeFiles writes files, by their paths.
+// writeFiles writes files by their paths.
 func writeFiles(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

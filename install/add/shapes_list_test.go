@@ -1,6 +1,7 @@
 package add
 
-// packageShapes are those of the examples of the format's reference, and of files that are published.
+// packageShapes returns the shapes in the examples of the format's reference, and in published
+// files.
 func packageShapes() []packageShape {
 	return []packageShape{
 		// The examples.

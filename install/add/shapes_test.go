@@ -14,19 +14,19 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// A packageShape is a server.json as authors write them, and what is made of it.
+// A packageShape is a server.json in a common form, and the entry made from it.
 type packageShape struct {
 	name  string
 	way   string   // its first package, or after "remote " its first remote
-	set   []string // by --set
-	info  string   // the command line that junction server info shows
-	asked string   // what has to be given
-	entry string   // the command line of the entry, or its URL
-	env   string   // its variables, or its headers
+	set   []string // values of --set
+	info  string   // command line that junction server info shows
+	asked string   // values that must be given
+	entry string   // command line of the entry, or its URL
+	env   string   // variables or headers of the entry
 	notes string
 }
 
-// madeOf is what becomes of a shape.
+// madeOf returns the result for a shape.
 func madeOf(t *testing.T, s packageShape) packageShape {
 	t.Helper()
 	text := `{"name": "io.example/tracker", "version": "1.0.0", "description": "d", "packages": [` + s.way + `]}`
@@ -86,7 +86,7 @@ func TestInfoAndAddMakeTheSameCommandLine(t *testing.T) {
 	}
 }
 
-// bundle is a program of a bundle with these arguments, variables and settings.
+// bundle returns the program of a bundle with these arguments, variables and settings.
 func bundle(t *testing.T, args []string, env map[string]string, config map[string]install.Setting) *install.Program {
 	t.Helper()
 	return &install.Program{Dir: t.TempDir(), Argv: append([]string{"/usr/bin/node"}, args...), Env: env, Config: config}
@@ -107,9 +107,9 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 		has   map[string]install.Setting
 		set   []string
 		asked string
-		entry string // its variables
+		entry string // variables of the entry
 		argv  string
-		given string // the variables of the program
+		given string // variables of the program
 		fails string
 	}{
 		{"a secret", []string{"--key"}, map[string]string{"KEY": "${user_config.key}"}, map[string]install.Setting{"key": required(secret)}, []string{"key=s3cret"}, "key",

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// late is a user who agrees, while another program writes into a file.
+// late is a user who agrees while another program writes into a file.
 type late struct {
 	scripted
 	file string
@@ -53,7 +53,7 @@ func TestOnlyTheSettingsOfTheUserConfineAServer(t *testing.T) {
 	if err := os.WriteFile(project, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w := &addition{Adder: a, configuration: project} // as one that is upgraded
+	w := &addition{Adder: a, configuration: project} // like a server that is upgraded
 	if c, err := w.configured(); err != nil || c.Settings != nil {
 		t.Errorf("the settings are %+v, %v", c.Settings, err)
 	}

@@ -22,25 +22,26 @@ import (
 // maxDiffLines is the number of lines shown of the difference of one definition.
 const maxDiffLines = 40
 
-// An Upgraded is what became of a server that was to be upgraded.
+// An Upgraded is the result of an upgrade of a server.
 type Upgraded struct {
 	Outcome Outcome
-	Version string // that is locked of its package; empty if it has none
+	Version string // locked version of its package; empty if it has none
 }
 
-// An Outcome is how an upgrade ended.
+// An Outcome is the outcome of an upgrade.
 type Outcome int
 
 // The outcomes.
 const (
-	NotLocked Outcome = iota // it is not locked, and was not named
+	NotLocked Outcome = iota // it is not locked and was not named
 	Newest                   // there is no newer version
 	Declined                 // the user did not agree
-	Changed                  // it is locked anew
+	Changed                  // it was locked again
 )
 
-// Upgrade installs the newest version of a server of a configuration, and locks it if the user agrees to the differences. A server that is not
-// locked is left as it is, or, if the user named it, locked as its entry says. If there is an error, nothing was changed.
+// Upgrade installs the newest version of a server of a configuration, and locks it if the user
+// agrees to the differences. A server without a lock stays unchanged, or if the user named it, is
+// locked according to its entry. If there is an error, nothing has changed.
 func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o Options) (u Upgraded, err error) {
 	before, last, err := a.lastLocked(d)
 	if err != nil {
@@ -57,7 +58,7 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
 		return u, err
 	}
-	if !launch.IsProgram(d.Kind) { // what it defines now is locked
+	if !launch.IsProgram(d.Kind) { // its current definitions are locked
 		w.written.URL = d.Words()[0]
 		return w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
 	}
@@ -93,7 +94,8 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	return w.replace(ctx, d, before, edit)
 }
 
-// lastLocked returns what is locked of a server if its entry is still that, and what was locked last, before the entry may have been edited.
+// lastLocked returns the locked data of a server if it matches the entry, and the last locked data,
+// from before the entry may have been edited.
 func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedServer, err error) {
 	lock, err := a.Launcher.Locks.Of(d.Source)
 	if err != nil {
@@ -109,7 +111,7 @@ func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedSe
 	return before, last, err
 }
 
-// wanted returns the package that a server is to be upgraded to, and the words of its entry that name it.
+// wanted returns the package to upgrade a server to, and the words of its entry that name it.
 func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
 	if before != nil && before.Package != nil {
 		p = before.Package.Package
@@ -130,7 +132,7 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	return d.Words()[:n], p, nil
 }
 
-// replace starts what the server becomes, shows the difference, and writes it if the user agrees.
+// replace starts the upgraded server, shows the differences, and writes it if the user agrees.
 func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) (u Upgraded, err error) {
 	data, err := edit(w.before)
 	if err != nil {
@@ -161,7 +163,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	return u, nil
 }
 
-// showChange shows what the upgrade changes: version, dependencies and definitions.
+// showChange shows the changes of the upgrade: version, dependencies and definitions.
 func (w *addition) showChange(before *install.LockedServer) error {
 	var card Card
 	line := func(format string, args ...any) { card.Lines = append(card.Lines, fmt.Sprintf(format, args...)) }
@@ -194,7 +196,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	return nil
 }
 
-// differences writes lines about how definitions differ from those that were approved.
+// differences writes lines about the differences between definitions and the approved ones.
 func (w *addition) differences(approved []guard.Definition, line func(format string, args ...any)) {
 	old := map[string]guard.Definition{}
 	for _, d := range approved {
@@ -236,18 +238,19 @@ func (w *addition) differences(approved []guard.Definition, line func(format str
 	}
 }
 
-// packageOfWords returns the package that a command line starts, and how many words say so; 0 if it starts none.
+// packageOfWords returns the package that a command line starts, and the number of words that name
+// it; 0 if it starts none.
 func packageOfWords(words []string) (install.Package, int) {
 	p, n := runner.PackageOf(words)
 	return install.Package{Type: p.Kind, Name: p.Name, Version: p.Version, Bin: p.Program, With: p.With}, n
 }
 
-// definitionKey returns how a lock names a definition.
+// definitionKey returns the key of a definition in a lock.
 func definitionKey(d guard.Definition) string {
 	return strings.TrimSpace(string(d.Kind) + " " + d.Name)
 }
 
-// lockedDefinitions returns the hashes of definitions that are the same wherever the server is started.
+// lockedDefinitions returns the hashes of the definitions that are the same on every machine.
 func lockedDefinitions(all []guard.Definition) map[string]string {
 	hashes := map[string]string{}
 	for _, d := range all {

@@ -17,8 +17,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// keep makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
-// words are those of the entry until now, if there is one.
+// keep stores everything that the user agreed to. Approvals and secrets come first, because they
+// change nothing alone, then the lock and the configuration together. words are those of the
+// current entry, if there is one.
 func (w *addition) keep(ctx context.Context, words []string, locked *install.LockedServer, edit func([]byte) ([]byte, error)) error {
 	if err := w.Launcher.Locks.Note(w.configuration); err != nil {
 		return err
@@ -45,7 +46,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 		}
 		return err
 	}
-	if w.locked != nil { // junction server remove in another process could have taken it for unused meanwhile
+	if w.locked != nil { // junction server remove in another process may have pruned it meanwhile
 		store, err := w.Launcher.Locks.Store()
 		if err == nil {
 			_, err = store.Install(ctx, w.locked)
@@ -57,7 +58,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 	if w.Added == nil {
 		return nil
 	}
-	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // else its next start reports it
+	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // otherwise its next start reports the error
 		if d, found := file.Server(w.name); found {
 			w.Added(d)
 		}
@@ -65,7 +66,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 	return nil
 }
 
-// write writes a server that is added.
+// write writes an added server.
 func (w *addition) write(ctx context.Context) (*Result, error) {
 	err := w.keep(ctx, w.replaces, w.lockedServer(), func(data []byte) (_ []byte, err error) {
 		if w.replaces != nil {
@@ -82,13 +83,13 @@ func (w *addition) write(ctx context.Context) (*Result, error) {
 	if len(w.dry.tools) > 0 {
 		r.FirstCall = w.firstCall()
 	}
-	if !r.NeedsLogin && w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
+	if !r.NeedsLogin && w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a lookup of a missing file is refused silently: see docs/sandbox.md
 		r.HowToAllow = w.howToAllow()
 	}
 	return r, nil
 }
 
-// howToAllow returns what a program that is confined cannot do, and how to let it.
+// howToAllow returns the limits of a confined program and how to allow more.
 func (w *addition) howToAllow() string {
 	files, host := "no files", "no host"
 	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
@@ -105,8 +106,9 @@ func (w *addition) howToAllow() string {
 	return text
 }
 
-// firstCall returns a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
-// begins with a dash would be a flag of Junction's.
+// firstCall returns a command that calls the read-only tool with the fewest required arguments, or
+// lists the tools if there is none. It skips names that begin with a dash, which would be flags of
+// Junction.
 func (w *addition) firstCall() string {
 	best := []string{"junction", "list", "tools", plaintext.ShellWord(w.name)}
 	found := false
@@ -117,7 +119,7 @@ func (w *addition) firstCall() string {
 		var schema struct {
 			Required []string `json:"required"`
 		}
-		_ = json.Unmarshal(one.Schema, &schema) // else a call says what it misses
+		_ = json.Unmarshal(one.Schema, &schema) // otherwise the call reports what is missing
 		words := []string{"junction", "call", plaintext.ShellWord(w.name), plaintext.ShellWord(plaintext.Line(one.Name, 100))}
 		for _, name := range schema.Required {
 			words = append(words, plaintext.ShellWord(plaintext.Line(name, 100)+"=…"))
@@ -129,7 +131,7 @@ func (w *addition) firstCall() string {
 	return strings.Join(best, " ")
 }
 
-// lockedServer returns what is locked of it.
+// lockedServer returns the locked data of the server.
 func (w *addition) lockedServer() *install.LockedServer {
 	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Sandbox: w.sandbox, Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
 	if w.locked != nil && l.Source == "" {

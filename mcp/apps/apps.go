@@ -1,7 +1,8 @@
-// Package apps has what servers and clients say to each other of views: HTML documents of a server that a host shows in
-// place of, or next to, a tool's result (MCP Apps, extension io.modelcontextprotocol/ui, SEP-1865, 2026-01-26). A tool
-// names its view by the URI of a resource ([Link]), and [AddView] serves it. A host that shows views declares
-// [Capabilities], reads them with [Read], and shows them in a sandbox; that is not here.
+// Package apps implements views: HTML documents of a server that a host shows in place of, or next
+// to, a tool's result (MCP Apps, extension io.modelcontextprotocol/ui, SEP-1865, 2026-01-26). A
+// tool names its view by the URI of a resource ([Link]), and [AddView] serves it. A host that shows
+// views declares [Capabilities] and reads them with [Read]. The host must show them in a sandbox,
+// which this package does not provide.
 package apps
 
 import (
@@ -19,22 +20,23 @@ import (
 const (
 	// Extension is the name of the extension in the capabilities of clients.
 	Extension = "io.modelcontextprotocol/ui"
-	// MIMEType is that of a view.
+	// MIMEType is the MIME type of a view.
 	MIMEType = "text/html;profile=mcp-app"
-	// Scheme is what the URIs of views begin with.
+	// Scheme is the prefix of the URIs of views.
 	Scheme = "ui://"
 )
 
-// MaxView is how many bytes of HTML a view may have that [Read] returns.
+// MaxView is the size of the largest view that [Read] returns, in bytes of HTML.
 const MaxView = 4 << 20
 
-// Who may call a tool.
+// The callers of a tool.
 const (
 	Model = "model" // the model, to which the host offers the tool
 	App   = "app"   // views of the same server
 )
 
-// Capabilities are what the client of a host declares that shows views; see [mcp.ClientOptions].
+// Capabilities returns the capabilities that the client of a host with views declares; see
+// [mcp.ClientOptions].
 func Capabilities() mcp.ClientCapabilities {
 	w := jsonrpc.NewObject(nil)
 	w.Array("mimeTypes")
@@ -42,8 +44,8 @@ func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: w.Bytes()}}
 }
 
-// Shown reports whether a client shows views. Where it does not, tools give their results as text, as they
-// should in any case.
+// Shown reports whether a client shows views. For other clients tools return their results as text,
+// as they should in any case.
 func Shown(c *mcp.ClientCapabilities) bool {
 	if c == nil {
 		return false
@@ -54,14 +56,14 @@ func Shown(c *mcp.ClientCapabilities) bool {
 	return schema.DecodeLoose(c.Extensions[Extension], &settings) == nil && slices.Contains(settings.MIMETypes, MIMEType)
 }
 
-// A Link is what a tool says of views.
+// A Link is a tool's reference to its view.
 type Link struct {
-	URI        string   `json:"resourceUri,omitempty"` // of the view that its results are shown in; may be empty
-	Visibility []string `json:"visibility,omitempty"`  // who may call it, [Model] or [App]; nil: both
+	URI        string   `json:"resourceUri,omitempty"` // URI of the view that shows its results; may be empty
+	Visibility []string `json:"visibility,omitempty"`  // the allowed callers, [Model] or [App]; nil means both
 }
 
-// Of reads the Link in the _meta of a tool. A member of the form before 2026-01-26 is read, too. What cannot be
-// read says nothing.
+// Of returns the Link in the _meta of a tool. It also reads the member of the form before
+// 2026-01-26. Malformed members are ignored.
 func Of(meta json.RawMessage) Link {
 	var l Link
 	if ui := jsonrpc.Get(meta, "ui"); len(ui) == 0 || schema.DecodeLoose(ui, &l) != nil {
@@ -76,13 +78,14 @@ func Of(meta json.RawMessage) Link {
 	return l
 }
 
-// formerLink is the member of a tool's _meta that named its view before 2026-01-26. It is read, and written where it is.
+// formerLink is the member of a tool's _meta that named its view before 2026-01-26. It is read, and
+// updated where it exists.
 const formerLink = "ui/resourceUri"
 
-// For reports whether a tool is for who is [Model] or [App].
+// For reports whether who, [Model] or [App], may call the tool.
 func (l Link) For(who string) bool { return l.Visibility == nil || slices.Contains(l.Visibility, who) }
 
-// In returns the _meta of a tool with the link in it; all else of it stays.
+// In returns the _meta of a tool with the link added. All other members stay.
 func (l Link) In(meta json.RawMessage) json.RawMessage {
 	if meta == nil {
 		meta = json.RawMessage(`{}`)
@@ -108,17 +111,18 @@ func (l Link) In(meta json.RawMessage) json.RawMessage {
 	return jsonrpc.With(meta, "ui", ui)
 }
 
-// A View is a document that a host shows, and what it needs there. A host gives it nothing that it does not name here.
+// A View is a document that a host shows, and the permissions it needs. A host grants only what is
+// named here.
 type View struct {
 	HTML string `json:"-"`
 
 	CSP         *CSP                `json:"csp,omitempty"`
 	Permissions map[string]struct{} `json:"permissions,omitempty"` // camera, microphone, geolocation, clipboardWrite
-	Domain      string              `json:"domain,omitempty"`      // of the sandbox, in the host's form
+	Domain      string              `json:"domain,omitempty"`      // origin of the sandbox, in the host's form
 	Border      *bool               `json:"prefersBorder,omitempty"`
 }
 
-// CSP are the origins that a view may reach; none where there are none.
+// CSP lists the origins that a view may reach. An empty list allows none.
 type CSP struct {
 	Connect  []string `json:"connectDomains,omitempty"`  // for requests
 	Resource []string `json:"resourceDomains,omitempty"` // for scripts, pictures, styles, fonts, media
@@ -126,8 +130,8 @@ type CSP struct {
 	BaseURI  []string `json:"baseUriDomains,omitempty"`
 }
 
-// AddView has a server serve a view under r.URI, which begins with ui://. It panics at a mistake, as
-// [mcp.Server.AddResource] does.
+// AddView serves a view at r.URI, which must begin with ui://. It panics on a mistake, like
+// [mcp.Server.AddResource].
 func AddView(s *mcp.Server, r mcp.Resource, v View) {
 	if !strings.HasPrefix(r.URI, Scheme) {
 		panic(fmt.Sprintf("apps: the view %q: the URI has to begin with %s", r.URI, Scheme))
@@ -136,7 +140,7 @@ func AddView(s *mcp.Server, r mcp.Resource, v View) {
 	contents := mcp.TextContents(r.URI, MIMEType, v.HTML)
 	ui, err := schema.Encode(nil, v)
 	if err != nil {
-		panic(fmt.Sprintf("apps: the view %q: %v", r.URI, err)) // strings only: cannot be
+		panic(fmt.Sprintf("apps: the view %q: %v", r.URI, err)) // strings only: cannot fail
 	}
 	if string(ui) != "{}" {
 		contents.Meta = jsonrpc.With(json.RawMessage(`{}`), "ui", ui)
@@ -145,7 +149,7 @@ func AddView(s *mcp.Server, r mcp.Resource, v View) {
 	s.AddResource(r, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return result, nil })
 }
 
-// Read reads a view. The error says what was expected of it and what came.
+// Read reads a view. The error names the expected and the received contents.
 func Read(ctx context.Context, c *mcp.Client, uri string) (*View, error) {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("server %q: view %.200q: %s", c.Name(), uri, fmt.Sprintf(format, args...))

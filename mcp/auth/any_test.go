@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A token that names the authorization server which gave it is not shown to another one, who could use it.
+// A token that names its authorization server is not sent to another one, which could use it.
 func TestATokenOfOneServerIsNotShownToAnother(t *testing.T) {
 	mine, other := newGiver(t), newGiver(t)
 	token := mine.token(nil)
@@ -30,7 +30,8 @@ type saysOfEach struct{ err error }
 
 func (s saysOfEach) Verify(context.Context, string, string) (*Token, error) { return nil, s.err }
 
-// What a token was revoked by may be asked before somebody who knows nothing of it, or cannot be asked.
+// One of several Verifiers reports a revoked token. That error counts even if others do not know
+// the token or are unavailable.
 func TestThatATokenIsInactiveIsHeardAmongSeveral(t *testing.T) {
 	unknown, inactive, unavailable := fmt.Errorf("%w: not ours", ErrToken), fmt.Errorf("%w: ours", ErrInactive), fmt.Errorf("%w: busy", ErrUnavailable)
 	for name, test := range map[string]struct {

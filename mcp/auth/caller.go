@@ -10,17 +10,18 @@ import (
 
 type callerKey struct{}
 
-// Carry returns a handler that passes requests on to one which a [Guard] protects: while a request runs, [CallerOf] finds in
-// its context with which token it came. It is for who exchanges that token for another (see [oauth.Exchange]); the token is
-// in the context of the request, and nowhere else.
+// Carry returns a handler that passes requests on to a handler behind a [Guard]. While a request
+// runs, [CallerOf] returns the caller and the token from the request's context. It is for programs
+// that exchange that token for another (see [oauth.Exchange]). Only the context of the request
+// holds the token.
 func Carry(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, new(atomic.Pointer[oauth.Caller]))))
 	})
 }
 
-// CallerOf is who came with a request that went through [Carry], and with which token; found is false where a [Guard] has not
-// let it in, such as by a key.
+// CallerOf returns the caller and the token of a request that went through [Carry]. found is false
+// if no [Guard] accepted a token, for example because the caller has a key.
 func CallerOf(ctx context.Context) (c oauth.Caller, found bool) {
 	place, _ := ctx.Value(callerKey{}).(*atomic.Pointer[oauth.Caller])
 	if place == nil {
@@ -32,7 +33,7 @@ func CallerOf(ctx context.Context) (c oauth.Caller, found bool) {
 	return c, false
 }
 
-// carry notes the token of a request, where that is wanted.
+// carry stores the token of a request if Carry prepared its context.
 func carry(ctx context.Context, t *Token, text string) {
 	if place, _ := ctx.Value(callerKey{}).(*atomic.Pointer[oauth.Caller]); place != nil {
 		place.Store(&oauth.Caller{Issuer: t.Issuer, Subject: t.Subject, ClientID: t.ClientID, Scopes: t.Scopes, Expires: t.Expires, Token: oauth.NewSecret(text)})

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// certified is a certificate that a client made itself, and its hash in tokens (RFC 8705 section 3.1).
+// certified returns a self-signed client certificate and its hash in tokens (RFC 8705 section 3.1).
 func certified(t *testing.T) (c tls.Certificate, hash string) {
 	t.Helper()
 	key := newKey(t)
@@ -40,7 +40,7 @@ func TestATokenThatIsBoundToACertificateNeedsIt(t *testing.T) {
 	ada, hash := certified(t)
 	eve, _ := certified(t)
 	bound := g.token(map[string]any{"cnf": map[string]any{"x5t#S256": hash}})
-	// Eve's chain holds Ada's certificate behind her own: only the first is one whose key she has.
+	// Eve's chain contains Ada's certificate after her own, but Eve has only the key of the first.
 	chained := tls.Certificate{Certificate: append(append([][]byte{}, eve.Certificate...), ada.Certificate...), PrivateKey: eve.PrivateKey}
 	for _, test := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestATokenThatIsBoundToACertificateNeedsIt(t *testing.T) {
 			transport := server.Client().Transport.(*http.Transport).Clone()
 			transport.TLSClientConfig.Certificates = test.shown
 			defer transport.CloseIdleConnections()
-			for range 2 { // a token that was checked before needs its certificate, too
+			for range 2 { // a cached token needs its certificate, too
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/mcp", strings.NewReader("{}"))
 				if err != nil {
 					t.Fatal(err)
@@ -83,7 +83,7 @@ func TestATokenThatIsBoundToACertificateNeedsIt(t *testing.T) {
 			}
 		})
 	}
-	// Behind a proxy that ended the encryption nobody sees the certificate, whatever a header says.
+	// Behind a proxy that ended TLS the certificate is unknown, whatever a header claims.
 	header := bearer(bound)
 	header.Set("X-Forwarded-Client-Cert", hash)
 	header.Set("X-SSL-Client-Cert", hash)

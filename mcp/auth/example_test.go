@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A server whose tools need a token, and one of them the scope "write".
+// The tools of the server need a token, and one of them the scope "write".
 func Example() {
 	s := mcp.NewServer("notes", "1.0.0")
 	mcp.AddTool(s, "add_note", func(_ context.Context, in struct{ Text string }) (string, error) { return "added", nil })

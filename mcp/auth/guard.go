@@ -19,39 +19,42 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// maxToken bounds an access token, in bytes.
+// maxToken is the size of the largest accepted token in bytes.
 const maxToken = 16 << 10
 
-// Options say what a Guard protects, and how.
+// Options configure a Guard.
 type Options struct {
-	// Resource is the URL of the MCP server as its clients know it, such as https://example.com/mcp. Tokens have to
-	// be for it.
+	// Resource is the URL of the MCP server as its clients know it, such as
+	// https://example.com/mcp. It must be in the audience of tokens.
 	Resource string
-	// Servers are the issuers of the authorization servers that give tokens for it; at least one.
+	// Servers lists the issuers of the authorization servers for the resource; at least one.
 	Servers []string
 	// Verifier checks tokens.
 	Verifier Verifier
-	// Name is what people call the server; optional.
+	// Name is the display name of the server; optional.
 	Name string
-	// Scopes are those that clients are to ask for when they log in: the metadata and each 401 name them. Needs are always
-	// among them. They ask for others where a call that needs them is refused ([Guard.Challenge]).
+	// Scopes lists the scopes that clients should request when they log in; the metadata and each
+	// 401 name them. Needs are always included. Clients request further scopes when a call that
+	// needs them is refused ([Guard.Challenge]).
 	Scopes []string
-	// Needs are the scopes without which nothing can be done; default none.
+	// Needs lists the scopes that every request needs; the default is none.
 	Needs []string
-	// Proofs says whether tokens have to be bound to a key (DPoP), and its proofs to hold nonces of this guard.
+	// Proofs decides whether tokens must be bound to a key (DPoP) and whether proofs must hold
+	// nonces of this guard.
 	Proofs Proofs
 }
 
-// Proofs says what a Guard expects of who sends a token (RFC 9449). A token that is bound to a key always needs a
-// proof.
+// Proofs is the requirement of proofs of possession (RFC 9449). A token that is bound to a key
+// always needs a proof.
 type Proofs int
 
 const (
-	// ProofsTaken: tokens may be bound to a key.
+	// ProofsTaken allows tokens that are bound to a key.
 	ProofsTaken Proofs = iota
-	// ProofsNeeded: tokens have to be.
+	// ProofsNeeded requires tokens that are bound to a key.
 	ProofsNeeded
-	// ProofsWithNonce: tokens have to be, and proofs hold a nonce that this guard gave within the last minutes.
+	// ProofsWithNonce also requires proofs with a nonce that this guard issued within the last
+	// minutes.
 	ProofsWithNonce
 )
 
@@ -66,7 +69,7 @@ type Guard struct {
 	now      func() time.Time
 }
 
-// New returns a Guard. The error says what is missing in the options.
+// New returns a Guard. The error names the missing or invalid option.
 func New(o Options) (*Guard, error) {
 	u, err := url.Parse(o.Resource)
 	switch {
@@ -86,7 +89,7 @@ func New(o Options) (*Guard, error) {
 	return g, err
 }
 
-// metadata is what clients read of a protected resource (RFC 9728 section 2).
+// metadata is the metadata of a protected resource (RFC 9728 section 2).
 type metadata struct {
 	Resource        string   `json:"resource"`
 	Servers         []string `json:"authorization_servers"`
@@ -99,17 +102,18 @@ type metadata struct {
 
 const wellKnown = "/.well-known/oauth-protected-resource"
 
-// MetadataPath is where the metadata has to be served, by [Guard.Metadata].
+// MetadataPath returns the path at which [Guard.Metadata] must be served.
 func (g *Guard) MetadataPath() string {
 	return wellKnown + strings.TrimSuffix(g.resource.EscapedPath(), "/")
 }
 
-// Metadata serves the metadata by which clients find the authorization servers, to everybody.
+// Metadata serves the metadata by which clients find the authorization servers, without
+// authorization.
 func (g *Guard) Metadata() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Access-Control-Allow-Origin", "*") // it is public
-		if r.Method == http.MethodOptions {       // a page asks whether it may send MCP-Protocol-Version
+		h.Set("Access-Control-Allow-Origin", "*") // the metadata is public
+		if r.Method == http.MethodOptions {       // a preflight request for MCP-Protocol-Version
 			h.Set("Access-Control-Allow-Headers", "*")
 			w.WriteHeader(http.StatusNoContent)
 			return
@@ -125,8 +129,8 @@ func (g *Guard) Metadata() http.Handler {
 	})
 }
 
-// Principal returns who sends a request. It is for streamable.Options and httpsse.Options: where its error says
-// that the token does not do, they answer with the challenge that tells clients what to get.
+// Principal returns the principal of a request. It is for streamable.Options and httpsse.Options.
+// If its error refuses the token, they respond with the challenge that names the required token.
 func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	t, refused := g.check(r)
 	if refused != nil {
@@ -135,13 +139,14 @@ func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, ClientID: t.ClientID, Scopes: t.Scopes}, nil
 }
 
-// Challenge is the WWW-Authenticate header for a caller who lacks scopes that a call needs. It is for streamable.Options.
+// Challenge returns the WWW-Authenticate header for a caller without the scopes of a call. It is
+// for streamable.Options.
 func (g *Guard) Challenge(needs []string) string {
 	return g.Forbidden(needs, nil).challenge
 }
 
-// Handler returns a handler that serves the metadata, and passes requests on whose token holds: next finds their
-// [mcp.Principal] with [PrincipalOf]. It is for handlers other than those of this module.
+// Handler returns a handler that serves the metadata and passes on requests with a valid token;
+// next gets their [mcp.Principal] from [PrincipalOf]. It is for handlers of other modules.
 func (g *Guard) Handler(next http.Handler) http.Handler {
 	documents := g.Metadata()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,15 +166,15 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 
 type principalKey struct{}
 
-// PrincipalOf is who sends a request that came through [Guard.Handler]; nil for others. It is for
-// streamable.Options.Principal of a handler behind one, with a nil error.
+// PrincipalOf returns the principal of a request that came through [Guard.Handler], or nil. With a
+// nil error it is suitable for streamable.Options.Principal behind such a handler.
 func PrincipalOf(ctx context.Context) *mcp.Principal {
 	p, _ := ctx.Value(principalKey{}).(*mcp.Principal)
 	return p
 }
 
-// First returns a function that lets in whom one of several lets in, asked in this order: such as by a key, and then
-// by a token. Its error is that of the last.
+// First returns a function that tries several in order and returns the first principal, for example
+// by a key and then by a token. Its error is that of the last.
 func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (p *mcp.Principal, err error) {
 		err = errors.New("nobody is let in")
@@ -182,7 +187,8 @@ func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Reques
 	}
 }
 
-// check returns the token of a request that may do something here.
+// check returns the token of a request, or a refusal if the token is missing, invalid or lacks the
+// required scopes.
 func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	scheme, text, refused := g.credentials(r)
 	if refused != nil {
@@ -215,8 +221,8 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	return t, nil
 }
 
-// Presented is the token that a request came with, whether or not it holds: for who learns that it does not, to end what
-// was got with it. It is the zero Secret where there is none.
+// Presented returns the token of a request, valid or not. A caller that learns that the token is
+// invalid can end what was obtained with it. The result is the zero Secret without a token.
 func (g *Guard) Presented(r *http.Request) oauth.Secret {
 	_, text, refused := g.credentials(r)
 	if refused != nil {
@@ -225,7 +231,7 @@ func (g *Guard) Presented(r *http.Request) oauth.Secret {
 	return oauth.NewSecret(text)
 }
 
-// credentials finds the token of a request, and how it is sent.
+// credentials returns the token of a request and its scheme.
 func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *Refusal) {
 	values := r.Header.Values("Authorization")
 	if len(values) > 1 {
@@ -249,7 +255,7 @@ func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *Ref
 	return schemeBearer, token, nil
 }
 
-// lacking are the scopes of some that others do not have.
+// lacking returns the elements of needs that has does not contain.
 func lacking(has, needs []string) (missing []string) {
 	for _, scope := range needs {
 		if !slices.Contains(has, scope) {

@@ -27,17 +27,17 @@ import (
 
 const resource = "https://mcp.example/mcp"
 
-// A giver is an authorization server that signs tokens. Real ones are used in the integration layer.
+// A giver is an authorization server that signs tokens. The integration layer uses real ones.
 type giver struct {
 	*httptest.Server
 	t *testing.T
 
 	mu     sync.Mutex
-	keys   []jose.JSONWebKey // with their private parts
-	raw    []byte            // in place of the keys
-	reads  int               // of the keys
+	keys   []jose.JSONWebKey // including the private keys
+	raw    []byte            // replaces the keys
+	reads  int               // number of reads of the keys
 	broken bool
-	active map[string]map[string]any // of introspection
+	active map[string]map[string]any // introspection responses by token
 	asked  int
 }
 
@@ -57,7 +57,7 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// rotate signs with a new key from now on.
+// rotate adds a key that signs from now on.
 func (g *giver) rotate(id string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -99,7 +99,7 @@ func (g *giver) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// token is one that holds, with changes of its claims; nil takes one away.
+// token returns a valid token with changes of its claims; a nil value removes a claim.
 func (g *giver) token(changes map[string]any) string {
 	g.mu.Lock()
 	key := g.keys[len(g.keys)-1]
@@ -153,7 +153,7 @@ func (g *giver) guard(o Options) *Guard {
 	return guard
 }
 
-// ask sends a request with headers, and returns the response and who it came from.
+// ask sends a request with headers and returns the response and the subject.
 func ask(guard *Guard, header http.Header) (*httptest.ResponseRecorder, string) {
 	who := ""
 	h := guard.Handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -216,15 +216,16 @@ func TestAClientHearsWhatItNeeds(t *testing.T) {
 	}
 }
 
-// A client asks for what the metadata or the last challenge names, and for nothing else: what is not there it never gets.
+// A client requests the scopes that the metadata or the last challenge names, and only these. It
+// never gets a scope that is not named.
 func TestAClientHearsWhatToAskFor(t *testing.T) {
 	g := newGiver(t)
 	bound := g.token(map[string]any{"cnf": map[string]any{"jkt": "thumbprint"}})
 	for _, test := range []struct {
 		name  string
 		o     Options
-		first []string // what it asks for when it logs in
-		more  string   // for a call that needs admin
+		first []string // scopes that it requests at login
+		more  string   // scopes for a call that needs admin
 	}{
 		{"nothing", Options{}, nil, "admin"},
 		{"only what everything needs", Options{Needs: []string{"read"}}, []string{"read"}, "read admin"},
@@ -337,7 +338,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 	g.rotate("second")
 	second := g.token(nil)
-	if err := holds(second); !errors.Is(err, ErrToken) { // looked a moment ago
+	if err := holds(second); !errors.Is(err, ErrToken) { // the keys were read a moment ago
 		t.Errorf("at once: %v", err)
 	}
 	now = now.Add(keysPause)
@@ -447,7 +448,7 @@ func TestTheAuthorizationServerIsAsked(t *testing.T) {
 	}
 }
 
-// A client with a key.
+// A holder is a client with a key.
 type holder struct {
 	t   *testing.T
 	key *ecdsa.PrivateKey
@@ -461,7 +462,7 @@ func (h holder) thumbprint() string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// proof is one for a request with a token, with changes of its claims.
+// proof returns a proof for a request with a token, with changes of its claims.
 func (h holder) proof(token string, changes map[string]any) string {
 	hash := sha256.Sum256([]byte(token))
 	claims := map[string]any{"jti": rand.Text(), "htm": "POST", "htu": resource, "iat": time.Now().Unix(), "ath": base64.RawURLEncoding.EncodeToString(hash[:])}
@@ -495,7 +496,7 @@ func TestATokenThatIsBoundNeedsItsKey(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		header http.Header
-		want   string // empty: let in
+		want   string // empty if let in
 	}{
 		{"with a proof", send("DPoP", token, used), ""},
 		{"with a URL of other capitals", send("dpop", token, ada.proof(token, map[string]any{"htu": "HTTPS://MCP.example:443/mcp"})), ""},

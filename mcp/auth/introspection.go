@@ -17,36 +17,41 @@ import (
 )
 
 const (
-	// defaultFresh is for how long what an authorization server said of a token is believed.
+	// defaultFresh is how long the response about a token is used.
 	defaultFresh = time.Minute
-	// maxAsked bounds how many tokens it is asked about at a time that are not known, and as many that are; further requests wait. A
-	// quarter is for others than the address that has most.
+	// maxAsked is the number of concurrent requests about unknown tokens, and separately about
+	// known ones; further requests wait. A quarter is reserved for others than the address with the
+	// most.
 	maxAsked = 32
-	// heldTime is for how long a token is known that held: it waits for none that is not known.
+	// heldTime is how long a valid token counts as known. Known tokens do not wait for unknown
+	// ones.
 	heldTime = time.Hour
-	// refusedTime is for how long one is remembered that did not hold.
+	// refusedTime is how long a refused token is remembered.
 	refusedTime = 5 * time.Second
-	// askTime bounds one such request, with the wait for its turn.
+	// askTime is the time limit of one such request, including the wait for its turn.
 	askTime = 10 * time.Second
 )
 
-// IntrospectionOptions say whom to ask about tokens (RFC 7662).
+// IntrospectionOptions configure [Introspection] (RFC 7662).
 type IntrospectionOptions struct {
-	// Issuer is the authorization server; it stands for itself where its responses name none. Each response must
-	// have the audience (aud), although RFC 7662 makes it optional: a token for another server would be taken otherwise.
+	// Issuer is the authorization server; it is also the issuer of responses that name none. Each
+	// response must have an audience (aud), although RFC 7662 makes it optional. Without it a token
+	// for another server would be accepted.
 	Issuer string
-	// URL is its introspection endpoint; default as its metadata says, which is read when the first token comes.
+	// URL is the introspection endpoint. The default is that of the metadata, which is read when
+	// the first token arrives.
 	URL string
-	// ClientID and Secret are what this server is registered as there.
+	// ClientID and Secret are the credentials of this server at the endpoint.
 	ClientID, Secret string
-	// Fresh is for how long a response is believed; default one minute. A token that is revoked is taken as long.
+	// Fresh is how long a response is used; the default is one minute. A revoked token is accepted
+	// for that time.
 	Fresh time.Duration
-	// HTTP asks; default [oauth.Guarded] without exceptions, which refuses addresses of a private network, and
-	// http without TLS.
+	// HTTP sends the requests. The default is [oauth.Guarded] without exceptions, which refuses
+	// addresses of private networks and http without TLS.
 	HTTP *http.Client
 }
 
-// Introspection returns a Verifier that asks the authorization server about each token.
+// Introspection returns a Verifier that sends each token to the authorization server.
 func Introspection(o IntrospectionOptions) Verifier {
 	if o.HTTP == nil {
 		o.HTTP = oauth.Guarded(nil)
@@ -59,14 +64,14 @@ func Introspection(o IntrospectionOptions) Verifier {
 type introspection struct {
 	options IntrospectionOptions
 	now     func() time.Time
-	turns   *share.Turns // to ask about a token that is not known, by the address that it comes from
-	known   *share.Turns // to ask about one that held, by its hash
+	turns   *share.Turns // turns for unknown tokens, by the client's address
+	known   *share.Turns // turns for known tokens, by hash
 	held    *share.Recent[tokenHash]
 	refused *share.Recent[tokenHash]
-	found   atomic.Pointer[string] // the endpoint that the metadata names
+	found   atomic.Pointer[string] // endpoint in the metadata
 }
 
-// endpoint is where tokens are asked about.
+// endpoint returns the introspection endpoint.
 func (i *introspection) endpoint(ctx context.Context) (string, error) {
 	if i.options.URL != "" {
 		return i.options.URL, nil
@@ -85,7 +90,7 @@ func (i *introspection) endpoint(ctx context.Context) (string, error) {
 // Verify implements [Verifier].
 func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	if by := namedIssuer(token); by != "" && !oauthdoc.Same(by, i.options.Issuer) {
-		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // who is asked could use it
+		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // this authorization server could use the other's token
 	}
 	hash := hashOf(token)
 	if i.refused.Has(hash, i.now()) {
@@ -102,7 +107,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, err)
 	}
 	defer done()
-	if i.refused.Has(hash, i.now()) { // meanwhile
+	if i.refused.Has(hash, i.now()) { // refused meanwhile
 		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
 	}
 	at, err := i.endpoint(ctx)
@@ -140,8 +145,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	return t, nil
 }
 
-// namedIssuer returns the issuer that a token names if it is a JWT, of which nothing was checked. It is empty where the
-// token names none.
+// namedIssuer returns the unverified issuer of a token that is a JWT, or "" if there is none.
 func namedIssuer(token string) string {
 	var said struct {
 		Issuer string `json:"iss"`

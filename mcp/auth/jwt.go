@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	maxDocument = 1 << 20          // bytes of what an authorization server publishes
+	maxDocument = 1 << 20          // bytes of a document of an authorization server
 	keysLife    = time.Hour        // after which keys are read again
-	keysPause   = 30 * time.Second // between two looks for a key that is not known
-	keysTime    = 10 * time.Second // for one look
-	faultPause  = time.Second      // between two looks that find no keys which can be used
-	maxStale    = 24 * time.Hour   // for how long keys are used that cannot be read again
+	keysPause   = 30 * time.Second // between two reads because of an unknown key
+	keysTime    = 10 * time.Second // time limit of one read
+	faultPause  = time.Second      // between two reads that find no usable keys
+	maxStale    = 24 * time.Hour   // how long keys that cannot be read again are used
 )
 
-// JWTOptions say whose signatures hold.
+// JWTOptions configure [JWT].
 type JWTOptions struct {
-	// Issuer is the authorization server; it stands in each of its tokens.
+	// Issuer is the authorization server, which must be the issuer of each token.
 	Issuer string
-	// Keys is the URL of its keys (a JWK Set); default as its metadata says.
+	// Keys is the URL of its keys (a JWK Set). The default is that of the metadata.
 	Keys string
-	// HTTP reads the metadata and the keys; default [oauth.Guarded] without exceptions.
+	// HTTP reads the metadata and the keys; the default is [oauth.Guarded] without exceptions.
 	HTTP *http.Client
 }
 
-// JWT returns a Verifier of signed access tokens (RFC 9068). The keys are read when the first is needed, and again
-// when a token names one that is not known.
+// JWT returns a Verifier of signed access tokens (RFC 9068). It reads the keys when it needs the
+// first one, and again when a token names an unknown key.
 func JWT(o JWTOptions) Verifier {
 	if o.HTTP == nil {
 		o.HTTP = oauth.Guarded(nil)
@@ -50,21 +50,21 @@ func JWT(o JWTOptions) Verifier {
 
 type jwt struct {
 	options JWTOptions
-	turn    chan struct{} // of capacity 1: who could send on it reads keys
+	turn    chan struct{} // of capacity 1; held while keys are read
 	now     func() time.Time
 
 	keys atomic.Pointer[keySet]
 }
 
-// keySet are the keys as they were read. It is not changed once it is seen.
+// A keySet holds the keys of one read. It is immutable once it is shared.
 type keySet struct {
 	keys   jws.Keys
-	read   time.Time // zero: never
-	looked time.Time // when it was last tried
-	fault  error     // why that look found none
+	read   time.Time // zero if never
+	looked time.Time // time of the last attempt
+	fault  error     // why that attempt found none
 }
 
-// claims are those of an access token (RFC 9068 section 2.2, RFC 7800).
+// claims are the claims of an access token (RFC 9068 section 2.2, RFC 7800).
 type claims struct {
 	Issuer   string       `json:"iss"`
 	Subject  string       `json:"sub"`
@@ -81,7 +81,7 @@ type claims struct {
 	} `json:"cnf"`
 }
 
-// words are texts with blanks between, or several.
+// words is a list of texts, encoded as one text with blanks or as an array.
 type words []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -126,7 +126,7 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := c.token()
-	t.Issuer = j.options.Issuer // one name, whichever way a token spells it
+	t.Issuer = j.options.Issuer // one spelling of the issuer, whichever the token has
 	return t, nil
 }
 
@@ -144,7 +144,8 @@ func (c *claims) token() *Token {
 	return t
 }
 
-// key returns the key that a token names as the one that signed it. Where it names none, only one may fit.
+// key returns the key that a token names as its signing key. If it names none, exactly one key must
+// fit.
 func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	known, err := j.known(ctx, header)
 	if err != nil {
@@ -159,8 +160,8 @@ func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	return nil, fmt.Errorf("%w: %s has no key %.100q", ErrToken, j.options.Issuer, header.KeyID)
 }
 
-// serves reports whether keys are taken as they are: they are new, and have the one that is wanted, or it was looked
-// for a moment ago.
+// serves reports whether the keys can be used without another read. They are new and contain the
+// wanted key, or were last read a moment ago.
 func (s *keySet) serves(header jose.Header, now time.Time) bool {
 	if !s.holds(now) {
 		return s.fault != nil && now.Sub(s.looked) < faultPause
@@ -171,7 +172,7 @@ func (s *keySet) serves(header jose.Header, now time.Time) bool {
 // holds reports whether keys are new enough to be used.
 func (s *keySet) holds(now time.Time) bool { return !s.read.IsZero() && now.Sub(s.read) <= maxStale }
 
-// known returns the keys, which it reads again where they are old, or where one is missing.
+// known returns the keys. It reads them again if they are old or the wanted one is missing.
 func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	if s := j.keys.Load(); s.serves(header, j.now()) {
 		return s, nil
@@ -186,7 +187,7 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	if before.serves(header, j.now()) {
 		return before, nil
 	}
-	// What one request asks for serves all.
+	// One read serves all requests, so it must not end with this one.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
 	defer cancel()
 	keys, err := j.readKeys(ctx)
@@ -223,7 +224,7 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 	return keys, nil
 }
 
-// published finds the URL that the metadata of an authorization server has as a member.
+// published returns a URL from a member of an authorization server's metadata.
 func published(ctx context.Context, client *http.Client, issuer, member string) (at string, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
@@ -252,7 +253,7 @@ func published(ctx context.Context, client *http.Client, issuer, member string) 
 	return at, nil
 }
 
-// do sends a request, and reads the JSON of the response.
+// do sends a request and decodes the JSON response.
 func do(client *http.Client, req *http.Request, into any) error {
 	req.Header.Set("Accept", "application/json")
 	response, err := client.Do(req)

@@ -16,28 +16,28 @@ import (
 )
 
 const (
-	// maxProofs bounds the proofs of one key that are remembered at a time.
+	// maxProofs is the number of proofs of one key that are remembered at a time.
 	maxProofs = 100_000
-	// maxAllProofs bounds those of all keys, of which one key has a quarter.
+	// maxAllProofs is the number of proofs of all keys, of which one key may have a quarter.
 	maxAllProofs = 4 * maxProofs
 )
 
-// proofs remember which proofs were used, so that none is used twice.
+// proofs remembers used proofs, so that each is used only once.
 type proofs struct {
 	mu          sync.Mutex
 	now, before map[tokenHash]struct{}
-	shares      *share.Budget // of now, by keys
+	shares      *share.Budget // of now, by key
 	turned      time.Time
 }
 
-// proofHash returns what identifies a proof: the first half is that of its key.
+// proofHash returns the hash that identifies a proof. Its first half identifies the key.
 func proofHash(thumbprint, id string) tokenHash {
 	hash, key := hashOf(thumbprint+" "+id), hashOf(thumbprint)
 	copy(hash[:len(hash)/2], key[:])
 	return hash
 }
 
-// use reports whether a proof was not used before. Each is remembered for longer than it holds.
+// use reports whether a proof was not used before. Each is remembered for longer than it is valid.
 func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 
 var errProof = errors.New("the proof (DPoP) does not hold")
 
-// checkBinding checks that who sends a token is who it was given to, where it says who that is.
+// checkBinding checks that the sender of a bound token has its certificate or key.
 func (g *Guard) checkBinding(r *http.Request, scheme, token string, t *Token, now time.Time) *Refusal {
 	if t.Certificate != "" && !hasCertificate(r, t.Certificate) {
 		return g.refuse(http.StatusUnauthorized, "invalid_token", fmt.Errorf("%w: it is bound to a certificate that the client did not show", ErrToken))
@@ -95,7 +95,7 @@ func (g *Guard) refuseProof(fault string, err error) *Refusal {
 	return &Refusal{Status: http.StatusUnauthorized, challenge: g.challenge(schemeProof, fault, g.options.Scopes), err: err}
 }
 
-// hasCertificate reports whether the client showed the certificate of a hash.
+// hasCertificate reports whether the client presented the certificate with the hash.
 func hasCertificate(r *http.Request, hash string) bool {
 	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 {
 		return false
@@ -104,9 +104,11 @@ func hasCertificate(r *http.Request, hash string) bool {
 	return subtle.ConstantTimeCompare([]byte(base64.RawURLEncoding.EncodeToString(sum[:])), []byte(hash)) == 1
 }
 
-// checkProof checks that a proof is for this request and this token (RFC 9449 section 4.3, 8 to 12).
+// checkProof checks that a proof is for this request and this token (RFC 9449 section 4.3, 8 to
+// 12).
 func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token, now time.Time) error {
-	// Clients see the origin of the resource, whatever a proxy made of it, and its path or that of the request.
+	// Clients use the origin of the resource, whatever a proxy changed, and its path or that of the
+	// request.
 	isHere := func(u *url.URL) bool {
 		return jws.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
 	}

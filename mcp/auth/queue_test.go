@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A silentServer answers nothing.
+// A silentServer never responds.
 type silentServer struct{ time time.Duration }
 
 func (h silentServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -20,8 +20,8 @@ func (h silentServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("no response")
 }
 
-// Where the keys could never be read, requests that come at once do not look for them one after the other: what one
-// finds serves all, also that there is nothing to find.
+// If the keys could never be read, concurrent requests do not read them one after the other. The
+// result of one read serves all, even a failure.
 func TestRequestsDoNotQueueForKeysThatCannotBeRead(t *testing.T) {
 	g := newGiver(t)
 	token := g.token(nil)

@@ -18,21 +18,22 @@ const (
 	headerNonce  = "DPoP-Nonce"
 )
 
-// A Refusal is the error for a request that is not let in, and the response to it: 401 with a challenge that tells
-// the client which token it needs, 403 for one that lacks scopes (RFC 6750, RFC 9728, RFC 9449), 503 where tokens
-// cannot be checked. What is wrong stands in the error, and not in the response.
+// A Refusal is the error for a request without access, and the response to it. The status is 401
+// with a challenge that names the required token, or 403 if scopes are missing (RFC 6750, RFC 9728,
+// RFC 9449). It is 503 if tokens cannot be checked. The reason is in the error and not in the
+// response.
 type Refusal struct {
-	Status int // of HTTP
+	Status int // HTTP status
 
 	challenge string
 	nonce     string
 	err       error
 }
 
-// Error says what is wrong.
+// Error returns the reason.
 func (r *Refusal) Error() string { return "not authorized: " + r.err.Error() }
 
-// Unwrap is what is wrong.
+// Unwrap returns the reason.
 func (r *Refusal) Unwrap() error { return r.err }
 
 // ServeHTTP writes the response.
@@ -57,7 +58,7 @@ func (r *Refusal) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write(jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s", text))) // the client may be gone
 }
 
-// quoted is a value in a challenge: what cannot stand in one is left out.
+// quoted returns a value without the characters that a challenge cannot contain.
 func quoted(value string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' || r == '"' || r == '\\' {
@@ -67,8 +68,9 @@ func quoted(value string) string {
 	}, value)
 }
 
-// refuse returns a refusal with a challenge; fault is one of the codes of RFC 6750, or empty. With 401 it names what to ask
-// for in a login, whatever is wrong with the token: clients that log in again ask for what they heard last.
+// refuse returns a refusal with a challenge; fault is one of the codes of RFC 6750, or empty. A 401
+// names the scopes for a login, whatever the reason: clients that log in again request the scopes
+// they received last.
 func (g *Guard) refuse(status int, fault string, err error, scopes ...string) *Refusal {
 	scheme := schemeBearer
 	if g.options.Proofs != ProofsTaken {
@@ -96,7 +98,7 @@ func (g *Guard) challenge(scheme, fault string, scopes []string) string {
 	return b.String()
 }
 
-// refuseToken refuses a token for what a Verifier says of it.
+// refuseToken returns the refusal for an error of a Verifier.
 func (g *Guard) refuseToken(err error) *Refusal {
 	if errors.Is(err, ErrUnavailable) {
 		return &Refusal{Status: http.StatusServiceUnavailable, err: err}
@@ -104,8 +106,9 @@ func (g *Guard) refuseToken(err error) *Refusal {
 	return g.refuse(http.StatusUnauthorized, "invalid_token", err)
 }
 
-// Forbidden refuses a request of who has some scopes, and lacks others: clients then ask for all that it needs
-// (step-up), with what everything needs: some ask for nothing else, and would lose it.
+// Forbidden refuses a request that needs some scopes and has others. Clients then request all that
+// it needs (step-up). The challenge includes the scopes that everything needs: some clients request
+// only the listed scopes and would lose those.
 func (g *Guard) Forbidden(needs, has []string) *Refusal {
 	needs = append(slices.Clone(g.options.Needs), lacking(g.options.Needs, needs)...)
 	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, and this needs %q", has, needs), needs...)

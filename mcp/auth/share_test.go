@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// The proofs of one key keep no other key out.
+// The proofs of one key do not displace those of others.
 func TestProofsAreShared(t *testing.T) {
 	var p proofs
 	now, taken := time.Now(), 0
@@ -39,8 +39,8 @@ func TestProofsAreShared(t *testing.T) {
 	}
 }
 
-// Texts that are no tokens keep those from being let in who have one, from wherever they come; what was refused is not asked about again
-// at once.
+// A flood of invalid tokens does not keep out clients with a token, from wherever it comes. A
+// refused token is not sent to the authorization server again at once.
 func TestIntrospectionIsShared(t *testing.T) {
 	var asked atomic.Int64
 	release := make(chan struct{})
@@ -84,7 +84,7 @@ func TestIntrospectionIsShared(t *testing.T) {
 		{"a known token from the same address", "192.0.2.1", "ada-known"},
 		{"a new token from another address", "192.0.2.2", "ada-new"},
 	} {
-		if err := ask(c.address, c.token); err != nil { // those that are waited for are not answered before
+		if err := ask(c.address, c.token); err != nil { // the waiting requests have no response before that
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -15,50 +15,52 @@ import (
 )
 
 const (
-	// skew is how far the clocks of this machine and of an authorization server may be apart.
+	// skew is the allowed difference between the clocks of this machine and of an authorization
+	// server.
 	skew = jws.Skew
-	// maxCached bounds the tokens that a Guard remembers to have checked.
+	// maxCached is the number of checked tokens that a Guard remembers.
 	maxCached = 10_000
-	// maxRemembered is for how long it remembers one that does not say when it expires.
+	// maxRemembered is how long it remembers a token without expiry.
 	maxRemembered = time.Minute
 )
 
 var (
-	// ErrToken says that a token does not hold, or not here.
+	// ErrToken reports that a token is invalid, or not valid for this resource.
 	ErrToken = errors.New("the access token does not hold")
-	// ErrInactive says that who gave a token, or would have, says that it holds nowhere: it was revoked, if it ever held. It
-	// wraps [ErrToken]. What was got with the token can end.
+	// ErrInactive reports that the authorization server declared a token invalid everywhere, for
+	// example because it was revoked. It wraps [ErrToken]. Anything obtained with the token can
+	// end.
 	ErrInactive = fmt.Errorf("%w: it is not active", ErrToken)
-	// ErrUnavailable says that a token cannot be checked now; the request is answered with 503.
+	// ErrUnavailable reports that a token cannot be checked now; the response has status 503.
 	ErrUnavailable = errors.New("access tokens cannot be checked now")
 )
 
-// A Verifier checks the token of a request to a resource, and returns what it says. The error wraps [ErrToken] where
-// it does not hold, [ErrInactive] where it holds nowhere, or [ErrUnavailable] where that cannot be found out. It is safe for
-// concurrent use.
+// A Verifier checks the token of a request to a resource and returns its contents. The error wraps
+// [ErrToken] if the token is invalid, [ErrInactive] if it is invalid everywhere, or
+// [ErrUnavailable] if that cannot be determined. A Verifier is safe for concurrent use.
 type Verifier interface {
 	Verify(ctx context.Context, token, resource string) (*Token, error)
 }
 
-// A Token is what an access token that holds says.
+// A Token holds the contents of a valid access token.
 type Token struct {
 	Issuer      string // the authorization server
-	Subject     string // who it is for; for a client that acts for itself, the client
+	Subject     string // the user, or the client if it acts for itself
 	ClientID    string
 	Audience    []string // the resources that it is for
 	Scopes      []string
-	Expires     time.Time // zero: not said
+	Expires     time.Time // zero if unknown
 	Fresh       time.Time // until when it need not be checked again; zero: until it expires
-	Thumbprint  string    // of the key that it is bound to (RFC 9449 section 6.1); empty: none
-	Certificate string    // SHA-256 of the one that it is bound to (RFC 8705 section 3.1); empty: none
+	Thumbprint  string    // of the key that it is bound to (RFC 9449 section 6.1), or empty
+	Certificate string    // SHA-256 of the certificate that it is bound to (RFC 8705 section 3.1), or empty
 }
 
-// check says whether a token is for here, and for now.
+// check returns an error unless a token is valid here and now.
 func (t *Token) check(o Options, now time.Time) error {
 	switch {
 	case !slices.ContainsFunc(o.Servers, func(server string) bool { return oauthdoc.Same(server, t.Issuer) }):
 		return fmt.Errorf("%w: %.200q gave it, who is none of the authorization servers here", ErrToken, t.Issuer)
-	case !slices.ContainsFunc(t.Audience, func(a string) bool { // a slash at the end makes no other resource
+	case !slices.ContainsFunc(t.Audience, func(a string) bool { // a final slash does not make it another resource
 		return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(o.Resource, "/"))
 	}):
 		return fmt.Errorf("%w: it is for %.300q, not for %s", ErrToken, t.Audience, o.Resource)
@@ -72,7 +74,7 @@ func (t *Token) check(o Options, now time.Time) error {
 	return nil
 }
 
-// Any returns a Verifier that takes the tokens that one of several takes.
+// Any returns a Verifier that accepts the tokens that one of several accepts.
 func Any(all ...Verifier) Verifier { return anyOf(all) }
 
 type anyOf []Verifier
@@ -95,11 +97,11 @@ func (a anyOf) Verify(ctx context.Context, token, resource string) (*Token, erro
 type tokenHash [sha256.Size]byte
 
 func hashOf(token string) tokenHash {
-	var text [1 << 10]byte // which most tokens fit, so that none is copied to the heap
+	var text [1 << 10]byte // most tokens fit, so they need no copy on the heap
 	return sha256.Sum256(append(text[:0], token...))
 }
 
-// cache remembers tokens that were checked, by their hashes.
+// cache holds checked tokens by hash.
 type cache struct {
 	mu     sync.Mutex
 	tokens map[tokenHash]remembered
@@ -124,7 +126,7 @@ func (c *cache) get(hash tokenHash, now time.Time) *Token {
 	return r.token
 }
 
-// put remembers a token. Where there are too many, some others are forgotten: they are checked again.
+// put adds a token. If the cache is full it drops some others, which are then checked again.
 func (c *cache) put(hash tokenHash, t *Token, now time.Time) {
 	until := t.Expires
 	if until.IsZero() {

@@ -1,11 +1,9 @@
-// Package middleware holds middleware that nearly every program wants around a
-// Handler, be it a server that it serves or a client that it asks with:
-// [Log] writes a line for each request, [Recover] survives panics, [EditTools]
-// changes or hides tools, [RenameTools] gives them other names, and [AddTools]
-// adds those of another Handler.
+// Package middleware provides middleware for most programs with a Handler, be it a server or a
+// client: [Log] writes a line for each request, [Recover] turns panics into errors, [EditTools]
+// changes or hides tools, [RenameTools] renames them, and [AddTools] adds those of another Handler.
 //
-// The first in a chain sees a request first, so Log stands before Recover, and
-// what makes traces (package otelmcp) before both:
+// The first in a chain sees a request first. So put Log before Recover, and tracing (package
+// otelmcp) before both:
 //
 //	h := mcp.Chain(server, middleware.Log(middleware.LogOptions{}), middleware.Recover(nil))
 //

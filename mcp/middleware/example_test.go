@@ -26,7 +26,7 @@ func weather() *mcp.Server {
 	return s
 }
 
-// logger prints records without what differs from run to run.
+// logger returns a logger without the attributes that differ from run to run.
 func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stdout, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == "duration" || a.Key == "stack" {
@@ -36,7 +36,7 @@ func logger() *slog.Logger {
 	}}))
 }
 
-// A server that logs what it is asked, but not with which arguments.
+// The server logs its requests, but not their arguments.
 func ExampleLog() {
 	h := mcp.Chain(weather(), middleware.Log(middleware.LogOptions{Logger: logger()}))
 	c := mcp.NewClientWith(h, mcp.ClientOptions{Info: mcp.Implementation{Name: "host", Version: "2"}})
@@ -52,7 +52,7 @@ func ExampleLog() {
 	// level=WARN msg="mcp request" method=tools/call name=forecats client=host/2 outcome=error code=-32602 params_bytes=19
 }
 
-// Arguments and results are logged where that is asked for, after Redact.
+// Arguments and results are logged on demand, after Redact.
 func ExampleLog_payload() {
 	log := middleware.Log(middleware.LogOptions{
 		Logger:  logger(),
@@ -61,7 +61,7 @@ func ExampleLog_payload() {
 			if req.Name == "forecast" {
 				return data
 			}
-			return nil // what else there is may be secret
+			return nil // other data may be secret
 		},
 	})
 	c := mcp.NewClientWith(weather(), mcp.ClientOptions{Middleware: []mcp.Middleware{log}})
@@ -85,7 +85,7 @@ func ExampleRecover() {
 	// tools/list failed: the server's handler panicked (code -32603)
 }
 
-// Tools that only some users have.
+// Only some users have the tool.
 func ExampleEditToolsFor() {
 	s := weather()
 	mcp.AddTool(s, "reset", func(context.Context, struct{}) (string, error) { return "reset", nil })

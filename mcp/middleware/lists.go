@@ -11,11 +11,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxNames is how many names of tools are remembered; beyond it they are read
-// again.
+// maxNames is the number of remembered tool names. Tools beyond it are listed again when needed.
 const maxNames = 10_000
 
-// names remembers something about tools by name.
+// names maps the names of tools to a flag.
 type names struct {
 	mu    sync.Mutex
 	known map[string]bool
@@ -41,8 +40,8 @@ func unknownTool(name string) *mcp.Error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", name)
 }
 
-// editList passes the tools of a list through f, which returns nil for one that
-// is omitted. The list stays encoded.
+// editList passes the tools of a list through f, which returns nil to omit one. The list stays
+// encoded.
 func editList(result mcp.Result, f func(json.RawMessage) (json.RawMessage, error)) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -61,7 +60,7 @@ func editList(result mcp.Result, f func(json.RawMessage) (json.RawMessage, error
 	return withTools(result.WithJSON(body), tools)
 }
 
-// elements are the tools of an encoded list.
+// elements returns the tools of an encoded list.
 func elements(body json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
 	jsonrpc.EachElement(jsonrpc.Get(body, "tools"), func(raw []byte) bool {
@@ -82,12 +81,12 @@ func withTools(result mcp.Result, tools []json.RawMessage) (mcp.Result, error) {
 	return result.WithJSON(jsonrpc.With(result.JSON, "tools", encoded)), nil
 }
 
-// listAll reads all pages of the tools of a Handler, for the client that made req. Where there is an error, the tools are those of the
-// pages before it. A cursor that came before ends the list.
+// listAll reads all pages of a Handler's tools for the client that made req. With an error it also
+// returns the tools of the pages before. A cursor that occurs twice ends the list.
 func listAll(ctx context.Context, h mcp.Handler, req *mcp.Request) ([]json.RawMessage, error) {
 	var tools []json.RawMessage
 	params := json.RawMessage(`{}`)
-	seen := map[[sha256.Size]byte]bool{} // by its hash: a cursor can be long
+	seen := map[[sha256.Size]byte]bool{} // by hash, because a cursor can be long
 	for range maxPages {
 		list := *req
 		list.Method, list.Params, list.Name, list.Arguments, list.ParamHeaders, list.State = methodList, params, "", nil, nil, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what one line holds.
+// Limits of the contents of one line.
 const (
 	maxText        = 200   // characters of a name or an error
 	defaultPayload = 4_096 // bytes of params and of a result
@@ -20,34 +20,34 @@ const (
 
 // LogOptions are optional; the zero value of each field means its default.
 type LogOptions struct {
-	// Logger gets a record for each request, when it has ended, with the request's
-	// context; default slog.Default().
+	// Logger receives a record for each request when it has ended, with the request's context. The
+	// default is slog.Default().
 	Logger *slog.Logger
-	// Level chooses the level; err is the Handler's error or nil. Default [LogLevel].
+	// Level returns the level of a record; err is the Handler's error or nil. The default is
+	// [LogLevel].
 	Level func(outcome mcp.Outcome, err error) slog.Level
-	// Payload adds what was asked and what was answered, which are full of what
-	// nobody wants in a log: see Redact.
+	// Payload adds parameters and results. They often contain data that does not belong in a log;
+	// see Redact.
 	Payload bool
-	// Redact is shown params and results, one JSON object each, before they are
-	// logged, and returns what is; nil for nothing. It must not change data.
+	// Redact receives params and results, one JSON object each, and returns the text to log, or nil
+	// for none. It must not change data.
 	Redact func(req *mcp.Request, data json.RawMessage) json.RawMessage
-	// MaxPayload is how many bytes of either are logged; default 4,096.
+	// MaxPayload is the number of bytes of each that are logged; the default is 4,096.
 	MaxPayload int
 }
 
-// Log returns middleware that logs every request with these attributes, those
-// that are empty omitted:
+// Log returns middleware that logs every request with these attributes, without empty ones:
 //
-//	method, name      what was asked; a URI without user information and query
-//	client, subject   who asked: the software, which anybody can claim to be,
+//	method, name      of the request; a URI without user information and query
+//	client, subject   the client software as it describes itself, unverified,
 //	                  and the authenticated principal
 //	revision          of the protocol, on the wire
 //	outcome           an [mcp.Outcome]
-//	code, error       of a protocol error; the error's text only where the fault
-//	                  is not the client's, as other texts quote what it sent
+//	code, error       of a protocol error; the error's text only if the fault
+//	                  is not the client's, as other texts quote the request
 //	duration          of the Handler
 //	params_bytes, result_bytes
-//	params, result    where LogOptions.Payload is set
+//	params, result    if LogOptions.Payload is set
 //
 // A subscription is logged when it ends.
 func Log(o LogOptions) mcp.Middleware {
@@ -61,7 +61,7 @@ func Log(o LogOptions) mcp.Middleware {
 		o.MaxPayload = defaultPayload
 	}
 	return func(next mcp.Handler) mcp.Handler {
-		// The library has no event.Tap, and of a request one record is made.
+		// The library has no event.Tap, and a request makes one record only.
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			begin := time.Now()
 			result, err := next.Handle(ctx, req)
@@ -83,9 +83,8 @@ func Log(o LogOptions) mcp.Middleware {
 	}
 }
 
-// LogLevel is the level of a request by default: error where the server failed,
-// warning where a tool failed or the client asked for something that is wrong,
-// info for the rest.
+// LogLevel is the default level of a request: error if the server failed, warning if a tool failed
+// or the client's request was wrong, otherwise info.
 func LogLevel(outcome mcp.Outcome, err error) slog.Level {
 	switch {
 	case outcome == mcp.OutcomeError && mcp.ErrorOf(err).Code == mcp.CodeInternalError:
@@ -130,8 +129,8 @@ func appendError(attrs []slog.Attr, outcome mcp.Outcome, err error) []slog.Attr 
 	return attrs
 }
 
-// appendResult says how large the result is. It is encoded for that, once: what
-// sends it finds it encoded.
+// appendResult adds the size of the result. For that it encodes the result, once: the transport
+// then finds it encoded.
 func (o *LogOptions) appendResult(attrs []slog.Attr, req *mcp.Request, result *mcp.Result, err error) []slog.Attr {
 	if o.Payload {
 		attrs = o.appendPayload(attrs, "params", req, req.Params)

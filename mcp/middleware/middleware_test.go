@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// record runs one request through Log and returns what was logged, without the time.
+// record sends one request through Log and returns the record without the time.
 func record(t *testing.T, ctx context.Context, o middleware.LogOptions, req *mcp.Request, h mcp.HandlerFunc) (map[string]any, mcp.Result, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -140,7 +140,7 @@ func TestLevelDecidesWhetherARequestIsLogged(t *testing.T) {
 	}
 }
 
-// A client over the wire gets the same answers with middleware on both sides.
+// A client over the wire gets the same results with middleware on both sides.
 func TestMiddlewareOnBothSidesChangesNothing(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		var server, client bytes.Buffer

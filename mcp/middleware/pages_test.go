@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
 
-// paged is a server of which page n, from 0, is what the function returns; its tools say their names.
+// paged returns a server whose page n, from 0, is the result of the function. Its tools return
+// their names.
 func paged(page func(n int) (tools, cursor string, err error)) mcp.Handler {
 	asked := 0
 	return mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -36,7 +37,7 @@ func paged(page func(n int) (tools, cursor string, err error)) mcp.Handler {
 
 const toolA, toolB = `{"name":"a","inputSchema":{"type":"object"}}`, `{"name":"b","inputSchema":{"type":"object"}}`
 
-// oddPages are lists whose pages do not end well; each has a and b on its first two pages.
+// oddPages returns lists whose pages do not end properly. Each has a and b on its first two pages.
 func oddPages() map[string]func(n int) (tools, cursor string, err error) {
 	tools := func(n int) string {
 		switch n {

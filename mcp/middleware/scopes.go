@@ -15,10 +15,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// ToolScopes returns middleware that lets callers see and call those tools only for which their credentials have the
-// scopes ([mcp.Principal]): those that needs has for the tool's name, and for each pattern of [path.Match] that
-// matches it, where a slash in the name is a letter as any other. A tool that nothing is said of needs none. A call that
-// lacks some fails with an [mcp.ScopeError]. It panics where a pattern is malformed.
+// ToolScopes returns middleware that restricts tools to callers with scopes ([mcp.Principal]).
+// Others neither see nor call them. needs maps the name of a tool, or a pattern of [path.Match], to
+// scopes; a tool needs the scopes of all matching entries. A slash in the name is a letter like any
+// other. A tool without entries needs no scopes. A call without the scopes fails with an
+// [mcp.ScopeError]. ToolScopes panics if a pattern is malformed.
 func ToolScopes(needs map[string][]string) mcp.Middleware {
 	patterns := slices.Sorted(maps.Keys(needs))
 	matched := make([]string, len(patterns))
@@ -52,7 +53,7 @@ func ToolScopes(needs map[string][]string) mcp.Middleware {
 				if err != nil {
 					return result, err
 				}
-				result.Scope = mcp.CachePrivate // others may see other tools
+				result.Scope = mcp.CachePrivate // other callers may see other tools
 				return editList(result, func(raw json.RawMessage) (json.RawMessage, error) {
 					if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); len(req.Principal.Lacks(of(name))) > 0 {
 						return nil, nil
@@ -65,5 +66,5 @@ func ToolScopes(needs map[string][]string) mcp.Middleware {
 	}
 }
 
-// unslashed has * match across slashes, which names of tools may have.
+// unslashed replaces slashes, so that * also matches names of tools with slashes.
 func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }

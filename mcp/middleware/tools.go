@@ -22,11 +22,10 @@ const (
 	maxPages     = 1_000 // of a list that is read to the end
 )
 
-// EditTools returns middleware that shows f each tool that is listed: f may
-// change everything but the name, and returns whether the tool is there at all.
-// A tool that is not cannot be called either. Members of a tool that [mcp.Tool]
-// does not have stay. f may be called many times for one tool, by several
-// goroutines at once.
+// EditTools returns middleware that calls f for each listed tool. f may change everything but the
+// name, and reports whether to keep the tool. A tool that is not kept cannot be called either.
+// Members of a tool that [mcp.Tool] does not have stay. f may be called many times for one tool, by
+// several goroutines at once.
 func EditTools(f func(t *mcp.Tool) (keep bool)) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		e := &editor{next: next, edit: f}
@@ -34,9 +33,8 @@ func EditTools(f func(t *mcp.Tool) (keep bool)) mcp.Middleware {
 	}
 }
 
-// EditToolsFor is [EditTools] for edits that depend on the client: f sees the request that
-// lists or calls. What it returns is not remembered, so that the tools are listed
-// for each call.
+// EditToolsFor is like [EditTools], for edits that depend on the client: f receives the request
+// that lists or calls. Its results are not remembered, so the tools are listed for each call.
 func EditToolsFor(f func(ctx context.Context, req *mcp.Request, t *mcp.Tool) (keep bool)) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -46,7 +44,7 @@ func EditToolsFor(f func(ctx context.Context, req *mcp.Request, t *mcp.Tool) (ke
 	}
 }
 
-// An editor edits the lists of one Handler.
+// An editor edits the tool lists of one Handler.
 type editor struct {
 	next mcp.Handler
 	edit func(*mcp.Tool) bool
@@ -76,11 +74,11 @@ func (e *editor) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return e.next.Handle(ctx, req)
 }
 
-// edited is the tool as it is listed, or nil.
+// edited returns the edited tool, or nil to omit it.
 func (e *editor) edited(raw json.RawMessage) (json.RawMessage, error) {
 	var tool mcp.Tool
 	if err := schema.DecodeLoose(raw, &tool); err != nil {
-		return nil, nil // what cannot be read cannot be judged
+		return nil, nil // a malformed tool cannot be edited
 	}
 	before, err := schema.Encode(nil, tool)
 	if err != nil {
@@ -103,7 +101,7 @@ func (e *editor) edited(raw json.RawMessage) (json.RawMessage, error) {
 	return merged(raw, after), nil
 }
 
-// merged is the edited tool with the members of the raw one that no Tool has.
+// merged returns the edited tool with the members of the raw one that Tool does not have.
 func merged(raw, edited json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(raw)+len(edited)))
 	w.Members(raw, "name", "title", "description", "icons", "inputSchema", "outputSchema", "annotations", "_meta")
@@ -111,9 +109,8 @@ func merged(raw, edited json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// RenameTools returns middleware that gives tools other names: newNames has the
-// new name for each old one. Under its old name a tool cannot be called, unless
-// that is the new name of another.
+// RenameTools returns middleware that renames tools: newNames maps old names to new ones. A tool
+// cannot be called by its old name, unless that is the new name of another.
 func RenameTools(newNames map[string]string) mcp.Middleware {
 	newNames = maps.Clone(newNames)
 	oldNames := make(map[string]string, len(newNames))
@@ -149,17 +146,16 @@ func RenameTools(newNames map[string]string) mcp.Middleware {
 	}
 }
 
-// AddTools returns middleware that adds the tools of another Handler, such as an
-// [mcp.Server] or an [mcp.Client], to those of the one that it wraps. Where both
-// have a tool of the same name, it is that of the other one. For resources and
-// prompts too, and for many servers, see package gateway.
+// AddTools returns middleware that adds the tools of another Handler, such as an [mcp.Server] or an
+// [mcp.Client]. If both have a tool of the same name, the added one is used. For resources and
+// prompts, and for many servers, see package gateway.
 func AddTools(from mcp.Handler) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc((&adder{next: next, from: from}).handle)
 	}
 }
 
-// An adder puts the tools of one Handler among those of another.
+// An adder adds the tools of one Handler to those of another.
 type adder struct {
 	next, from mcp.Handler
 	added      names
@@ -209,7 +205,7 @@ func (a *adder) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	return withTools(result, append(list, added...))
 }
 
-// read lists the tools that are added, and remembers their names.
+// read lists the added tools and remembers their names.
 func (a *adder) read(ctx context.Context, req *mcp.Request) ([]json.RawMessage, error) {
 	added, err := listAll(ctx, a.from, req)
 	if err != nil && added == nil {
@@ -230,7 +226,7 @@ func (a *adder) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
-	switch mcp.ErrorOf(err).Code { // perhaps nobody listed what was added
+	switch mcp.ErrorOf(err).Code { // the added tools may not have been listed yet
 	case mcp.CodeInvalidParams, mcp.CodeMethodNotFound:
 		if _, unread := a.read(ctx, req); unread == nil {
 			if mine, _ := a.added.get(req.Name); mine {
@@ -241,7 +237,7 @@ func (a *adder) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 	return result, err
 }
 
-// listen listens to both, so that a change of either list is notified.
+// listen listens to both Handlers, so that the client is notified of changes of either list.
 func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if string(jsonrpc.Get(jsonrpc.Get(req.Params, "notifications"), "toolsListChanged")) != "true" {
 		return a.next.Handle(ctx, req)
@@ -256,7 +252,7 @@ func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	inner := req.WithParams(json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
 	inner.Peer = added
 	listening.Go(func() {
-		_, _ = a.from.Handle(ctx, inner) // a Handler that nobody can listen to does not change
+		_, _ = a.from.Handle(ctx, inner) // a Handler without subscriptions does not change
 		added.once.Do(func() { close(added.ready) })
 	})
 	select {
@@ -269,20 +265,19 @@ func (a *adder) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return a.next.Handle(ctx, &outer)
 }
 
-// ownChanges is the Peer of the listen request to the Handler that is wrapped.
+// ownChanges is the Peer of the listen request to the wrapped Handler.
 type ownChanges struct {
 	mcp.Peer
-	resumed bool // the client was away, or has not listened yet
+	resumed bool // the client was disconnected, or has not listened yet
 	once    sync.Once
 	open    chan struct{} // closed when the client has the acknowledgement
 }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap implements the lookup of [mcp.PeerAs].
 func (o *ownChanges) Unwrap() mcp.Peer { return o.Peer }
 
-// Notify adds to the acknowledgement that tools are listened for. The position
-// of a client that resumes says nothing of the tools that are added, so they
-// count as changed.
+// Notify adds tools to the acknowledgement. The position of a client that resumes does not cover
+// the added tools, so they count as changed.
 func (o *ownChanges) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method != acknowledged {
 		return o.Peer.Notify(ctx, method, params)
@@ -296,19 +291,19 @@ func (o *ownChanges) Notify(ctx context.Context, method string, params json.RawM
 	return err
 }
 
-// addedChanges is the Peer of the listen request to what is added.
+// addedChanges is the Peer of the listen request to the Handler whose tools are added.
 type addedChanges struct {
 	mcp.Peer
 	once  sync.Once
-	ready chan struct{} // closed when the request is in force, or will never be
+	ready chan struct{} // closed when the request is in force, or has failed
 	open  chan struct{}
 }
 
-// Unwrap is for [mcp.PeerAs].
+// Unwrap implements the lookup of [mcp.PeerAs].
 func (c *addedChanges) Unwrap() mcp.Peer { return c.Peer }
 
-// Notify passes on that the list changed, once the client has the
-// acknowledgement, and without the position, which is another Handler's.
+// Notify passes a change of the list on once the client has the acknowledgement. It drops the
+// position, which belongs to the other Handler.
 func (c *addedChanges) Notify(ctx context.Context, method string, _ json.RawMessage) error {
 	switch method {
 	case acknowledged:

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// answering is a tool that says its own name.
+// answering returns a tool that returns its own name.
 func answering(name string) mcp.ToolHandler {
 	return func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("this is " + name)}}, nil
@@ -72,7 +72,7 @@ func TestEditToolsRedescribesAndHides(t *testing.T) {
 	})
 	h := func() mcp.Handler { return mcp.Chain(serverOf(1, "a", "b", "secret"), edit) }
 	inBothEras(t, h, func(t *testing.T, c *mcp.Client) {
-		if got := called(t, c, "secret"); !strings.Contains(got, `unknown tool "secret"`) { // before anybody listed
+		if got := called(t, c, "secret"); !strings.Contains(got, `unknown tool "secret"`) { // before a list request
 			t.Errorf("a hidden tool says %q", got)
 		}
 		if got, want := listed(t, c), "a: Says what it is called., b: Says b"; got != want {
@@ -148,7 +148,7 @@ func TestAddToolsPutsThoseOfAnotherHandlerAmongThem(t *testing.T) {
 				return mcp.Chain(test.own, middleware.AddTools(mcp.NewClient(serverOf(1, "x", "y"))))
 			}
 			inBothEras(t, h, func(t *testing.T, c *mcp.Client) {
-				if got := called(t, c, "x"); got != "this is x" { // before anybody listed
+				if got := called(t, c, "x"); got != "this is x" { // before a list request
 					t.Errorf("x says %q", got)
 				}
 				if c.Capabilities().Tools == nil {
@@ -193,7 +193,7 @@ func TestAddToolsNotifiesOfBothLists(t *testing.T) {
 	}
 }
 
-// What somebody else's server says of a tool is changed in a few lines.
+// A few lines change the description of a tool of another server.
 func ExampleEditTools() {
 	redescribe := middleware.EditTools(func(t *mcp.Tool) bool {
 		if t.Name == "forecast" {

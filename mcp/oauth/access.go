@@ -9,36 +9,38 @@ import (
 	"sync"
 )
 
-// access is what the client has at one server.
+// access holds a client's authorization at one server.
 type access struct {
 	server *url.URL
-	turn   chan struct{} // of capacity 1: who could send on it changes the rest
+	turn   chan struct{} // of capacity 1; its holder may change the fields below
 
 	mu     sync.Mutex
-	login  *login // nil: none
-	looked bool   // whether the store was asked
-	nonce  string // that the server wants in the next proof
-	tries  int    // to get a token that ended
-	failed error  // of the last one; nil if it worked
-	with   string // what that one was made with, where not all are made with the same
+	login  *login // nil if there is none
+	looked bool   // whether the store was read
+	nonce  string // nonce that the server wants in the next proof
+	tries  int    // number of finished attempts to get a token
+	failed error  // error of the last attempt; nil if it succeeded
+	with   string // input of the last attempt, if attempts differ
 }
 
-// A login is what an authorization server lets the client do with a resource. It is not changed once it is seen.
+// A login is an authorization server's permission for the client to use a resource. It is immutable
+// once it is shared.
 type login struct {
-	Server   string       `json:"server"`   // for which it began
-	Resource string       `json:"resource"` // empty: see isIdentity
+	Server   string       `json:"server"`   // the server for which it was obtained
+	Resource string       `json:"resource"` // empty for an identity; see isIdentity
 	Issuer   *issuer      `json:"issuer"`
 	Client   Registration `json:"client"`
 	Token    accessToken  `json:"token"`
-	Proof    *proofKey    `json:"proof,omitempty"` // of who has the token; nil: none is sent
+	Proof    *proofKey    `json:"proof,omitempty"` // proves possession of the token; nil if no proof is sent
 
-	guessed bool // whether nothing says that the authorization server is one
+	guessed bool // whether the server named no authorization server
 }
 
-// isIdentity reports whether a login is the user's at their identity provider, and for no server.
+// isIdentity reports whether the login is the user's at their identity provider, not one for a
+// server.
 func (l *login) isIdentity() bool { return l.Resource == "" }
 
-// form is a request for a token, with the resource that it is for.
+// form adds the resource to the parameters of a token request.
 func (l *login) form(form url.Values) url.Values {
 	if l.Resource != "" {
 		form.Set("resource", l.Resource)
@@ -46,18 +48,18 @@ func (l *login) form(form url.Values) url.Values {
 	return form
 }
 
-// covers reports whether a login has all of some scopes.
+// covers reports whether the login has all the scopes.
 func (l *login) covers(scopes []string) bool {
 	return !slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(l.Token.Scopes, s) })
 }
 
-// isOther reports whether a login has another token than one that was refused, and none that was there before it;
-// nil is no login.
+// isOther reports whether the login has another token than the refused one, and not an older one. A
+// nil login is none.
 func (l *login) isOther(refused *login) bool {
 	return l != nil && (refused == nil || l.Token.Access != refused.Token.Access && !l.Token.At.Before(refused.Token.At))
 }
 
-// mark names a login's token for another process, and does not tell it.
+// mark identifies a login's token to another process without revealing it.
 func (l *login) mark() string {
 	sum := sha256.Sum256([]byte(l.Token.Access))
 	return hex.EncodeToString(sum[:16])
@@ -75,8 +77,9 @@ func (a *access) set(l *login) {
 	a.login, a.looked = l, true
 }
 
-// lock waits for the turn to change the access. It also returns the error of an attempt with the same token that failed
-// meanwhile, so that the user is not sent to a page again. with is empty where all attempts are alike.
+// lock waits for the turn to change the access. If an attempt with the same input failed meanwhile,
+// it also returns that attempt's error: the user must not be sent to a page again. with is empty if
+// all attempts are alike.
 func (a *access) lock(ctx context.Context, with string) (unlock func(), err error) {
 	tries, _ := a.tried(with)
 	select {
@@ -100,14 +103,14 @@ func (a *access) tried(with string) (tries int, failed error) {
 	return a.tries, a.failed
 }
 
-// ended notes how an attempt to get a token ended.
+// ended records the end of an attempt to get a token.
 func (a *access) ended(with string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tries, a.with, a.failed = a.tries+1, with, err
 }
 
-// proofNonce is what the server wants in the next proof; it is changed by setNonce.
+// proofNonce returns the nonce that the server wants in the next proof. setNonce sets it.
 func (a *access) proofNonce() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

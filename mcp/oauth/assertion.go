@@ -17,12 +17,13 @@ import (
 
 const (
 	methodKey = "private_key_jwt"
-	// assertionTime is for how long what a client signs of itself holds.
+	// assertionTime is the lifetime of a client assertion.
 	assertionTime = time.Minute
 	typeAssertion = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 )
 
-// assertion is what a client with a key says of itself to an authorization server (RFC 7523 section 2.2).
+// assertion returns a signed JWT with which a client that has a key authenticates to an
+// authorization server (RFC 7523 section 2.2).
 func (r *Registration) assertion(of *issuer, now time.Time) (string, error) {
 	algorithm, err := algorithmOf(r.Key, of.Algorithms)
 	if err != nil {
@@ -46,7 +47,8 @@ func (r *Registration) assertion(of *issuer, now time.Time) (string, error) {
 	}{r.ID, r.ID, of.Issuer, rand.Text(), now.Unix(), now.Add(assertionTime).Unix()})
 }
 
-// algorithmOf is how a key signs for an authorization server that takes some algorithms; nil is all.
+// algorithmOf returns the algorithm with which a key signs for an authorization server that accepts
+// the taken ones; nil means all.
 func algorithmOf(key crypto.Signer, taken []string) (jose.SignatureAlgorithm, error) {
 	var can []jose.SignatureAlgorithm
 	switch k := key.(type) {
@@ -78,7 +80,7 @@ func algorithmOf(key crypto.Signer, taken []string) (jose.SignatureAlgorithm, er
 	return can[len(can)-1], nil
 }
 
-// signed is a JWT in its compact form.
+// signed returns a JWT in compact form.
 func signed(signer jose.Signer, claims any) (string, error) {
 	payload, err := json.Marshal(claims)
 	if err != nil {

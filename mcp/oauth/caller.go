@@ -9,38 +9,38 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Caller is who came to a server with an access token that was checked there.
+// A Caller is the user and client of an access token that a server has checked.
 type Caller struct {
-	Issuer   string // the authorization server that gave the token
-	Subject  string // who it is for
-	ClientID string // the client that has it; empty: not said
+	Issuer   string // the authorization server that issued the token
+	Subject  string // the user of the token
+	ClientID string // the client of the token; empty if unknown
 	Scopes   []string
-	Expires  time.Time // zero: not said
+	Expires  time.Time // zero if unknown
 	Token    Secret
 }
 
-// A Secret is a text that is not shown where a value that holds it is printed, logged or encoded.
+// A Secret is a text that is hidden if a value that holds it is printed, logged or encoded.
 type Secret struct{ text *string }
 
-// NewSecret returns a Secret that holds a text.
+// NewSecret returns a Secret that holds text.
 func NewSecret(text string) Secret { return Secret{&text} }
 
-// Reveal returns the text; it is empty for the zero Secret.
+// Reveal returns the text. It is empty for the zero Secret.
 func (s Secret) Reveal() string { return *cmp.Or(s.text, new(string)) }
 
-// String says that there is a secret, and not which.
+// String returns a placeholder in place of the text.
 func (Secret) String() string { return "(secret)" }
 
-// GoString is String, for %#v.
+// GoString returns the placeholder of String, for %#v.
 func (Secret) GoString() string { return "(secret)" }
 
-// grantee is whom an authorization server gives one token for a server. A user who comes by two clients, or with other scopes, is
-// two of them: what one client may do, the other must not get.
+// grantee identifies the holder of an exchanged token. The same user with two clients, or with
+// different scopes, is two grantees: one client must not get the permissions of another.
 func (c *Caller) grantee() mcp.Grantee {
 	return (&mcp.Principal{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.ClientID, Scopes: c.Scopes}).Grantee()
 }
 
-// hashOf names a token without showing it.
+// hashOf identifies a token without revealing it.
 func hashOf(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return base64.RawURLEncoding.EncodeToString(sum[:])

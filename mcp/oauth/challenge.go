@@ -7,15 +7,16 @@ import (
 	"strings"
 )
 
-// A challenge holds what a 401 or 403 says in WWW-Authenticate (RFC 6750, RFC 9728).
+// A challenge holds the parameters of the WWW-Authenticate header of a 401 or 403 (RFC 6750, RFC
+// 9728).
 type challenge struct {
 	metadata string   // URL of the protected resource's metadata
-	scopes   []string // that are needed
-	fault    string   // such as insufficient_scope
-	proof    bool     // whether the server wants a proof of who has the token (RFC 9449)
+	scopes   []string // required scopes
+	fault    string   // error code, such as insufficient_scope
+	proof    bool     // whether the server wants proof of possession (RFC 9449)
 }
 
-// challengeOf reads the challenge for a token among those of a response.
+// challengeOf returns the challenge for a token among those of a response.
 func challengeOf(h http.Header) (c challenge) {
 	for _, value := range h.Values("WWW-Authenticate") {
 		for scheme, parameters := range challenges(value) {
@@ -33,8 +34,8 @@ func challengeOf(h http.Header) (c challenge) {
 	return c
 }
 
-// challenges are those of one WWW-Authenticate header: schemes with their parameters (RFC 9110 section 11).
-// What is malformed ends them.
+// challenges yields the challenges of one WWW-Authenticate header: schemes with their parameters
+// (RFC 9110 section 11). It stops at malformed text.
 func challenges(value string) iter.Seq2[string, map[string]string] {
 	return func(yield func(string, map[string]string) bool) {
 		scheme, parameters := "", map[string]string{}
@@ -62,7 +63,7 @@ func challenges(value string) iter.Seq2[string, map[string]string] {
 	}
 }
 
-// token is the token that begins a text (RFC 9110 section 5.6.2), and what follows it.
+// token splits a text after its leading token (RFC 9110 section 5.6.2).
 func token(text string) (word, rest string) {
 	end := strings.IndexFunc(text, func(r rune) bool {
 		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
@@ -73,7 +74,7 @@ func token(text string) (word, rest string) {
 	return text[:end], text[end:]
 }
 
-// parameter is the value, a token or a quoted string, that begins a text, and what follows it.
+// parameter splits a text after its leading value, a token or a quoted string.
 func parameter(text string) (value, rest string, ok bool) {
 	if !strings.HasPrefix(text, `"`) {
 		value, rest = token(text)

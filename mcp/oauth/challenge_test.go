@@ -11,7 +11,7 @@ func TestAChallengeIsReadAmongOthers(t *testing.T) {
 		{`Bearer resource_metadata="https://a/b", scope="x y"`, "{https://a/b [x y]  false}"},
 		{`bearer error=insufficient_scope,scope=x`, "{ [x] insufficient_scope false}"},
 		{`Basic realm="a, Bearer scope=\"no\"", Bearer scope="yes"`, "{ [yes]  false}"},
-		{`Negotiate abc==, Bearer error="invalid_token"`, "{ []  false}"}, // what is malformed ends it
+		{`Negotiate abc==, Bearer error="invalid_token"`, "{ []  false}"}, // it stops at malformed text
 		{`DPoP error="use_dpop_nonce"`, "{ [] use_dpop_nonce true}"},
 		{`Bearer`, "{ []  false}"},
 		{`Basic realm="x"`, "{ []  false}"},

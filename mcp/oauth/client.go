@@ -17,23 +17,24 @@ import (
 )
 
 const (
-	// ahead is how long before it expires a token is refreshed; for one that lasts less than ten times as long, a
-	// tenth of its time.
+	// ahead is how long before its expiry a token is refreshed. For a token that lasts less than
+	// ten times as long, it is a tenth of its lifetime.
 	ahead = 30 * time.Second
-	// maxSteps bounds how often one request asks for more rights.
+	// maxSteps is how often one request may ask for more scopes.
 	maxSteps = 3
-	// answerTime bounds one request to an authorization server.
+	// answerTime is the time limit of one request to an authorization server.
 	answerTime = 30 * time.Second
-	// maxText bounds what is repeated of an authorization server's words, in characters.
+	// maxText is the length of text from an authorization server in errors, in characters.
 	maxText = 300
 )
 
-// ErrLogin says that the user has to log in, and that nobody can be sent to do so.
+// ErrLogin reports that the user has to log in and that the client cannot send them to a login
+// page.
 var ErrLogin = errors.New("a login is needed")
 
-// A RightsError is [ErrLogin] for a user who is logged in, and needs more rights.
+// A RightsError is an [ErrLogin] for a user who is logged in but needs more scopes.
 type RightsError struct {
-	Scopes []string // that are needed, as far as the server says
+	Scopes []string // required scopes, as far as the server named them
 }
 
 // Error names the scopes.
@@ -41,43 +42,47 @@ func (e *RightsError) Error() string {
 	return fmt.Sprintf("more rights are needed (%s)", plain(strings.Join(e.Scopes, " ")))
 }
 
-// Unwrap is [ErrLogin].
+// Unwrap returns [ErrLogin].
 func (e *RightsError) Unwrap() error { return ErrLogin }
 
-// Options say how a Client makes itself known, and who logs in.
+// Options describe a Client and how users log in.
 type Options struct {
-	// Name is what users read when they are asked for their consent; default "MCP client".
+	// Name is the client's name on consent pages; the default is "MCP client".
 	Name string
-	// Visit begins a trip of the user to a page and back to redirect, or to another place where redirect is empty or
-	// cannot be used again. nil: nobody can log in, and what needs it fails with ErrLogin.
+	// Visit starts a visit of the user to a login page. The user comes back to redirect, or to
+	// another address if redirect is empty or cannot be used again. If Visit is nil, no user can
+	// log in, and requests that need a login fail with ErrLogin.
 	Visit func(ctx context.Context, redirect string) (*Visit, error)
-	// Grant, if not nil, is how tokens are got without a user; see [ClientCredentials], [Assertion],
+	// Grant, if not nil, obtains tokens without a user; see [ClientCredentials], [Assertion],
 	// [TokenExchange] and [Enterprise].
 	Grant Grant
-	// Renew, if not nil, has another process call [Client.Renew] for a server, with the same Store, and waits for it: a
-	// process that is killed while it renews a login loses it where refresh tokens hold once. Where it fails, the
-	// client renews the login itself.
-	// mark says which token is to be replaced, and does not tell it.
+	// Renew, if not nil, makes another process call [Client.Renew] for a server, with the same
+	// Store, and waits for it. A process that is killed while it renews a login loses the login if
+	// refresh tokens can be used only once. If Renew fails, the client renews the login itself.
+	// mark identifies the token to replace without revealing it.
 	Renew func(ctx context.Context, server, mark string) error
-	// Registered, if not nil, is what the client was registered as with an authorization server beforehand.
+	// Registered, if not nil, returns the client's registration with an authorization server that
+	// was made beforehand.
 	Registered func(issuer string) (r Registration, ok bool)
-	// Document is the URL of a metadata document by which authorization servers that read such documents know
-	// the client.
+	// Document is the URL of the client's metadata document, for authorization servers that read
+	// such documents.
 	Document string
-	// Redirect, if not empty, is where that document says that users come back to; default where Visit has them come.
+	// Redirect, if not empty, is the redirect URI in that document. The default is the one that
+	// Visit uses.
 	Redirect string
-	// Scopes, if not empty, are asked for in addition to those that a server names.
+	// Scopes, if not empty, are requested in addition to those that a server names.
 	Scopes []string
-	// Store keeps what was got; default in memory, as long as the Client.
+	// Store keeps logins; the default keeps them in memory, as long as the Client.
 	Store *Store
-	// HTTP sends the requests to authorization servers; default [Guarded] without exceptions.
+	// HTTP sends the requests to authorization servers; the default is [Guarded] without
+	// exceptions.
 	HTTP *http.Client
-	// Logger receives what goes wrong and fails nothing, such as a token that cannot be stored; default
-	// slog.Default().
+	// Logger receives errors that do not fail a request, such as a token that cannot be stored. The
+	// default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Client gets tokens and keeps them. Its methods are safe for concurrent use.
+// A Client obtains tokens and keeps them. Its methods are safe for concurrent use.
 type Client struct {
 	options Options
 	http    *http.Client
@@ -88,7 +93,7 @@ type Client struct {
 	access map[string]*access // by server
 }
 
-// New returns a Client that has the tokens of its store.
+// New returns a Client with the tokens of its store.
 func New(o Options) *Client {
 	o.Name = cmp.Or(o.Name, "MCP client")
 	if o.HTTP == nil {
@@ -101,7 +106,7 @@ func New(o Options) *Client {
 	return &Client{options: o, http: o.HTTP, store: o.Store, now: time.Now, access: map[string]*access{}}
 }
 
-// accessTo is what the client has at a server.
+// accessTo returns the client's access to a server.
 func (c *Client) accessTo(server *url.URL) *access {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,5 +119,5 @@ func (c *Client) accessTo(server *url.URL) *access {
 	return a
 }
 
-// plain is what somebody else said, on one short line.
+// plain returns text from another party on one short line.
 func plain(text string) string { return plaintext.Line(text, maxText) }

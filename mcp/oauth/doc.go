@@ -1,5 +1,5 @@
-// Package oauth gets access tokens for MCP servers that want authorization over HTTP
-// (basic/authorization), and sends them. A [Client] finds out who gives tokens for a server, makes itself known
-// there, has the user log in, keeps the tokens, and refreshes them before they expire; its Transport does all
-// of that when a server asks for it.
+// Package oauth obtains access tokens for MCP servers that require authorization over HTTP
+// (basic/authorization), and sends them. A [Client] finds the authorization server of an MCP
+// server, registers with it, and sends the user to its login page. It stores the tokens and
+// refreshes them before they expire. Its Transport does all of that when a server asks for a token.
 package oauth

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A client that has its user log in where a server asks for it. This server asks for nothing.
+// The client sends its user to log in when a server asks for a token. This server asks for none.
 func Example() {
 	s := mcp.NewServer("greeter", "1.0.0")
 	mcp.AddTool(s, "greet", func(_ context.Context, in struct{ Name string }) (string, error) { return "Hello " + in.Name, nil })

@@ -17,41 +17,46 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxExchanged bounds for how many callers an Exchange keeps a token. For another one, the one that came least recently is
-// forgotten.
+// maxExchanged is the number of callers for whom an Exchange keeps a token. A further caller
+// displaces the least recently used one.
 const maxExchanged = 1_000
 
 var (
-	// ErrNoCaller says that nobody came with a token that could be exchanged.
+	// ErrNoCaller reports that a request has no caller with a token to exchange.
 	ErrNoCaller = errors.New("the caller did not come with an access token")
-	// ErrCallerEnded says that the token with which a caller came holds no more.
+	// ErrCallerEnded reports that the caller's token is no longer valid.
 	ErrCallerEnded = errors.New("the access token with which the caller came has expired or was revoked")
 
-	// ErrIssuer says that the authorization server of a server does not get the tokens of callers.
+	// ErrIssuer reports that the authorization server of a server may not receive the tokens of
+	// callers.
 	ErrIssuer = errors.New("it is not the authorization server that gets callers' tokens")
 
 	errBetween = errors.New("the token that was got in exchange holds no more, and is replaced with the next request of the caller")
 )
 
-// ExchangeOptions say how an [Exchange] gets tokens.
+// ExchangeOptions configure an [Exchange].
 type ExchangeOptions struct {
-	// Client says how the client is known to the authorization server of the server: Registered at least. Its Store, Grant,
-	// Visit and Renew are not used.
+	// Client describes the client to the server's authorization server; at least Registered must be
+	// set. Its Store, Grant, Visit and Renew are ignored.
 	Client Options
-	// Issuer is the authorization server that gets callers' tokens. If it is empty, only that which gave a token gets it: the
-	// server says who gives tokens for it, and could name its own.
+	// Issuer is the authorization server that receives callers' tokens. If it is empty, only the
+	// server that issued a token receives it. A server names its own authorization server, and a
+	// malicious one could name an attacker's.
 	Issuer string
-	// Audience, if not empty, is sent along with the server's resource, for an authorization server that calls it by a name.
+	// Audience, if not empty, is sent in addition to the server's resource, for an authorization
+	// server that has a name for it.
 	Audience string
-	// Caller finds in the context of a request who makes it. It is required, and safe for concurrent use.
+	// Caller returns the caller of a request from the request's context. It is required, and must
+	// be safe for concurrent use.
 	Caller func(ctx context.Context) (Caller, bool)
-	// Base sends the requests to the server; default http.DefaultTransport.
+	// Base sends the requests to the server; the default is http.DefaultTransport.
 	Base http.RoundTripper
 }
 
-// An Exchange has tokens for one server, each got in exchange for the token of one caller (RFC 8693), as a gateway needs them
-// that acts for its users: see [TokenExchange]. It keeps them in memory until they expire or the caller's token does, and
-// renews them while a request of the caller runs, as their own tokens are in the contexts of requests only. It is safe for
+// An Exchange holds tokens for one server. Each was obtained in exchange for the token of one
+// caller (RFC 8693), for a gateway that acts for its users; see [TokenExchange]. It keeps them in
+// memory until they or the caller's token expire. It renews a token only while a request of the
+// caller runs, because only the context of a request holds the caller's token. It is safe for
 // concurrent use.
 type Exchange struct {
 	server  *url.URL
@@ -76,8 +81,9 @@ func NewExchange(server string, o ExchangeOptions) (*Exchange, error) {
 	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.Grantee]*Exchanged{}}, nil
 }
 
-// For is what the caller of a request has at the server, with a token that holds, where the server wants one: if need be, the
-// caller's is exchanged, once for all requests that wait for it. The error is [ErrNoCaller] where there is no caller.
+// For returns the token holder of the request's caller at the server. If the server wants a token
+// and none is valid, the caller's token is exchanged, once for all waiting requests. The error is
+// [ErrNoCaller] if there is no caller.
 func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 	caller, found := x.options.Caller(ctx)
 	if !found {
@@ -96,7 +102,8 @@ func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 	return e, nil
 }
 
-// of is what is kept for a caller, of whose tokens the one that holds longest counts.
+// of returns the Exchanged of a caller. Of several tokens of the caller the one that expires last
+// counts.
 func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	key, now := caller.grantee(), x.now()
 	x.mu.Lock()
@@ -131,13 +138,14 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	return e, nil
 }
 
-// forget ends what a caller has; the lock is held.
+// forget ends and removes e. The caller holds x.mu.
 func (x *Exchange) forget(e *Exchanged) {
 	e.ended.Store(true)
 	delete(x.all, e.grantee)
 }
 
-// End ends what was got in exchange for a token that holds no more, such as one that was revoked.
+// End ends the tokens that were obtained for a token that is no longer valid, such as a revoked
+// one.
 func (x *Exchange) End(token Secret) {
 	hash := hashOf(token.Reveal())
 	x.mu.Lock()
@@ -149,26 +157,28 @@ func (x *Exchange) End(token Secret) {
 	}
 }
 
-// Exchanged is what one caller has at the server of an [Exchange]. As an [http.RoundTripper] it sends requests to it with the
-// caller's token for it. After it has ended, it sends none.
+// Exchanged holds the token of one caller at the server of an [Exchange]. It is an
+// [http.RoundTripper] that sends requests to the server with that token. After it has ended it
+// sends none.
 type Exchanged struct {
 	exchange  *Exchange
 	grantee   mcp.Grantee
 	client    *Client
 	transport http.RoundTripper
-	flight    access      // whose turn is had by who exchanges
+	flight    access      // its turn is held by the request that exchanges
 	open      atomic.Bool // whether the server wants no token
 	stale     atomic.Bool // whether the token was refused while no request of the caller ran
 	ended     atomic.Bool
-	used      uint64 // under the lock of exchange: the number of its last use
+	used      uint64 // number of the last use; guarded by the mu of exchange
 
 	mu    sync.Mutex
-	until time.Time // when the caller's token expires; zero: not known
-	hash  string    // of that token
-	asked string    // hash of the token for which one was last asked
+	until time.Time // expiry of the caller's token; zero if unknown
+	hash  string    // hash of that token
+	asked string    // hash of the token that was last sent for exchange
 }
 
-// isOf reports whether what the caller has goes back to a token: it was got for that one, is being got for it, or lasts as long.
+// isOf reports whether the exchanged token derives from a token: it was obtained or is being
+// obtained for that token, or expires with it.
 func (e *Exchanged) isOf(hash string) bool {
 	if l, _ := e.client.accessTo(e.exchange.server).current(); l != nil && l.Token.From == hash {
 		return true
@@ -178,7 +188,7 @@ func (e *Exchanged) isOf(hash string) bool {
 	return e.hash == hash || e.asked == hash
 }
 
-// overAt returns [ErrCallerEnded] where the caller's token has expired or was ended.
+// overAt returns [ErrCallerEnded] if the caller's token has expired or was ended.
 func (e *Exchanged) overAt(now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -188,7 +198,8 @@ func (e *Exchanged) overAt(now time.Time) error {
 	return nil
 }
 
-// grant is the [Grant] of the caller. It is asked while their request runs, in its context; else it fails.
+// grant is the [Grant] of the caller. It needs the context of one of the caller's requests and
+// fails without one.
 func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) {
 	form, err := TokenExchange(func(ctx context.Context, asked Asked) (string, error) {
 		caller, found := e.exchange.options.Caller(ctx)
@@ -210,8 +221,9 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 	return form, err
 }
 
-// ready has the caller's token exchanged if there is none for the server that holds. Where it waits for an attempt that
-// failed, and was made with another token or between requests, it makes its own.
+// ready exchanges the caller's token if there is no valid token for the server. If the attempt it
+// waited for failed, and had another token or was made between requests, it makes an attempt of its
+// own.
 func (e *Exchanged) ready(ctx context.Context, token string) error {
 	if e.open.Load() {
 		return nil
@@ -228,7 +240,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 	}
 	defer unlock()
 	if l, _ := a.current(); e.open.Load() || l != nil && !e.stale.Load() && (l.Token.Expires.IsZero() || e.exchange.now().Before(l.Token.Expires)) {
-		return nil // somebody else got it meanwhile
+		return nil // another request exchanged it meanwhile
 	}
 	_, err = e.client.Login(ctx, e.exchange.server.String(), e.exchange.options.Base)
 	switch {
@@ -238,7 +250,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 	case err == nil:
 		e.stale.Store(false)
 	}
-	if ctx.Err() == nil { // else it is this caller's error only
+	if ctx.Err() == nil { // otherwise it is the error of this caller only
 		e.flight.ended(token, err)
 	}
 	return err
@@ -259,5 +271,5 @@ func (e *Exchanged) RoundTrip(req *http.Request) (*http.Response, error) {
 	return e.transport.RoundTrip(req)
 }
 
-// CloseIdleConnections does nothing, as other callers use the same connections.
+// CloseIdleConnections does nothing, because other callers use the same connections.
 func (e *Exchanged) CloseIdleConnections() {}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// What was got in exchange for a token ends with it, also if its user came with another one meanwhile.
+// A token that was exchanged ends with the original one, even if its user has sent another one
+// meanwhile.
 func TestWhatWasGotForARevokedTokenEndsThoughItsUserCameWithAnother(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	first, second := d.caller("ada"), d.caller("ada")
@@ -27,7 +28,7 @@ func TestWhatWasGotForARevokedTokenEndsThoughItsUserCameWithAnother(t *testing.T
 	}
 }
 
-// It does so where no token says when it expires.
+// The same holds if no token has an expiry.
 func TestWhatWasGotForARevokedTokenWithoutATimeEnds(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	first, second := d.caller("ada"), d.caller("ada")
@@ -37,7 +38,7 @@ func TestWhatWasGotForARevokedTokenWithoutATimeEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of two tokens without a time the last counts, whichever was exchanged.
+	// Of two tokens without expiry the last counts, whichever was exchanged.
 	if _, err := d.For(context.WithValue(t.Context(), callerKey{}, second)); err != nil {
 		t.Fatal(err)
 	}
@@ -47,8 +48,8 @@ func TestWhatWasGotForARevokedTokenWithoutATimeEnds(t *testing.T) {
 	}
 }
 
-// Two requests of a user: one with a token that the authorization server revoked, one with the token that replaced it. The
-// second waits for the first, and is not refused for the first one's token.
+// A user sends two requests: one with a revoked token, one with its replacement. The second waits
+// for the first, and must not be refused because of the first one's token.
 func TestARevokedTokenDoesNotRefuseTheOneThatReplacedIt(t *testing.T) {
 	transport := &http.Transport{}
 	d := newDesk(t, ExchangeOptions{Base: transport, Client: Options{HTTP: &http.Client{Transport: transport}}})

@@ -17,12 +17,12 @@ import (
 	"time"
 )
 
-// A desk is where callers come with tokens that are exchanged for a site.
+// A desk is a site at which callers' tokens are exchanged.
 type desk struct {
 	*site
 	*Exchange
 	now   time.Time
-	given map[string]string // to whom of a token's the site's were given
+	given map[string]string // by subject token, the tokens of the site that were issued
 	asked []url.Values
 }
 
@@ -31,7 +31,7 @@ type callerKey struct{}
 func newDesk(t *testing.T, o ExchangeOptions) *desk {
 	s := newSite(t)
 	d := &desk{site: s, now: time.Now(), given: map[string]string{}}
-	s.answer = func(form url.Values) map[string]any { // under the lock of the site
+	s.answer = func(form url.Values) map[string]any { // the site holds its lock
 		d.asked = append(d.asked, form)
 		token := "for " + form.Get("subject_token") + fmt.Sprint(len(d.asked))
 		s.tokens[token] = form.Get("scope")
@@ -56,7 +56,7 @@ func (d *desk) caller(name string) Caller {
 	return Caller{Issuer: d.URL, Subject: name, ClientID: "client", Scopes: []string{"use"}, Expires: d.now.Add(24 * time.Hour), Token: NewSecret("t0ken-of-" + name)}
 }
 
-// asks sends a request of a caller, with what they got.
+// asks sends a request of a caller with the exchanged token.
 func (d *desk) asks(t *testing.T, c Caller) (*Exchanged, int, error) {
 	t.Helper()
 	ctx := context.WithValue(t.Context(), callerKey{}, c)
@@ -157,7 +157,7 @@ func TestAnExchangedTokenIsRenewedWhileItsCallerAsks(t *testing.T) {
 	if len(d.asked) != 3 {
 		t.Errorf("%d exchanges", len(d.asked))
 	}
-	// What the authorization server takes back is got anew.
+	// A revoked token is exchanged again.
 	if _, _, err := d.asks(t, ada); err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestAnExchangedTokenIsRenewedWhileItsCallerAsks(t *testing.T) {
 	}
 }
 
-// A caller does not get the failure of an attempt that was made between their requests.
+// A caller does not receive the error of an attempt that was made between their requests.
 func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
 	transport := &http.Transport{}
 	d := newDesk(t, ExchangeOptions{Base: transport, Client: Options{HTTP: &http.Client{Transport: transport}}})
@@ -209,7 +209,7 @@ func TestWhatACallerGotEndsWithTheirToken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.now = d.now.Add(11 * time.Minute) // that of the site would hold for an hour
+	d.now = d.now.Add(11 * time.Minute) // the token of the site would be valid for an hour
 	if _, err := d.sends(t.Context(), e); !errors.Is(err, ErrCallerEnded) {
 		t.Errorf("after the caller's token expired: %v", err)
 	}

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// A Grant says on what grounds a client gets tokens without a user. It returns the parameters of the request for a
-// token, at least grant_type; resource, scope and those that make the client known are added.
+// A Grant returns the parameters of a token request without a user, at least grant_type. The client
+// adds resource, scope and its authentication.
 type Grant func(ctx context.Context, asked Asked) (url.Values, error)
 
-// Asked is the token that a client wants.
+// Asked describes the token that a client wants.
 type Asked struct {
-	Issuer   string // of the authorization server
-	Resource string // that the token is for
+	Issuer   string // the authorization server
+	Resource string // the resource of the token
 	Scopes   []string
 }
 
@@ -27,16 +27,17 @@ const (
 	grantExchange  = "urn:ietf:params:oauth:grant-type:token-exchange"
 )
 
-// ClientCredentials is the grant of a client that acts for itself (RFC 6749 section 4.4), as
-// [Options.Registered] says with a secret or a key.
+// ClientCredentials returns the grant of a client that acts for itself (RFC 6749 section 4.4).
+// [Options.Registered] returns its secret or key.
 func ClientCredentials() Grant {
 	return func(context.Context, Asked) (url.Values, error) {
 		return url.Values{"grant_type": {"client_credentials"}}, nil
 	}
 }
 
-// Assertion is the grant of who has a signed statement from somebody whom the authorization server trusts (RFC 7523
-// section 2.1): a workload of a cloud, which finds its own in a file, say. get returns the statement.
+// Assertion returns the grant of a client with a signed statement from an issuer that the
+// authorization server trusts (RFC 7523 section 2.1). An example is a cloud workload that reads its
+// statement from a file. get returns the statement.
 func Assertion(get func(ctx context.Context, asked Asked) (string, error)) Grant {
 	return func(ctx context.Context, asked Asked) (url.Values, error) {
 		statement, err := get(ctx, asked)
@@ -47,10 +48,11 @@ func Assertion(get func(ctx context.Context, asked Asked) (string, error)) Grant
 	}
 }
 
-// TokenExchange is the grant of who acts for a user (RFC 8693), such as a gateway: the token with which the user came is
-// exchanged for another, that is for the server asked and for nobody else. The user's own token goes to the authorization
-// server only, and never to that server. get returns the user's token. As a [Store] keeps one login for each server, there
-// is one [Client] for each user, with a Store of its own.
+// TokenExchange returns the grant of a client that acts for a user (RFC 8693), such as a gateway.
+// The user's token is exchanged for one that is valid only at the requested server. The user's own
+// token goes only to the authorization server, never to the requested server. get returns the
+// user's token. A [Store] holds one login for each server, so use one [Client] for each user, with
+// a Store of its own.
 func TokenExchange(get func(ctx context.Context, asked Asked) (string, error)) Grant {
 	return func(ctx context.Context, asked Asked) (url.Values, error) {
 		token, err := get(ctx, asked)
@@ -63,20 +65,21 @@ func TokenExchange(get func(ctx context.Context, asked Asked) (string, error)) G
 	}
 }
 
-// An IdentityProvider is where an organization's users log in, and which says what they may use: its part in
-// Enterprise-Managed Authorization (io.modelcontextprotocol/enterprise-managed-authorization).
+// An IdentityProvider is the login service of an organization, which decides what its users may
+// use. It is part of Enterprise-Managed Authorization
+// (io.modelcontextprotocol/enterprise-managed-authorization).
 type IdentityProvider struct {
-	Issuer string       // its name
-	Token  string       // its token endpoint; empty: as its metadata says
-	Client Registration // what the client is there
+	Issuer string       // the issuer identifier
+	Token  string       // token endpoint; empty: that of its metadata
+	Client Registration // the client's registration with the provider
 	// Identity returns the user's ID token of this provider.
 	Identity func(ctx context.Context) (string, error)
-	// HTTP sends the requests to it; default [Guarded] without exceptions.
+	// HTTP sends the requests to the provider; the default is [Guarded] without exceptions.
 	HTTP *http.Client
 }
 
-// Enterprise is the grant of a user whose organization's identity provider says what they may use: their ID
-// token is exchanged there (RFC 8693) for a statement to the authorization server.
+// Enterprise returns the grant of a user of an identity provider. Their ID token is exchanged at
+// the provider (RFC 8693) for a statement to the authorization server.
 func Enterprise(p IdentityProvider) Grant {
 	c := &Client{http: p.HTTP, now: time.Now}
 	if c.http == nil {
@@ -87,7 +90,7 @@ func Enterprise(p IdentityProvider) Grant {
 	})
 }
 
-// Types of tokens (RFC 8693 section 3).
+// Token types (RFC 8693 section 3).
 const (
 	typeIdentity = "urn:ietf:params:oauth:token-type:id_token"
 	typeAccess   = "urn:ietf:params:oauth:token-type:access_token"
@@ -130,10 +133,11 @@ func (c *Client) exchange(ctx context.Context, p IdentityProvider, asked Asked) 
 	return answer.Token, nil
 }
 
-// errUnregistered says that who acts without a user has to be known to the authorization server.
+// errUnregistered is the error for a client without a user that the authorization server does not
+// know.
 var errUnregistered = errors.New("without a user a client has to be registered beforehand, and it is not")
 
-// granted asks for a token without a user.
+// granted requests a token without a user.
 func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*accessToken, error) {
 	if c.options.Registered != nil {
 		if r, ok := c.options.Registered(l.Issuer.Issuer); ok {
@@ -165,10 +169,10 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 	return t, err
 }
 
-// identify makes a client known in a form, or in the headers with which it is sent.
+// identify adds the client's authentication to a form, or to the returned headers of its request.
 func (c *Client) identify(of *issuer, as *Registration, form url.Values) (http.Header, error) {
 	header := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/x-www-form-urlencoded"}}
-	form.Set("client_id", as.ID) // also with basic: the Python SDK's server wants both
+	form.Set("client_id", as.ID) // also with basic: the Python SDK's server requires both
 	switch as.method(of) {
 	case methodKey:
 		assertion, err := as.assertion(of, c.now())

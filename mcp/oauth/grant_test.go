@@ -184,7 +184,7 @@ func TestAUsersTokenIsExchangedAndNeverPassedOn(t *testing.T) {
 		if status, err := s.get(c, "/mcp"); status != http.StatusOK || err != nil {
 			t.Errorf("%d, %v", status, err)
 		}
-		now = now.Add(time.Hour) // the token ends, and the user's is exchanged again
+		now = now.Add(time.Hour) // the token expires, and the user's token is exchanged again
 	}
 	want := own + ", " + typeAccess + ", " + typeAccess + ", /mcp, read"
 	if len(asked) != 3 || asked[0] != want {
@@ -193,7 +193,7 @@ func TestAUsersTokenIsExchangedAndNeverPassedOn(t *testing.T) {
 	if s.visits != 0 || s.registers != 0 {
 		t.Errorf("%d visits, %d registrations", s.visits, s.registers)
 	}
-	other := asker("another user's token", nil) // has nothing of what the first got
+	other := asker("another user's token", nil) // shares nothing with the first user
 	if status, err := s.get(other, "/mcp"); status != http.StatusOK || err != nil || len(asked) != 4 || !strings.HasPrefix(asked[3], "another") {
 		t.Errorf("another user: %d, %v, %q", status, err, asked)
 	}

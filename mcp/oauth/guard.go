@@ -20,10 +20,10 @@ const (
 	maxRedirects = 5
 )
 
-// Guarded returns a client for requests to authorization servers, whose addresses a stranger names: they go over
-// https, to addresses of the internet only, which is looked at when names were looked up, and redirects stay on
-// their origin. allow, if not nil, says which hosts may be private all the same, and be reached over http. A server
-// on this machine may name others on it.
+// Guarded returns an HTTP client for requests to authorization servers, whose addresses come from
+// untrusted servers. It sends requests only over https and only to public addresses, checked after
+// name resolution. Redirects must stay on their origin. allow, if not nil, reports which hosts may
+// be private and reached over http. A server on this machine may name others on it.
 func Guarded(allow func(host string) bool) *http.Client {
 	g := &guard{allow: allow, dialer: net.Dialer{Timeout: dialTime}}
 	g.transport = &http.Transport{DialContext: g.dial, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConns: 10}
@@ -44,7 +44,7 @@ type guard struct {
 	transport *http.Transport
 }
 
-// fromHere marks requests that a server on this machine asked for.
+// fromHere marks requests that a server on this machine caused.
 type fromHere struct{}
 
 // RoundTrip implements [http.RoundTripper].
@@ -62,7 +62,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return g.transport.RoundTrip(req)
 }
 
-// dial connects to public addresses, and to those that are private of hosts that may be.
+// dial connects to public addresses, and to private ones of allowed hosts.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := g.dialer
 	host, _, err := net.SplitHostPort(address)
@@ -88,13 +88,13 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return d.DialContext(ctx, network, address)
 }
 
-// isHere reports whether a host is this machine by its name.
+// isHere reports whether a host name denotes this machine.
 func isHere(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// from marks what a server asks for.
+// from marks the requests that a server causes if it is on this machine.
 func from(ctx context.Context, server *url.URL) context.Context {
 	if isHere(server.Hostname()) {
 		return context.WithValue(ctx, fromHere{}, true)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// lookingUp returns a resolver whose nameserver says the next addresses with each look-up.
+// lookingUp returns a resolver whose nameserver returns the next addresses for each query.
 func lookingUp(t *testing.T, answers ...[]string) *net.Resolver {
 	t.Helper()
 	server, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -37,8 +37,8 @@ func lookingUp(t *testing.T, answers ...[]string) *net.Resolver {
 				end += 1 + int(query[end])
 			}
 			end += 5                                                         // the root, the type and the class
-			isA := binary.BigEndian.Uint16(query[end-4:]) == 1               // else for IPv6, of which there is none
-			reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1}, 0) // a response
+			isA := binary.BigEndian.Uint16(query[end-4:]) == 1               // otherwise for IPv6, which has no addresses here
+			reply := append([]byte{query[0], query[1], 0x81, 0x80, 0, 1}, 0) // marks a response
 			count := byte(0)
 			if isA && next < len(answers) {
 				for _, address := range answers[next] {
@@ -68,7 +68,7 @@ func TestANameThatPointsToThisMachineNextTimeIsNotFollowed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outside := errors.New("this would go to the internet") // where no test goes
+	outside := errors.New("this would go to the internet") // tests do not reach the internet
 	var left []string
 	client := Guarded(nil)
 	g := client.Transport.(*guard)
@@ -108,7 +108,7 @@ func TestANameThatPointsToThisMachineNextTimeIsNotFollowed(t *testing.T) {
 func TestNoFormOfAnAddressLeadsInside(t *testing.T) {
 	client := Guarded(nil)
 	g := client.Transport.(*guard)
-	outside := errors.New("this would go to the internet") // where no test goes
+	outside := errors.New("this would go to the internet") // tests do not reach the internet
 	g.dialer.ControlContext = func(context.Context, string, string, syscall.RawConn) error { return outside }
 	for _, host := range []string{
 		"10.0.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "198.18.0.1",

@@ -12,24 +12,26 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// identityPause is for how long a provider that renewed a login without an ID token is not asked for one again.
+// identityPause is how long the client waits before it asks a provider for an ID token again, after
+// a renewal without one.
 const identityPause = 10 * time.Minute
 
-// An Identity is the login of a user at their organization's identity provider, with OpenID Connect: one for all servers whose
-// authorization servers trust that provider. Its ID token is what [Enterprise] wants.
+// An Identity is the login of a user at their organization's identity provider, with OpenID
+// Connect. It serves all MCP servers whose authorization servers trust that provider. [Enterprise]
+// takes its ID token.
 type Identity struct {
 	client *Client
 	issuer string
 }
 
-// Identity is the login at an identity provider, with the store of the client, which is known there as its options say.
-// Where that is not by Registered or Document, it registers itself.
+// Identity returns the login at an identity provider, in the store of the client. If the options
+// have neither Registered nor Document for the provider, the client registers itself.
 func (c *Client) Identity(issuer string) *Identity { return &Identity{c, issuer} }
 
-// server is what the login has in place of a server's URL. No server has one of that scheme.
+// server returns the key of the login in place of a server's URL. Servers have other schemes.
 func (i *Identity) server() string { return "openid+" + i.issuer }
 
-// Login has the user log in, also if they are already.
+// Login sends the user to log in, even if they are logged in.
 func (i *Identity) Login(ctx context.Context) (*Login, error) {
 	c := i.client
 	u, err := serverURL(i.server())
@@ -68,7 +70,8 @@ func (i *Identity) Login(ctx context.Context) (*Login, error) {
 	return l.public(), nil
 }
 
-// Token returns the user's ID token, renewed where it expires soon. The error is [ErrLogin] where the user has to log in.
+// Token returns the user's ID token and renews it if it expires soon. The error is [ErrLogin] if
+// the user has to log in.
 func (i *Identity) Token(ctx context.Context) (string, error) {
 	c := i.client
 	u, err := serverURL(i.server())
@@ -90,17 +93,17 @@ func (i *Identity) Token(ctx context.Context) (string, error) {
 	return l.Token.Identity, nil
 }
 
-// Current is the login that there is, or [ErrNoLogin].
+// Current returns the stored login, or [ErrNoLogin].
 func (i *Identity) Current(ctx context.Context) (*Login, error) {
 	return i.client.LoginOf(ctx, i.server())
 }
 
-// Logout forgets the login, as [Client.Logout] does.
+// Logout removes the login, as [Client.Logout] does.
 func (i *Identity) Logout(ctx context.Context) (was *Login, revoked bool, err error) {
 	return i.client.Logout(ctx, i.server())
 }
 
-// identityClaims are those of an ID token (OpenID Connect Core section 2).
+// identityClaims are the claims of an ID token (OpenID Connect Core section 2).
 type identityClaims struct {
 	Issuer   string    `json:"iss"`
 	Subject  string    `json:"sub"`
@@ -110,8 +113,9 @@ type identityClaims struct {
 	Nonce    string    `json:"nonce"`
 }
 
-// identify checks what came as an ID token with a code, and that it came for this login. Its signature is not: it came from the
-// provider itself (section 3.1.3.7), and goes nowhere but back to it.
+// identify checks that the ID token that came with a code belongs to this login. It does not verify
+// the signature: the token came from the provider itself (section 3.1.3.7) and is sent only back to
+// it.
 func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	if t.Identity == "" {
 		return errors.New("the response has no id_token")
@@ -123,14 +127,14 @@ func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	return err
 }
 
-// identifyAgain does so with what came in place of it, which has to be of the same user (section 12.2). Where it does not hold,
-// the old one is used as long as that one does. So it is where a provider gives no other one, as it need not: then it is not
-// asked for one with each request.
+// identifyAgain checks the ID token of a renewal, which must be of the same user (section 12.2). If
+// it is invalid, the old one is used until it expires. The same applies if the provider sends none,
+// which is allowed. Then the client does not ask again with each request.
 func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 	if next.Identity != "" {
 		var c identityClaims
 		if c, err = l.claims(next, now); err == nil {
-			was, _ := l.claims(&accessToken{Identity: l.Token.Identity}, now) // it may have expired
+			was, _ := l.claims(&accessToken{Identity: l.Token.Identity}, now) // the old one may have expired
 			if c.Subject == was.Subject {
 				return nil
 			}
@@ -143,7 +147,7 @@ func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 	return err
 }
 
-// claims reads an ID token, and has the login end when it does.
+// claims decodes an ID token and sets the expiry of the login to that of the token.
 func (l *login) claims(t *accessToken, now time.Time) (c identityClaims, err error) {
 	if err := jws.Unverified(t.Identity, &c); err != nil {
 		return c, fmt.Errorf("the ID token is no JWT: %w", err)

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// A provider is a site that says who its users are.
+// A provider is a site that issues ID tokens.
 type provider struct {
 	*site
 	now     time.Time
-	claims  map[string]any // changes of the ID token's; nil takes one out
-	without bool           // whether it gives no ID token
-	pages   []url.Values   // to which the user was sent
-	asked   []url.Values   // of the token endpoint
+	claims  map[string]any // changes of the claims; a nil value removes one
+	without bool           // whether responses have no ID token
+	pages   []url.Values   // login pages that the user visited
+	asked   []url.Values   // requests to the token endpoint
 }
 
 func newProvider(t *testing.T) *provider {
@@ -42,7 +42,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// login is that of a user in a store.
+// login returns the identity of a user in a store.
 func (p *provider) login(o Options) *Identity {
 	o.Visit = func(ctx context.Context, redirect string) (*Visit, error) {
 		v, err := p.visit(ctx, redirect)
@@ -86,7 +86,7 @@ func TestAUserLogsInAtTheirIdentityProvider(t *testing.T) {
 	if err != nil || first == "" || len(p.asked) != 1 {
 		t.Errorf("%q, %v", first, err)
 	}
-	p.now = p.now.Add(10*time.Minute - time.Second) // it is replaced before it expires
+	p.now = p.now.Add(10*time.Minute - time.Second) // it is renewed before it expires
 	second, err := i.Token(t.Context())
 	if err != nil || second == first || len(p.pages) != 1 || p.asked[1].Get("grant_type") != "refresh_token" || p.asked[1].Has("resource") {
 		t.Errorf("%q, %v, asked for %v", second, err, p.asked)
@@ -95,7 +95,7 @@ func TestAUserLogsInAtTheirIdentityProvider(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 
-	p.without = true // a provider that only gives another access token
+	p.without = true // the provider renews only the access token
 	p.now = p.now.Add(10*time.Minute - time.Second)
 	if got, err := i.Token(t.Context()); err != nil || got != second {
 		t.Errorf("while the old one holds: %v", err)
@@ -119,7 +119,8 @@ func TestAUserLogsInAtTheirIdentityProvider(t *testing.T) {
 	}
 }
 
-// One login serves all servers, and every process that has the store; a login that the provider ended is needed again.
+// One login serves all servers and every process that has the store. After the provider ended it, a
+// new login is needed.
 func TestALoginAtAnIdentityProviderServesAllServers(t *testing.T) {
 	p := newProvider(t)
 	i := p.login(Options{})
@@ -155,7 +156,7 @@ func TestALoginAtAnIdentityProviderServesAllServers(t *testing.T) {
 		}
 		return provide(form)
 	}
-	at := Registration{ID: "machine", Secret: "its secret"} // at both
+	at := Registration{ID: "machine", Secret: "its secret"} // registered with both
 	c := New(Options{Registered: func(string) (Registration, bool) { return at, true }, Grant: Enterprise(IdentityProvider{Issuer: p.URL, Client: at, Identity: i.Token, HTTP: http.DefaultClient})})
 	if status, err := s.get(c, "/mcp"); status != http.StatusOK || err != nil {
 		t.Errorf("%d, %v", status, err)
@@ -172,7 +173,7 @@ func TestALoginAtAnIdentityProviderServesAllServers(t *testing.T) {
 func TestAnIDTokenMustBeOfThisLogin(t *testing.T) {
 	for name, test := range map[string]struct {
 		claims map[string]any
-		want   string // empty: it does
+		want   string // empty if the token is valid
 	}{
 		"as it is":                           {nil, ""},
 		"for several":                        {map[string]any{"aud": []string{"client", "other"}, "azp": "client"}, ""},
@@ -208,8 +209,9 @@ func TestAnIDTokenMustBeOfThisLogin(t *testing.T) {
 	}
 }
 
-// A provider that answers one renewal with an ID token that cannot be used (such as the first one again, which has expired) has
-// replaced the refresh token by then: the new one is kept, and the next renewal is made with it.
+// A provider may respond to a renewal with an unusable ID token, such as the first one, which has
+// expired. It has replaced the refresh token by then: the new one must be kept for the next
+// renewal.
 func TestARefreshTokenIsKeptThoughItsIDTokenDoesNotHold(t *testing.T) {
 	p := newProvider(t)
 	i := p.login(Options{})
@@ -227,7 +229,8 @@ func TestARefreshTokenIsKeptThoughItsIDTokenDoesNotHold(t *testing.T) {
 	}
 }
 
-// Where a provider gives no ID token with a renewal, it is not asked again with each request near the end, or after it.
+// If a provider sends no ID token with a renewal, the client does not ask again with each request
+// near or after the expiry.
 func TestAProviderThatGivesNoOtherIDTokenIsNotAskedWithEachRequest(t *testing.T) {
 	p := newProvider(t)
 	i := p.login(Options{})
@@ -248,7 +251,7 @@ func TestAProviderThatGivesNoOtherIDTokenIsNotAskedWithEachRequest(t *testing.T)
 	}
 }
 
-// A renewal says the same user again (OpenID Connect Core section 12.2).
+// A renewed ID token must have the same user (OpenID Connect Core section 12.2).
 func TestARenewedIDTokenIsOfTheSameUser(t *testing.T) {
 	p := newProvider(t)
 	i := p.login(Options{})

@@ -13,23 +13,23 @@ import (
 	"strings"
 )
 
-// A Visit is one trip of the user to an authorization server and back.
+// A Visit is one visit of the user to an authorization server.
 type Visit struct {
-	// Redirect is where the authorization server sends the user back to.
+	// Redirect is the address to which the authorization server sends the user back.
 	Redirect string
-	// Go sends the user to a page, and returns the URL at which they came back. The page is of http or https.
+	// Go sends the user to a page, http or https, and returns the URL at which they came back.
 	Go func(ctx context.Context, page string) (back string, err error)
 	// Close, if not nil, ends the visit.
 	Close func()
 }
 
-// visit has the user log in, and returns the token.
+// visit lets the user log in and returns the token.
 func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *accessToken, err error) {
 	of := l.Issuer
 	if of.Authorize == "" {
 		return nil, fmt.Errorf("the authorization server %s has no page to log in at", of.Issuer)
 	}
-	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // of an ID token, the nonce says whose code it came for
+	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // for an ID token, the nonce ties the code to this login
 		return nil, fmt.Errorf("the authorization server %s does not say that it checks proofs with S256 (code_challenge_methods_supported), so somebody else could use the code", of.Issuer)
 	}
 	if slices.Contains(of.Scopes, "offline_access") {
@@ -53,12 +53,12 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 		remembered = true
 	}
 	defer func() {
-		if err != nil && remembered { // the authorization server may not know it any more
+		if err != nil && remembered { // the authorization server may have forgotten the client
 			_ = c.store.forgetClient(ctx, of.Issuer)
 		}
 	}()
 	l.Client = *known
-	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 letters: RFC 7636 asks for 43 and more
+	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 letters: RFC 7636 requires at least 43
 	nonce := ""
 	if l.isIdentity() {
 		nonce = rand.Text()
@@ -85,7 +85,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 	return t, err
 }
 
-// page is where the user logs in.
+// page returns the URL of the login page.
 func (l *login) page(redirect, state, nonce, verifier string, scopes []string) (string, error) {
 	page, err := url.Parse(l.Issuer.Authorize)
 	if err != nil {
@@ -102,21 +102,21 @@ func (l *login) page(redirect, state, nonce, verifier string, scopes []string) (
 		}
 	}
 	if slices.Contains(scopes, "offline_access") {
-		q.Set("prompt", "consent") // OpenID Connect asks for it
+		q.Set("prompt", "consent") // OpenID Connect requires it
 	}
 	if l.Proof != nil {
 		thumbprint, err := l.Proof.thumbprint()
 		if err != nil {
 			return "", err
 		}
-		q.Set("dpop_jkt", thumbprint) // so that the code is nobody else's either
+		q.Set("dpop_jkt", thumbprint) // binds the code to the key, so that others cannot use it
 	}
 	page.RawQuery = q.Encode()
 	return page.String(), nil
 }
 
-// codeOf is the code with which the user came back. Who sent them is checked before anything is believed of
-// what they say, an error too (RFC 9207).
+// codeOf returns the code with which the user came back. It checks the sender before it trusts any
+// other parameter, including an error (RFC 9207).
 func codeOf(back, state string, of *issuer) (string, error) {
 	u, err := url.Parse(back)
 	if err != nil {
@@ -134,7 +134,7 @@ func codeOf(back, state string, of *issuer) (string, error) {
 	switch iss := q["iss"]; {
 	case len(iss) == 0 && bool(of.SendsIssuer):
 		return "", fmt.Errorf("the authorization server %s promises to say who it is, and did not (iss)", of.Issuer)
-	case len(iss) > 0 && iss[0] != of.Issuer: // as its metadata spell it, byte for byte (RFC 9207 section 2.4)
+	case len(iss) > 0 && iss[0] != of.Issuer: // byte for byte as in the metadata (RFC 9207 section 2.4)
 		return "", fmt.Errorf("the user came back from another authorization server than %s (iss)", of.Issuer)
 	}
 	if fault := q.Get("error"); fault != "" {

@@ -11,18 +11,18 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A Login says what an authorization server lets the client do. It holds no secret.
+// A Login describes an authorization server's permission for the client. It holds no secrets.
 type Login struct {
-	Server   string    // for which it began
-	Resource string    // that it is for
+	Server   string    // the server for which it was obtained
+	Resource string    // the resource of its token
 	Issuer   string    // the authorization server
-	ClientID string    // what the client is there
-	Scopes   []string  // that were granted
-	Since    time.Time // when the present token was got
-	Expires  time.Time // when it ends; zero: not known
-	Renews   bool      // whether it is replaced then without the user
-	Bound    bool      // whether a proof goes with it, so that it is of no use to somebody else (DPoP)
-	Identity bool      // whether it says who the user is, and is for no server; see [Identity]
+	ClientID string    // the client's ID there
+	Scopes   []string  // granted scopes
+	Since    time.Time // when the current token was obtained
+	Expires  time.Time // expiry of the token; zero if unknown
+	Renews   bool      // whether the token is renewed without the user
+	Bound    bool      // whether the token needs a proof and is useless to others (DPoP)
+	Identity bool      // whether it identifies the user and is not for a server; see [Identity]
 }
 
 func (l *login) public() *Login {
@@ -30,15 +30,16 @@ func (l *login) public() *Login {
 }
 
 var (
-	// ErrNoLogin says that a server has no login.
+	// ErrNoLogin reports that a server has no login.
 	ErrNoLogin = errors.New("there is no login")
-	// ErrNotWanted says that a server asks nobody to log in.
+	// ErrNotWanted reports that a server requires no login.
 	ErrNotWanted = errors.New("the server asks nobody to log in")
 )
 
-// Login has the user log in at the authorization server of an MCP server, also if they are already. base asks the
-// MCP server what it wants; nil is http.DefaultTransport. The error is [ErrNotWanted] where that is nothing. What could
-// not be stored is an error.
+// Login lets the user log in at the authorization server of an MCP server, even if they are logged
+// in. base sends the request that finds the MCP server's requirements; nil means
+// http.DefaultTransport. The error is [ErrNotWanted] if the server requires no login. It is an
+// error if the login cannot be stored.
 func (c *Client) Login(ctx context.Context, server string, base http.RoundTripper) (*Login, error) {
 	u, err := serverURL(server)
 	if err != nil {
@@ -61,7 +62,7 @@ func (c *Client) Login(ctx context.Context, server string, base http.RoundTrippe
 		return nil, ErrLogin
 	}
 	before, err := c.store.ofServer(ctx, canonical(u))
-	if err != nil && !errors.Is(err, ErrKey) { // what another key sealed is replaced
+	if err != nil && !errors.Is(err, ErrKey) { // a login sealed with another key is replaced
 		return nil, err
 	}
 	if err := c.obtain(from(ctx, u), a, before, asked, false); err != nil {
@@ -78,7 +79,7 @@ func (c *Client) Login(ctx context.Context, server string, base http.RoundTrippe
 	return now.public(), nil
 }
 
-// LoginOf is the login that a server uses, or [ErrNoLogin].
+// LoginOf returns the login that a server uses, or [ErrNoLogin].
 func (c *Client) LoginOf(ctx context.Context, server string) (*Login, error) {
 	u, err := serverURL(server)
 	if err != nil {
@@ -94,7 +95,7 @@ func (c *Client) LoginOf(ctx context.Context, server string) (*Login, error) {
 	return l.public(), nil
 }
 
-// Logins are all that the store has.
+// Logins returns all logins of the store.
 func (c *Client) Logins(ctx context.Context) ([]*Login, error) {
 	logins, err := c.store.logins(ctx)
 	var all []*Login
@@ -104,8 +105,8 @@ func (c *Client) Logins(ctx context.Context) ([]*Login, error) {
 	return all, err
 }
 
-// Renew replaces the token of the login that a server uses, if it is the one with this mark: it expires soon, or was refused
-// before that, which who asks knows; see [Options.Renew].
+// Renew replaces the token of the login that a server uses, if it is the one with this mark. The
+// caller knows that it expires soon or was refused; see [Options.Renew].
 func (c *Client) Renew(ctx context.Context, server, mark string) error {
 	u, err := serverURL(server)
 	if err != nil {
@@ -124,8 +125,8 @@ func (c *Client) Renew(ctx context.Context, server, mark string) error {
 	return c.renew(ctx, a, l)
 }
 
-// Logout forgets the login that a server uses, with those of other servers that use the same, and has the
-// authorization server revoke its tokens, where that can be done (RFC 7009). revoked reports whether it was; the
+// Logout removes the login that a server uses, also for other servers that use it. If possible it
+// revokes the tokens at the authorization server (RFC 7009); revoked reports whether it did. The
 // error is [ErrNoLogin] without a login.
 func (c *Client) Logout(ctx context.Context, server string) (was *Login, revoked bool, err error) {
 	u, err := serverURL(server)
@@ -160,7 +161,7 @@ func (c *Client) Logout(ctx context.Context, server string) (was *Login, revoked
 	return l.public(), revoked, err
 }
 
-// revoke has an authorization server forget the tokens of a login.
+// revoke revokes the tokens of a login at the authorization server.
 func (c *Client) revoke(ctx context.Context, l *login) error {
 	if l.Issuer.Revoke == "" {
 		return errors.New("the authorization server names no revocation_endpoint")

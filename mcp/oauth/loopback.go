@@ -14,12 +14,12 @@ import (
 
 const (
 	callbackPath = "/callback"
-	callbackTime = 10 * time.Second // for a request of the browser
+	callbackTime = 10 * time.Second // for one request of the browser
 )
 
-// Loopback returns a function for [Options.Visit] that has the user come back to an address of this machine
-// (RFC 8252 section 7.3), which listens as long as the visit. open sends the user's browser to a page; it must not
-// wait for the user.
+// Loopback returns a function for [Options.Visit] that lets the user come back to an address of
+// this machine (RFC 8252 section 7.3). It listens there during the visit. open sends the user's
+// browser to a page; it must not wait for the user.
 func Loopback(open func(ctx context.Context, page string) error) func(ctx context.Context, redirect string) (*Visit, error) {
 	return func(ctx context.Context, redirect string) (*Visit, error) {
 		l, err := listen(ctx, redirect)
@@ -31,13 +31,13 @@ func Loopback(open func(ctx context.Context, page string) error) func(ctx contex
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			_ = server.Serve(l) // until it is closed
+			_ = server.Serve(l) // returns when the server is closed
 		}()
 		at := "http://" + l.Addr().String()
 		visit := &Visit{Redirect: at + callbackPath, Close: func() {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackTime)
 			defer cancel()
-			_ = server.Shutdown(ctx) // the last page is on its way
+			_ = server.Shutdown(ctx) // lets the last page reach the browser
 			_ = server.Close()
 			<-ended
 		}}
@@ -61,12 +61,13 @@ func Loopback(open func(ctx context.Context, page string) error) func(ctx contex
 	}
 }
 
-// LoopbackRedirect is where [Loopback] has the user come back to at a port, for clients that are registered with one.
+// LoopbackRedirect returns the redirect URI of [Loopback] at a port, for clients that are
+// registered with one.
 func LoopbackRedirect(port int) string {
 	return fmt.Sprintf("http://127.0.0.1:%d%s", port, callbackPath)
 }
 
-// listen listens where the user came back to before, if that is free, or else where something is.
+// listen listens at the address of the redirect URI, or at any free port if that is taken.
 func listen(ctx context.Context, redirect string) (net.Listener, error) {
 	if before, err := url.Parse(redirect); err == nil && before.Port() != "" && before.Path == callbackPath && before.Hostname() == "127.0.0.1" {
 		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", before.Host); err == nil {
@@ -76,14 +77,15 @@ func listen(ctx context.Context, redirect string) (net.Listener, error) {
 	return new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 }
 
-// A loopback takes the request with which the user's browser comes back.
+// A loopback handles the request with which the user's browser comes back.
 type loopback struct {
-	state  atomic.Pointer[string] // of the login; nil before it
-	isBack atomic.Bool            // whether the user came back with it, which holds once
-	back   chan string            // of capacity 1: gets the path with its query
+	state  atomic.Pointer[string] // state of the login; nil before the login starts
+	isBack atomic.Bool            // whether the browser came back, which it may do once
+	back   chan string            // of capacity 1: receives the path with its query
 }
 
-// ServeHTTP takes the end of the login that was begun. A page that guesses gets nowhere, and does not end it either.
+// ServeHTTP accepts the end of the login. A page that guesses the state neither completes nor ends
+// the login.
 func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -100,7 +102,7 @@ func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, "This is not the login that was begun", "Go back to where you began it, and try again.")
 		return
 	}
-	if b.isBack.Swap(true) { // reloaded, or replayed
+	if b.isBack.Swap(true) { // reloaded or replayed
 		w.WriteHeader(http.StatusConflict)
 		page(w, "This login came back before", "You can close this window. What comes of the login is said where you began it.")
 		return

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fetched is a page as a browser gets it.
+// fetched returns a page as a browser receives it.
 func fetched(t *testing.T, at string) (int, string) {
 	t.Helper()
 	response, err := http.Get(at)
@@ -68,7 +68,7 @@ func TestAStateHoldsOnce(t *testing.T) {
 		code := s.name("code")
 		s.codes[code] = q
 		s.mu.Unlock()
-		if first != nil { // a login later
+		if first != nil { // a later login
 			_, text := fetched(t, back+"?code=injected&state="+first.Get("state"))
 			replayed = append(replayed, text)
 		}
@@ -85,7 +85,7 @@ func TestAStateHoldsOnce(t *testing.T) {
 			t.Errorf("%d, %v", status, err)
 		}
 		s.mu.Lock()
-		s.tokens, s.refresh = map[string]string{}, "" // so that there has to be another login
+		s.tokens, s.refresh = map[string]string{}, "" // so that another login is needed
 		s.mu.Unlock()
 	}
 	for i, want := range []string{"This login came back before", "This is not the login that was begun", "This login came back before"} {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxMetadata = 256 << 10 // bytes of a response of an authorization server
-	maxServers  = 10        // authorization servers of one resource that are looked at
+	maxMetadata = 256 << 10 // bytes of a response from an authorization server
+	maxServers  = 10        // authorization servers of one resource that are tried
 )
 
-// A resource is what a server says of its protection (RFC 9728).
+// A resource is the metadata of a protected resource (RFC 9728).
 type resource struct {
 	Resource string         `json:"resource"`
 	Servers  oauthdoc.Words `json:"authorization_servers"`
@@ -24,7 +24,7 @@ type resource struct {
 	Bound    oauthdoc.Flag  `json:"dpop_bound_access_tokens_required"`
 }
 
-// An issuer is what an authorization server says of itself (RFC 8414, OpenID Connect Discovery).
+// An issuer is the metadata of an authorization server (RFC 8414, OpenID Connect Discovery).
 type issuer struct {
 	Issuer          string         `json:"issuer"`
 	Authorize       string         `json:"authorization_endpoint,omitempty"`
@@ -41,8 +41,9 @@ type issuer struct {
 	SendsIssuer     oauthdoc.Flag  `json:"authorization_response_iss_parameter_supported,omitempty"`
 }
 
-// resourceOf finds the metadata of the protected server: where the challenge names it, and then at the well-known places of the server's
-// own URL. It is nil for servers that know nothing of that (before 2025-06-18).
+// resourceOf returns the metadata of a protected server: at the URL in the challenge, and then at
+// the well-known URLs of the server. It returns nil for servers that publish none (before
+// 2025-06-18).
 func (c *Client) resourceOf(ctx context.Context, server *url.URL, at string) (*resource, error) {
 	places := oauthdoc.WellKnown(server, "oauth-protected-resource", false)
 	if at != "" {
@@ -78,8 +79,8 @@ func (c *Client) resourceOf(ctx context.Context, server *url.URL, at string) (*r
 	return found, nil
 }
 
-// issuerOf reads the metadata of an authorization server. Its name must be the one that was asked for: else another server
-// could answer in its place (RFC 8414 section 3.3).
+// issuerOf reads the metadata of an authorization server. Its issuer must equal name, otherwise
+// another server could take its place (RFC 8414 section 3.3).
 func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
@@ -104,7 +105,7 @@ func (c *Client) issuerOf(ctx context.Context, name string) (*issuer, error) {
 	return found, nil
 }
 
-// check says what an authorization server lacks, or has that must not be used.
+// check returns an error if required endpoints are missing or endpoints must not be used.
 func (i *issuer) check() error {
 	for _, endpoint := range []struct{ name, url string }{{"authorization_endpoint", i.Authorize}, {"token_endpoint", i.Token}, {"registration_endpoint", i.Register}, {"revocation_endpoint", i.Revoke}} {
 		if endpoint.url == "" {
@@ -120,12 +121,13 @@ func (i *issuer) check() error {
 	return nil
 }
 
-// canonical is the name of a server as a resource (RFC 8707): without a query, a fragment and a slash at the end.
+// canonical returns the name of a server as a resource (RFC 8707): without query, fragment and
+// final slash.
 func canonical(u *url.URL) string {
 	return oauthdoc.Origin(u) + oauthdoc.Path(strings.TrimSuffix(u.EscapedPath(), "/"))
 }
 
-// covers reports whether a resource is a server, or a part of its site that holds it.
+// covers reports whether a resource is the server or a parent of it on the same site.
 func covers(name string, server *url.URL) bool {
 	u, err := url.Parse(name)
 	if err != nil || u.Host == "" {

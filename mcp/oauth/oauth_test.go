@@ -29,7 +29,7 @@ func TestAClientLogsInOnceAndStaysLoggedIn(t *testing.T) {
 	if s.visits != 1 || s.registers != 1 || s.refreshes != 0 {
 		t.Errorf("%d visits, %d registrations, %d refreshes", s.visits, s.registers, s.refreshes)
 	}
-	for range 10 { // the refresh token is another one each time
+	for range 10 { // the refresh token changes each time
 		now = now.Add(time.Hour - ahead)
 		for range 20 {
 			all.Go(func() {
@@ -44,7 +44,7 @@ func TestAClientLogsInOnceAndStaysLoggedIn(t *testing.T) {
 		t.Errorf("%d visits, %d refreshes", s.visits, s.refreshes)
 	}
 	s.mu.Lock()
-	s.tokens, s.refresh = map[string]string{}, "" // they were revoked
+	s.tokens, s.refresh = map[string]string{}, "" // the tokens were revoked
 	s.mu.Unlock()
 	if status, err := s.get(c, "/mcp"); status != http.StatusOK || err != nil || s.visits != 2 {
 		t.Errorf("after they were revoked: %d, %v, %d visits", status, err, s.visits)
@@ -92,7 +92,7 @@ func TestATokenThatIsRefusedAtOnceIsNotAskedForAgain(t *testing.T) {
 	}
 	s = newSite(t)
 	s.needs = "admin"
-	s.back = func(q url.Values) { s.codes[q.Get("code")].Set("scope", "read") } // it never gives more
+	s.back = func(q url.Values) { s.codes[q.Get("code")].Set("scope", "read") } // the scope is never granted
 	if status, err := s.get(s.client(nil), "/mcp"); status != http.StatusForbidden || err != nil || s.visits != 1+maxSteps-1 {
 		t.Errorf("rights that nobody gets: %d, %v, %d visits", status, err, s.visits)
 	}

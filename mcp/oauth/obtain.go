@@ -13,13 +13,13 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// fresh is the login whose token is to be sent; nil without one. A token that expires soon is replaced before, by
-// one caller while the others wait.
+// fresh returns the login whose token is to be sent, or nil without one. One caller renews a token
+// that expires soon while the others wait.
 func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 	l, looked := a.current()
 	if !looked {
 		if err := c.look(ctx, a); err != nil {
-			// The server may not want any token. If it does, authorize finds the fault again.
+			// The server may not want a token. If it does, authorize meets the error again.
 			c.options.Logger.WarnContext(ctx, "tokens cannot be read", "server", canonical(a.server), "error", err)
 			return nil, ctx.Err()
 		}
@@ -35,18 +35,18 @@ func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 			return now, nil
 		}
 		if err = c.renew(ctx, a, l); isRefusal(err) {
-			err = nil // the server says next what it wants
+			err = nil // the server's next response asks for a token
 		}
 		a.ended("", err)
 	}
 	if err != nil && ctx.Err() == nil && c.now().Before(l.Token.Expires) {
-		return l, nil // it is still good
+		return l, nil // the old token is still valid
 	}
 	l, _ = a.current()
 	return l, err
 }
 
-// look takes what the store has of a server.
+// look loads the login of a server from the store.
 func (c *Client) look(ctx context.Context, a *access) error {
 	unlock, err := a.lock(ctx, "")
 	if err != nil {
@@ -61,8 +61,9 @@ func (c *Client) look(ctx context.Context, a *access) error {
 	return err
 }
 
-// renew gets the next token for an old one, in the one process that may: the others find it in the store. What the
-// authorization server refuses is forgotten. The turn is held.
+// renew obtains the next token for a login. Only one process at a time does so; the others find the
+// token in the store. If the authorization server refuses, the login is removed. The caller holds
+// the turn.
 func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 	ctx = from(ctx, a.server)
 	if c.options.Renew != nil && c.options.Renew(ctx, canonical(a.server), old.mark()) == nil {
@@ -81,7 +82,7 @@ func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 			a.set(now)
 			return nil
 		}
-		if now == nil { // logged out by somebody else
+		if now == nil { // another process logged out
 			a.set(nil)
 			return &Error{Code: "logged out", Status: http.StatusUnauthorized}
 		}
@@ -99,7 +100,8 @@ func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 	})
 }
 
-// nextToken asks for a token in place of an old one. What is to be kept may come with an error: the old refresh token was used.
+// nextToken requests a token that replaces the old one. It may return a token together with an
+// error: the old refresh token is used up, so the new one must be kept.
 func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error) {
 	if c.options.Grant != nil {
 		return c.granted(ctx, old, old.Token.Scopes)
@@ -115,8 +117,8 @@ func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error
 	return next, err
 }
 
-// keep makes a login the current one, here and in the store. A store that fails costs another login later, and no
-// request now.
+// keep makes a login the current one, in memory and in the store. If the store fails, a later login
+// is needed, but no current request fails.
 func (c *Client) keep(ctx context.Context, a *access, l *login, hold state.Hold) {
 	a.set(l)
 	if err := c.store.save(ctx, canonical(a.server), l, hold); err != nil {
@@ -124,8 +126,8 @@ func (c *Client) keep(ctx context.Context, a *access, l *login, hold state.Hold)
 	}
 }
 
-// authorize gets a token in place of one that was refused (nil for none), as the challenge asks for. It reports
-// whether an authorization server was asked for a new one.
+// authorize obtains a token in place of the refused one (nil for none), as the challenge demands.
+// It reports whether it requested a new one from an authorization server.
 func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked challenge, more bool) (isNew bool, err error) {
 	unlock, err := a.lock(ctx, "")
 	if err != nil {
@@ -133,7 +135,7 @@ func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked
 	}
 	defer unlock()
 	if now, _ := a.current(); now.isOther(refused) {
-		return false, nil // somebody else got one meanwhile
+		return false, nil // another request obtained one meanwhile
 	}
 	stored, err := c.store.ofServer(ctx, canonical(a.server))
 	if err != nil {
@@ -158,17 +160,17 @@ func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked
 	return true, c.obtain(from(ctx, a.server), a, refused, asked, more)
 }
 
-// errNotOAuth says that a server names nobody who gives tokens.
+// errNotOAuth reports that a server names no authorization server.
 var errNotOAuth = errors.New("the server names no authorization server; what it wants may be a key in a header")
 
-// wantsLogin is ErrLogin, unless a server says nothing of who gives tokens.
+// wantsLogin returns ErrLogin, or errNotOAuth if the server names no authorization server.
 func (c *Client) wantsLogin(ctx context.Context, a *access, asked challenge) error {
 	if asked.metadata != "" {
 		return ErrLogin
 	}
 	protected, err := c.resourceOf(ctx, a.server, "")
 	if err == nil && protected == nil {
-		_, err = c.issuerOf(ctx, a.server.Scheme+"://"+a.server.Host) // as 2025-03-26 has it
+		_, err = c.issuerOf(ctx, a.server.Scheme+"://"+a.server.Host) // as in revision 2025-03-26
 	}
 	if errors.Is(err, oauthdoc.ErrNone) {
 		return errNotOAuth
@@ -176,7 +178,7 @@ func (c *Client) wantsLogin(ctx context.Context, a *access, asked challenge) err
 	return ErrLogin
 }
 
-// obtain gets a token from the authorization server of the access's server. The turn is held.
+// obtain obtains a token from the authorization server of a.server. The caller holds the turn.
 func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked challenge, more bool) error {
 	if a.server.Scheme != "https" && !isHere(a.server.Hostname()) {
 		return fmt.Errorf("%s is not reached over https, and tokens are not sent where others can read them", canonical(a.server))
@@ -191,7 +193,7 @@ func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked ch
 	scopes = union(scopes, c.options.Scopes)
 	return c.store.while(ctx, l, func(ctx context.Context, hold state.Hold) error {
 		now, err := c.store.login(ctx, l)
-		if err != nil && !errors.Is(err, ErrKey) { // what another key sealed is replaced
+		if err != nil && !errors.Is(err, ErrKey) { // a login sealed with another key is replaced
 			return err
 		}
 		if now.isOther(refused) && (!more || now.covers(scopes)) {
@@ -216,26 +218,27 @@ func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked ch
 	})
 }
 
-// isRefusal reports whether an authorization server said no; another error may not come again.
+// isRefusal reports whether an authorization server refused; other errors may be temporary.
 func isRefusal(err error) bool {
 	refused, is := errors.AsType[*Error](err)
 	return is && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests &&
 		!slices.Contains([]string{"temporarily_unavailable", "server_error", "slow_down"}, refused.Code)
 }
 
-// discover finds out who gives tokens for a server, and which scopes to ask for. The login has no token yet.
+// discover finds the authorization server of a server and the scopes to request. The login has no
+// token yet.
 func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *login, scopes []string, err error) {
 	protected, err := c.resourceOf(ctx, a.server, asked.metadata)
 	if err != nil {
 		return nil, nil, err
 	}
-	if protected == nil { // 2025-03-26: the server's own origin gives tokens
+	if protected == nil { // 2025-03-26: the server's own origin issues tokens
 		origin := a.server.Scheme + "://" + a.server.Host
 		l := &login{Server: canonical(a.server), Resource: canonical(a.server)}
 		of, err := c.issuerOf(ctx, origin)
 		if errors.Is(err, oauthdoc.ErrNone) {
 			of, err = &issuer{Issuer: origin, Authorize: origin + "/authorize", Token: origin + "/token", Register: origin + "/register", Challenges: []string{"S256"}}, nil
-			l.guessed = true // these are the endpoints of one that publishes no metadata
+			l.guessed = true // the default endpoints of a server without metadata
 		}
 		l.Issuer = of
 		return l, asked.scopes, err
@@ -260,7 +263,7 @@ func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *l
 	return nil, nil, errors.Join(faults...)
 }
 
-// union are the scopes of both, each once.
+// union returns the scopes of both, without duplicates.
 func union(a, b []string) []string {
 	all := slices.Clone(a)
 	for _, scope := range b {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// An instead answers some paths of a site in another way; others go on to the site.
+// An instead replaces the responses of some paths of a site.
 type instead map[string]func(w http.ResponseWriter, r *http.Request)
 
 func (i instead) of(s *site) {
@@ -32,7 +32,7 @@ func text(status int, kind, body string) func(w http.ResponseWriter, r *http.Req
 	}
 }
 
-// moved answers a path as a site answers another one.
+// moved serves a path of a site with the response of another path.
 func moved(s *site, to string) func(w http.ResponseWriter, r *http.Request) {
 	own := s.Config.Handler
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -20,11 +20,11 @@ import (
 const (
 	headerProof = "DPoP"
 	headerNonce = "DPoP-Nonce"
-	faultNonce  = "use_dpop_nonce" // the error of who wants another nonce
-	maxNonce    = 1_000            // bytes of a nonce
+	faultNonce  = "use_dpop_nonce" // the error code that asks for another nonce
+	maxNonce    = 1_000            // bytes
 )
 
-// A proofKey signs proofs that whoever sends a token is who got it (RFC 9449).
+// A proofKey signs proofs that the sender of a token is the client that obtained it (RFC 9449).
 type proofKey struct {
 	Key []byte `json:"key"` // PKCS #8
 
@@ -34,7 +34,8 @@ type proofKey struct {
 	err    error
 }
 
-// newProofKey returns a new key for an authorization server that takes some algorithms; nil is all.
+// newProofKey returns a new key for an authorization server that accepts the given algorithms; nil
+// means all.
 func newProofKey(algorithms []string) (*proofKey, error) {
 	if len(algorithms) > 0 && !slices.Contains(algorithms, string(jose.ES256)) {
 		return nil, fmt.Errorf("the authorization server takes proofs (DPoP) that are signed with %.100q, and not with ES256", algorithms)
@@ -65,7 +66,7 @@ func (p *proofKey) prepare() error {
 	return p.err
 }
 
-// thumbprint names the key to an authorization server (RFC 7638).
+// thumbprint identifies the key to an authorization server (RFC 7638).
 func (p *proofKey) thumbprint() (string, error) {
 	if err := p.prepare(); err != nil {
 		return "", err
@@ -74,7 +75,7 @@ func (p *proofKey) thumbprint() (string, error) {
 	return base64.RawURLEncoding.EncodeToString(sum), err
 }
 
-// sign returns the proof for a request: of a token, if it sends one.
+// sign returns the proof for a request, bound to its token if it has one.
 func (p *proofKey) sign(now time.Time, method string, to *url.URL, token, nonce string) (string, error) {
 	if err := p.prepare(); err != nil {
 		return "", err

@@ -14,8 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
-// known is what the client is to an authorization server: as it was registered before, by a document that it
-// publishes, or, remembered, as it registered itself earlier. Without an ID it is not known.
+// known returns the client's registration with an authorization server. It is one made beforehand,
+// the published document, or, remembered, the client's own earlier registration. Without an ID the
+// client is not registered.
 func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, remembered bool, err error) {
 	if c.options.Registered != nil {
 		if r, ok := c.options.Registered(to.Issuer); ok {
@@ -27,7 +28,7 @@ func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, rememb
 	}
 	earlier, found, err := c.store.client(ctx, to.Issuer)
 	if errors.Is(err, ErrKey) {
-		err = nil // it is replaced
+		err = nil // a registration sealed with another key is replaced
 	}
 	if err != nil || !found || !earlier.Expires.IsZero() && !c.now().Before(earlier.Expires) {
 		return &Registration{Redirect: earlier.Redirect}, true, err
@@ -35,7 +36,7 @@ func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, rememb
 	return &earlier, true, nil
 }
 
-// register has an authorization server know the client (RFC 7591).
+// register registers the client with an authorization server (RFC 7591).
 func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*Registration, error) {
 	if with.Register == "" {
 		return nil, fmt.Errorf("the authorization server %s registers no clients by itself: register %s there, with the redirect URI %s, and give its ID", with.Issuer, c.options.Name, redirect)
@@ -63,7 +64,7 @@ func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*
 		ID     string           `json:"client_id"`
 		Secret string           `json:"client_secret"`
 		Method string           `json:"token_endpoint_auth_method"`
-		Until  oauthdoc.Seconds `json:"client_secret_expires_at"` // 0: for ever
+		Until  oauthdoc.Seconds `json:"client_secret_expires_at"` // 0 if it does not expire
 	}
 	header := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}
 	if err := c.post(ctx, with.Register, header, string(body), &answer); err != nil {

@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// It registers, asks for a token and has that revoked in one way. FastMCP revokes only for clients with the first that it names.
+// The client registers, requests a token and revokes it with one method. FastMCP revokes only for
+// clients that use the first method it lists.
 func TestAClientSaysWhoItIsInTheFirstWayThatTheServerNames(t *testing.T) {
 	for _, test := range []struct {
 		name  string
-		takes any            // what the authorization server names
-		gives map[string]any // what it says of the client
-		want  []string       // at the registration, for the token, and for its end
+		takes any            // methods that the authorization server lists
+		gives map[string]any // members of the registration response
+		want  []string       // methods of the registration, the token request and the revocation
 	}{
 		{"nothing", nil, nil, []string{methodNone, methodNone, methodNone}},
 		{"none is among them", []string{methodPost, methodNone}, nil, []string{methodNone, methodNone, methodNone}},

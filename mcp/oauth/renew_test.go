@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A token that is refused before it expires, as by a server whose clock is ahead, is replaced by the other process, too: this
-// one may be killed in the middle.
+// If a token is refused before it expires, as by a server whose clock is ahead, the other process
+// replaces it. This process might be killed during the renewal.
 func TestARefusedTokenIsReplacedByTheOtherProcess(t *testing.T) {
 	s := newSite(t)
 	s.lasts = 3600
@@ -27,12 +27,12 @@ func TestARefusedTokenIsReplacedByTheOtherProcess(t *testing.T) {
 		return err
 	}})
 	s.mu.Lock()
-	s.tokens = map[string]string{} // whatever they say of their end
+	s.tokens = map[string]string{} // refused regardless of their expiry
 	s.mu.Unlock()
 	if status, err := s.get(own, "/mcp"); err != nil || status != http.StatusOK || s.refreshes != 1 || len(marks) != 1 || s.visits != 1 {
 		t.Fatalf("%d, %v, %d refreshes, asked with %q", status, err, s.refreshes, marks)
 	}
-	for _, mark := range []string{marks[0], "another"} { // it was replaced already
+	for _, mark := range []string{marks[0], "another"} { // it was already replaced
 		if err := other.Renew(t.Context(), s.URL+"/mcp", mark); err != nil || s.refreshes != 1 {
 			t.Errorf("%v, %d refreshes", err, s.refreshes)
 		}

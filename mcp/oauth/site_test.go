@@ -17,34 +17,34 @@ import (
 	"github.com/go-jose/go-jose/v4"
 )
 
-// A site is a server that wants tokens, and the authorization server that gives them; real ones are used in the
-// integration layer. Its fields are changed before it is used.
+// A site is a server that requires tokens, together with its authorization server. The integration
+// layer uses real ones. Set its fields before use.
 type site struct {
 	*httptest.Server
 	t *testing.T
 
 	resource   map[string]any                       // changes of the protected resource's metadata
-	issuer     map[string]any                       // of the authorization server's
-	registered map[string]any                       // of what a client is registered as
-	back       func(q url.Values)                   // changes what the user comes back with
-	answer     func(form url.Values) map[string]any // changes what the token endpoint answers
-	challenge  string                               // in place of the usual one
+	issuer     map[string]any                       // changes of the authorization server's metadata
+	registered map[string]any                       // changes of a client's registration
+	back       func(q url.Values)                   // changes the parameters of the redirect back
+	answer     func(form url.Values) map[string]any // changes the response of the token endpoint
+	challenge  string                               // replaces the usual challenge
 	needs      string                               // a scope that calls need
-	proofs     bool                                 // whether tokens go with proofs of who has them
-	nonces     bool                                 // whether these need a nonce
-	lasts      int                                  // seconds of a token
+	proofs     bool                                 // whether tokens need proofs of possession
+	nonces     bool                                 // whether proofs need a nonce
+	lasts      int                                  // lifetime of a token in seconds
 
 	mu        sync.Mutex
-	visits    int // of the page to log in
+	visits    int // visits of the login page
 	refreshes int
 	registers int
 	revoked   []string
-	methods   []string              // by which the client registered, and then said who it is
+	methods   []string              // of the registration, then of each authentication
 	seen      map[string]bool       // proofs
-	sent      []string              // tokens that came to the server
-	codes     map[string]url.Values // what the authorization request of a code was
-	tokens    map[string]string     // scopes of access tokens that are good
-	refresh   string                // that is good
+	sent      []string              // tokens that the server received
+	codes     map[string]url.Values // by code, the parameters of its authorization request
+	tokens    map[string]string     // scopes of valid access tokens
+	refresh   string                // the valid refresh token
 	n         int
 }
 
@@ -147,7 +147,7 @@ func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, ch
 	case "refresh_token":
 		s.refreshes++
 		if r.PostForm.Get("refresh_token") != s.refresh {
-			s.tokens, s.refresh = map[string]string{}, "" // as servers do that see a token twice
+			s.tokens, s.refresh = map[string]string{}, "" // as servers do if a refresh token is used twice
 			refuse("invalid_grant")
 			return
 		}
@@ -179,7 +179,7 @@ func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, ch
 	say(v, nil)
 }
 
-// methodOf is how a client says who it is.
+// methodOf returns the authentication method of a request.
 func methodOf(r *http.Request) string {
 	_, _, basic := r.BasicAuth()
 	switch {
@@ -193,7 +193,7 @@ func methodOf(r *http.Request) string {
 	return methodNone
 }
 
-// proof is what is wrong with the proof of a request that has a token, as RFC 9449 section 4.3 has it checked.
+// proof returns the fault of a request's proof, checked as in RFC 9449 section 4.3, or "".
 func (s *site) proof(w http.ResponseWriter, r *http.Request) (fault string) {
 	token, isBound := strings.CutPrefix(r.Header.Get("Authorization"), "DPoP ")
 	object, err := jose.ParseSignedCompact(r.Header.Get("DPoP"), []jose.SignatureAlgorithm{jose.ES256})
@@ -224,7 +224,7 @@ func (s *site) proof(w http.ResponseWriter, r *http.Request) (fault string) {
 	return ""
 }
 
-// visit is a user who logs in.
+// visit returns the visit of a user who logs in.
 func (s *site) visit(context.Context, string) (*Visit, error) {
 	return &Visit{Redirect: "http://127.0.0.1:1/callback", Go: func(_ context.Context, page string) (string, error) {
 		s.mu.Lock()
@@ -244,7 +244,7 @@ func (s *site) visit(context.Context, string) (*Visit, error) {
 	}}, nil
 }
 
-// client is one whose clock the test moves.
+// client returns a client whose clock the test sets.
 func (s *site) client(now *time.Time) *Client {
 	c := New(Options{Visit: s.visit})
 	if now != nil {
@@ -253,7 +253,7 @@ func (s *site) client(now *time.Time) *Client {
 	return c
 }
 
-// get asks for a page of the site with a client's tokens.
+// get requests a page of the site with a client's tokens.
 func (s *site) get(c *Client, path string) (status int, err error) {
 	t, err := c.Transport(s.URL+"/mcp", nil)
 	if err != nil {

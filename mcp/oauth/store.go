@@ -15,38 +15,40 @@ import (
 )
 
 const (
-	// leaseTime is for how long others wait when a process dies that is getting a token.
+	// leaseTime is how long others wait if a process dies while it obtains a token.
 	leaseTime = 10 * time.Second
-	// maxLogins bounds how many logins a list has.
+	// maxLogins is the largest number of logins in a list.
 	maxLogins = 1_000
 )
 
-// ErrKey says that what is stored was sealed with another key.
+// ErrKey reports that the stored data was sealed with another key.
 var ErrKey = errors.New("the stored logins cannot be read with this key")
 
-// A Store keeps logins, sealed, by authorization server and resource, and what clients were registered as. It may be
-// shared by clients of several processes: only one of them at a time gets a token. It is safe for concurrent use.
+// A Store keeps sealed logins, by authorization server and resource, and registrations of clients.
+// Clients of several processes may share it; only one of them at a time obtains a token. It is safe
+// for concurrent use.
 type Store struct {
 	open func(ctx context.Context) (state.Store, []byte, error)
 
-	turn chan struct{}           // of capacity 1: who could send on it opens
-	in   atomic.Pointer[sealing] // nil: not opened yet
+	turn chan struct{}           // of capacity 1; held while the store is opened
+	in   atomic.Pointer[sealing] // nil until it is opened
 }
 
-// sealing is an open store, and the key to what is in it.
+// sealing is an open store with the key to its values.
 type sealing struct {
 	state.Store
 	ring *seal.Ring
 }
 
-// OpenStore returns a Store in a [state.Store] that open returns, together with the key, of at least 32 random bytes,
-// that seals what is kept; a nil key is one that ends with the process. It is opened when it is first needed; the
-// error [state.ErrNotFound] says that nothing was stored yet, and another that it is to be opened again later.
+// OpenStore returns a Store in the [state.Store] that open returns. open also returns the key that
+// seals the values, at least 32 random bytes. A nil key means one that exists only in this process.
+// The store is opened on first use. If open fails with [state.ErrNotFound], nothing was stored yet;
+// after any other error it is called again later.
 func OpenStore(open func(ctx context.Context) (s state.Store, key []byte, err error)) *Store {
 	return &Store{open: open, turn: make(chan struct{}, 1)}
 }
 
-// opened is what the store keeps things in.
+// opened returns the open store.
 func (s *Store) opened(ctx context.Context) (*sealing, error) {
 	if in := s.in.Load(); in != nil {
 		return in, nil
@@ -76,10 +78,10 @@ func (s *Store) opened(ctx context.Context) (*sealing, error) {
 	return s.in.Load(), nil
 }
 
-// Keys of what is stored. The names in them can be long, and are nobody's business.
+// Prefixes of keys. The names are hashed because they can be long and are private.
 const (
-	ofServers = "oauth/server/" // of a server: which login it uses
-	ofLogins  = "oauth/login/"  // of an issuer and a resource
+	ofServers = "oauth/server/" // of a server: the key of its login
+	ofLogins  = "oauth/login/"  // of an issuer and a resource: the login
 	ofClients = "oauth/client/" // of an issuer: the client's registration
 )
 
@@ -102,7 +104,7 @@ func (s *Store) while(ctx context.Context, l *login, do func(ctx context.Context
 	return state.While(ctx, in, l.key(), leaseTime, do)
 }
 
-// get reads what is under a key; found is false where nothing is.
+// get decodes the value of a key. found is false if there is none.
 func (s *Store) get(ctx context.Context, key string, into any) (version state.Version, found bool, err error) {
 	in, err := s.opened(ctx)
 	if err == nil {
@@ -146,7 +148,7 @@ func (s *Store) remove(ctx context.Context, key string, hold state.Hold) error {
 	return in.Delete(ctx, key, hold)
 }
 
-// ofServer is the login that a server uses; nil without one.
+// ofServer returns the login that a server uses, or nil.
 func (s *Store) ofServer(ctx context.Context, server string) (*login, error) {
 	var key string
 	if _, found, err := s.get(ctx, keyOf(ofServers, server), &key); err != nil || !found {
@@ -155,7 +157,7 @@ func (s *Store) ofServer(ctx context.Context, server string) (*login, error) {
 	return s.byKey(ctx, key)
 }
 
-// login is what is stored now in place of a login; nil if nothing is.
+// login returns the stored version of a login, or nil.
 func (s *Store) login(ctx context.Context, l *login) (*login, error) { return s.byKey(ctx, l.key()) }
 
 func (s *Store) byKey(ctx context.Context, key string) (*login, error) {
@@ -166,7 +168,7 @@ func (s *Store) byKey(ctx context.Context, key string) (*login, error) {
 	return &l, nil
 }
 
-// save stores a login, as that which a server uses.
+// save stores a login as the one that a server uses.
 func (s *Store) save(ctx context.Context, server string, l *login, hold state.Hold) error {
 	if err := s.put(ctx, l.key(), l, state.Write{Hold: hold}); err != nil {
 		return err
@@ -179,7 +181,7 @@ func (s *Store) forget(ctx context.Context, l *login, hold state.Hold) error {
 	return s.remove(ctx, l.key(), hold)
 }
 
-// logins are all.
+// logins returns all logins.
 func (s *Store) logins(ctx context.Context) (all []*login, err error) {
 	in, err := s.opened(ctx)
 	if errors.Is(err, state.ErrNotFound) {
@@ -202,7 +204,7 @@ func (s *Store) logins(ctx context.Context) (all []*login, err error) {
 	return all, nil
 }
 
-// client is what a client was registered as with an authorization server; found is false if it was not.
+// client returns the client's stored registration with an authorization server.
 func (s *Store) client(ctx context.Context, issuer string) (r Registration, found bool, err error) {
 	_, found, err = s.get(ctx, keyOf(ofClients, issuer), &r)
 	return r, found, err

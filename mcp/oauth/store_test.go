@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/state/sqlite"
 )
 
-// sharing returns a client as another process has it, which shares a file with others.
+// sharing returns a client that shares its store's file with others, like one of another process.
 func (s *site) sharing(path string, key byte, now func() time.Time) *Client {
 	c := New(Options{Visit: s.visit, Store: OpenStore(func(ctx context.Context) (state.Store, []byte, error) {
 		in, err := sqlite.Open(ctx, path)
@@ -33,8 +33,8 @@ func (s *site) sharing(path string, key byte, now func() time.Time) *Client {
 	return c
 }
 
-// The site revokes all when it sees a refresh token twice, as good ones do: one refresh too many would show as a
-// second login.
+// The site revokes everything when a refresh token is used twice, as good servers do. One refresh
+// too many would show as a second login.
 func TestProcessesThatShareALoginNeverBurnIt(t *testing.T) {
 	s := newSite(t)
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -177,7 +177,7 @@ func TestAStoreThatFailsCostsNoRequest(t *testing.T) {
 	}
 }
 
-// broken is a store without room.
+// broken is a full store.
 type broken struct {
 	*state.Memory
 	full bool

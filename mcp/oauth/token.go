@@ -16,16 +16,16 @@ import (
 	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
-// An Error is what an authorization server answered (RFC 6749 section 5.2).
+// An Error is the error response of an authorization server (RFC 6749 section 5.2).
 type Error struct {
 	Code        string // such as invalid_grant
 	Description string
-	Status      int // of HTTP
+	Status      int // HTTP status
 
-	nonce string // that the server wants in the next proof
+	nonce string // nonce that the server wants in the next proof
 }
 
-// Error says what the authorization server said.
+// Error returns the code and the description.
 func (e *Error) Error() string {
 	text := "the authorization server says " + e.Code
 	if e.Description != "" {
@@ -34,50 +34,53 @@ func (e *Error) Error() string {
 	return text
 }
 
-// An accessToken lets requests to one server in.
+// An accessToken authorizes requests to one server.
 type accessToken struct {
 	Access  string    `json:"access"`
 	Refresh string    `json:"refresh,omitempty"`
-	Expires time.Time `json:"expires,omitzero"` // zero: not known
-	Scopes  []string  `json:"scopes,omitempty"` // that were granted, or asked for where that is not said
-	Bound   bool      `json:"bound,omitempty"`  // whether a proof has to go with it
-	At      time.Time `json:"at"`               // when it was got
-	// Identity is the ID token of a login at an identity provider; Expires is when that does.
+	Expires time.Time `json:"expires,omitzero"` // zero if unknown
+	Scopes  []string  `json:"scopes,omitempty"` // granted scopes, or the requested ones if the server did not list any
+	Bound   bool      `json:"bound,omitempty"`  // whether a proof must accompany it
+	At      time.Time `json:"at"`               // when it was obtained
+	// Identity is the ID token of a login at an identity provider. Expires is then the expiry of
+	// the ID token.
 	Identity string `json:"identity,omitempty"`
-	// Again is before when it is no use to ask for another one.
+	// Again is the earliest time to request another token.
 	Again time.Time `json:"again,omitzero"`
-	// From is the hash of the token that it was got for, in exchange.
+	// From is the hash of the token for which it was exchanged.
 	From string `json:"from,omitempty"`
 }
 
-// expiresSoon reports whether a token should be replaced.
+// expiresSoon reports whether the token should be replaced.
 func (t *accessToken) expiresSoon(now time.Time) bool {
 	return !t.Expires.IsZero() && !now.Before(t.Again) && !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)
 }
 
-// A Registration is what an authorization server knows a client by.
+// A Registration identifies and authenticates a client to an authorization server.
 type Registration struct {
 	ID     string `json:"id"`
 	Secret string `json:"secret,omitempty"`
-	// Method is how the client says who it is: none, client_secret_basic, client_secret_post or private_key_jwt.
-	// Empty: private_key_jwt with a Key, none without a Secret, else the first that the authorization server takes.
+	// Method is the client's authentication method: none, client_secret_basic, client_secret_post
+	// or private_key_jwt. Empty means private_key_jwt with a Key, none without a Secret, else the
+	// first that the authorization server accepts.
 	Method string `json:"method,omitempty"`
-	// Redirect is what was registered; a login that comes back elsewhere needs another registration.
+	// Redirect is the registered redirect URI. A login that uses another one needs a new
+	// registration.
 	Redirect string `json:"redirect,omitempty"`
-	// Expires is when the authorization server forgets the secret; zero: never, or not known.
+	// Expires is when the secret expires; zero means never or unknown.
 	Expires time.Time `json:"expires,omitzero"`
-	// Key signs who the client is, for private_key_jwt: of RSA, Ed25519, or ECDSA with P-256, P-384 or P-521. KeyID,
-	// if not empty, names it.
+	// Key signs the client's assertions, for private_key_jwt: RSA, Ed25519, or ECDSA with P-256,
+	// P-384 or P-521. KeyID, if not empty, identifies it.
 	Key   crypto.Signer `json:"-"`
 	KeyID string        `json:"-"`
 }
 
-// stored is what is kept of a registration that the options have whole.
+// stored returns the part of a registration from the options that is stored.
 func (r *Registration) stored() Registration {
 	return Registration{ID: r.ID, Method: r.Method, Redirect: r.Redirect}
 }
 
-// whole is a client with its secrets.
+// whole returns the client's registration with its secrets.
 func (c *Client) whole(of *issuer, as *Registration) *Registration {
 	if c.options.Registered != nil {
 		if r, ok := c.options.Registered(of.Issuer); ok && r.ID == as.ID {
@@ -93,7 +96,7 @@ const (
 	methodPost  = "client_secret_post"
 )
 
-// method is how a client says who it is.
+// method returns the client's authentication method.
 func (r *Registration) method(of *issuer) string {
 	switch {
 	case r.Key != nil && (r.Method == "" || r.Method == methodKey):
@@ -106,8 +109,9 @@ func (r *Registration) method(of *issuer) string {
 	return of.secretMethod()
 }
 
-// secretMethod is how a client with a secret says who it is: the first way that the authorization server names, which it
-// knows best (FastMCP revokes for one of them only), or the default of RFC 8414.
+// secretMethod returns the authentication method for a client with a secret. It is the first that
+// the authorization server lists, as that one is best supported (FastMCP revokes with one of them
+// only). Without a list it is the default of RFC 8414.
 func (i *issuer) secretMethod() string {
 	for _, method := range i.Methods {
 		if method == methodBasic || method == methodPost {
@@ -117,7 +121,8 @@ func (i *issuer) secretMethod() string {
 	return methodBasic
 }
 
-// token asks for a token, and again where the authorization server wants another nonce in the proof.
+// token requests a token, and repeats the request if the authorization server wants another nonce
+// in the proof.
 func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []string) (*accessToken, error) {
 	header, err := c.identify(l.Issuer, c.whole(l.Issuer, &l.Client), form)
 	if err != nil {
@@ -154,7 +159,7 @@ func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []
 	return t, nil
 }
 
-// A tokenAnswer is what a token endpoint says (RFC 6749 section 5.1).
+// A tokenAnswer is the response of a token endpoint (RFC 6749 section 5.1).
 type tokenAnswer struct {
 	Access    string           `json:"access_token"`
 	Type      string           `json:"token_type"`
@@ -164,7 +169,8 @@ type tokenAnswer struct {
 	Identity  string           `json:"id_token"`
 }
 
-// token is the token that was given, to who sent a proof or did not, for scopes that were asked for.
+// token returns the token of the response. proved reports whether the request had a proof; scopes
+// are the requested scopes.
 func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*accessToken, error) {
 	t := &accessToken{Access: a.Access, Refresh: a.Refresh, Scopes: scopes, At: asked, Identity: a.Identity}
 	switch {
@@ -172,7 +178,7 @@ func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*acc
 		return nil, errors.New("the response has no access_token")
 	case strings.EqualFold(a.Type, "DPoP") && proved:
 		t.Bound = true
-	case a.Type == "" && !proved: // the usual one
+	case a.Type == "" && !proved: // the usual case
 	case !strings.EqualFold(a.Type, "Bearer"):
 		return nil, fmt.Errorf("its type is %.40q, and only Bearer is sent", a.Type)
 	}
@@ -185,10 +191,11 @@ func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*acc
 	return t, nil
 }
 
-// maxExpires bounds how long a token is believed to be good; a server that knows better says 401.
+// maxExpires limits the assumed lifetime of a token. A server that ends it earlier responds with
+// 401.
 const maxExpires = 365 * 24 * time.Hour
 
-// post sends a form or a document, and reads the response.
+// post sends a form or a document and decodes the response.
 func (c *Client) post(ctx context.Context, to string, header http.Header, body string, into any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(body))
 	if err != nil {
@@ -215,7 +222,7 @@ func (c *Client) post(ctx context.Context, to string, header http.Header, body s
 	fault := oauthdoc.FaultOf(text)
 	isGood := response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated
 	switch {
-	case fault.Code != "": // also with 200, as GitHub sends it
+	case fault.Code != "": // GitHub also sends it with status 200
 		refused := &Error{Code: plain(fault.Code), Description: plain(fault.Description), Status: response.StatusCode}
 		if nonce := response.Header.Get(headerNonce); len(nonce) <= maxNonce {
 			refused.nonce = nonce

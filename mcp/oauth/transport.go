@@ -14,9 +14,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
-// Transport returns an http.RoundTripper for requests to the server at a URL: it sends the token along, and gets
-// one where the server asks for it. What goes to other origins gets none. base sends the requests; nil is
-// http.DefaultTransport.
+// Transport returns an http.RoundTripper for requests to the server at a URL. It adds the token and
+// obtains one when the server asks for it. Requests to other origins get no token. base sends the
+// requests; nil means http.DefaultTransport.
 func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTripper, error) {
 	u, err := serverURL(server)
 	if err != nil {
@@ -28,7 +28,7 @@ func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTri
 func serverURL(server string) (*url.URL, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted: it may have a secret
+		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted, because it may contain a secret
 	}
 	return u, nil
 }
@@ -68,9 +68,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			loggedIn, err = t.client.authorize(ctx, t.access, login, asked, more)
 		}
 		if errors.Is(err, errNotOAuth) {
-			return response, nil // a key in a header may be what it wants
+			return response, nil // the server may want a key in a header
 		}
-		_, _ = io.CopyN(io.Discard, response.Body, maxMetadata) // so that the connection can be used again
+		_, _ = io.CopyN(io.Discard, response.Body, maxMetadata) // so that the connection can be reused
 		_ = response.Body.Close()
 		if err != nil {
 			return nil, fmt.Errorf("authorization at %s: %w", t.access.server.Host, err)
@@ -78,7 +78,8 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request with the token of a login; again says that its body was read once.
+// send sends a request with the token of a login. again reports that its body was already read
+// once.
 func (t *transport) send(req *http.Request, l *login, again bool) (*http.Response, error) {
 	if l == nil && !again {
 		return t.base.RoundTrip(req)
@@ -107,7 +108,8 @@ func (t *transport) send(req *http.Request, l *login, again bool) (*http.Respons
 	return t.base.RoundTrip(sent)
 }
 
-// probe asks a server without a token, to hear what it wants; wanted is whether it wants anything.
+// probe sends a request without a token to find the server's challenge. wanted reports whether the
+// server requires a token.
 func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTripper) (asked challenge, wanted bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -125,9 +127,9 @@ func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTrip
 	if response.StatusCode == http.StatusUnauthorized {
 		return challengeOf(response.Header), true, nil
 	}
-	protected, err := c.resourceOf(from(ctx, server), server, "") // some ask for tokens only when a tool is called
+	protected, err := c.resourceOf(from(ctx, server), server, "") // some servers require tokens only when a tool is called
 	return challenge{}, protected != nil, err
 }
 
-// CloseIdleConnections is called when nothing more is asked of the server.
+// CloseIdleConnections closes the idle connections of the base transport.
 func (t *transport) CloseIdleConnections() { (&http.Client{Transport: t.base}).CloseIdleConnections() }

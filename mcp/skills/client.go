@@ -12,20 +12,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what a client takes from one server.
+// Limits of the data that a client accepts from one server.
 const (
 	maxSkills      = 10_000
-	maxListedBytes = 16 << 20 // of all entries
-	maxEntries     = 10_000   // of a folder
+	maxListedBytes = 16 << 20 // bytes of all entries
+	maxEntries     = 10_000   // entries of a folder
 )
 
-// ErrMismatch is the error of [Skill.Read] for a file that is not what the entry says, or that the entry does not
-// list. The server may have changed the skill since: get its entry again, and what was approved has to be approved again.
+// ErrMismatch is the error of [Skill.Read] for a file that differs from the skill's entry or is not
+// in it. The server may have changed the skill. Get its entry again; anything approved must be
+// approved again.
 var ErrMismatch = errors.New("it is not what the entry of the skill says")
 
-// List lists the skills of a server. It reads no file. A list may be partial: [Get] finds a skill that is not in it.
-// Entries that are not valid are left out, and faults say why. The error is that of the request, or of a list that is
-// too long.
+// List lists the skills of a server. It does not read files. A list may be partial: [Get] can find
+// further skills. Invalid entries are omitted, and faults gives the reasons. The error is that of
+// the request, or reports that the list is too long.
 func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err error) {
 	size := 0
 	for raw, err := range c.List(ctx, MethodList, "skills") {
@@ -45,7 +46,7 @@ func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err
 	return all, faults, nil
 }
 
-// Get gets the entry of the skill whose SKILL.md has the URI. It reads no file.
+// Get returns the entry of the skill whose SKILL.md has the URI. It does not read files.
 func Get(ctx context.Context, c *mcp.Client, uri string) (*Skill, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)
@@ -67,9 +68,9 @@ func Get(ctx context.Context, c *mcp.Client, uri string) (*Skill, error) {
 	return s, nil
 }
 
-// Read reads a file of the skill from the server that it is of: SKILL.md itself, which is [Skill.URI], or another of
-// Files. It verifies the size and the digest, and the frontmatter of SKILL.md; of a dynamic skill the frontmatter only.
-// The error is [ErrMismatch] for what is not as the entry says.
+// Read reads a file of the skill from its server: SKILL.md, which is [Skill.URI], or another of
+// Files. It verifies the size and the digest, and the frontmatter of SKILL.md. For a dynamic skill
+// it verifies only the frontmatter. The error is [ErrMismatch] if the file differs from the entry.
 func (s *Skill) Read(ctx context.Context, c *mcp.Client, uri string) (*mcp.ResourceContents, error) {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("server %q: skill %.200q: %.200q: %w: %s", c.Name(), s.Name(), uri, ErrMismatch, fmt.Sprintf(format, args...))
@@ -117,9 +118,9 @@ func digest(data []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ReadDirectory lists what a folder of a server has, of a skill or of anything else: files and folders. Ask only where
-// [ReadsDirectories]; what a skill that is not dynamic has is in its entry, and what this lists in addition may not be
-// read as a file of it.
+// ReadDirectory lists the files and folders of a folder on a server, of a skill or not. The server
+// must support it ([ReadsDirectories]). The files of a skill that is not dynamic are in its entry;
+// further files in this list may not be read as its files.
 func ReadDirectory(ctx context.Context, c *mcp.Client, uri string) ([]*mcp.Resource, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// TestReadDirectoryWhosePagesDoNotEnd has folders of which the pages behind the second are odd.
+// TestReadDirectoryWhosePagesDoNotEnd reads folders whose pages after the second are malformed.
 func TestReadDirectoryWhosePagesDoNotEnd(t *testing.T) {
 	for name, cursor := range map[string]func(page int) string{
 		"a cursor that does not advance": func(int) string { return `"x"` },

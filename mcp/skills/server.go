@@ -20,24 +20,26 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what one server serves. They bound one list, which is one message, and memory.
+// Limits of the skills that one server serves. They bound memory and the list, which is one
+// message.
 const (
 	maxServed      = 1_000    // skills
 	maxServedFiles = 10_000   // files of all skills
 	maxServedBytes = 64 << 20 // bytes of all files
 )
 
-// A Set is the skills of one tree of folders, as a server serves them. All methods are safe for concurrent use.
+// A Set holds the skills of one tree of folders, as a server serves them. All methods are safe for
+// concurrent use.
 type Set struct {
 	server *mcp.Server
 	tree   fs.FS
 	now    atomic.Pointer[served]
 
-	reloading chan struct{}   // of capacity 1: held by Reload
-	listed    map[string]bool // URIs among the server's resources; Reload's
+	reloading chan struct{}   // of capacity 1; held by Reload
+	listed    map[string]bool // URIs among the server's resources; used only by Reload
 }
 
-// served is what was read of the tree at one moment.
+// served holds the content of the tree at one moment.
 type served struct {
 	skills []*Skill // by URI
 	files  map[string]*content
@@ -45,14 +47,15 @@ type served struct {
 }
 
 type content struct {
-	name string // of the file
+	name string // file name
 	data []byte
 }
 
-// Add has a server serve the skills of a tree: every folder with a SKILL.md is one, whose name is that of the folder.
-// A folder in a skill may be one, too. The files' URIs are skill:// and their paths in the tree. They are read now, and
-// again with [Set.Reload]; names that begin with a dot, and whatever is no regular file, are omitted, and symbolic links
-// are not followed. A server has one Set; Add panics where it has one already. The error names the skill that is not valid.
+// Add serves the skills of a tree. Every folder with a SKILL.md is a skill with the name of the
+// folder. A skill may contain other skills. The URIs of files are skill:// and their paths in the
+// tree. Files are read now, and again by [Set.Reload]. Names that begin with a dot, and anything
+// but regular files, are omitted; symbolic links are not followed. A server has one Set; Add panics
+// if it already has one. The error names the invalid skill.
 func Add(s *mcp.Server, tree fs.FS) (*Set, error) {
 	set := &Set{server: s, tree: tree, reloading: make(chan struct{}, 1), listed: map[string]bool{}}
 	if err := set.Reload(); err != nil {
@@ -70,8 +73,8 @@ func Add(s *mcp.Server, tree fs.FS) (*Set, error) {
 	return set, nil
 }
 
-// Reload reads the tree again, and serves what it has now. After an error, which names the skill that is not valid,
-// the server serves what it did before.
+// Reload reads the tree again and serves its current content. After an error, which names the
+// invalid skill, the server continues to serve the previous content.
 func (set *Set) Reload() error {
 	set.reloading <- struct{}{}
 	defer func() { <-set.reloading }()
@@ -105,7 +108,7 @@ func (set *Set) Reload() error {
 	return nil
 }
 
-// Skills are those that the server serves now, sorted by URI.
+// Skills returns the skills that the server serves now, sorted by URI.
 func (set *Set) Skills() []*Skill { return slices.Clone(set.now.Load().skills) }
 
 func (set *Set) list(_ context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -123,11 +126,12 @@ func (set *Set) get(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q; %s names those that are", uri, MethodList)
 	}
 	w := jsonrpc.NewObject(nil)
-	_ = w.Encoded("skill", now.skills[i].appendJSON) // what was read is valid
+	_ = w.Encoded("skill", now.skills[i].appendJSON) // a skill of the tree is valid
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// AnswerDirectory answers resources/directory/read from the entries of skills, for a server or whoever stands before one.
+// AnswerDirectory handles resources/directory/read from the entries of skills, for a server or for
+// middleware in front of one.
 func AnswerDirectory(req *mcp.Request, all ...*Skill) (mcp.Result, error) {
 	uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri"))
 	children, found := Directory(uri, all...)
@@ -177,14 +181,14 @@ func load(tree fs.FS) (*served, error) {
 	w := jsonrpc.NewObject(nil)
 	w.Array("skills")
 	for _, s := range now.skills {
-		_ = w.EncodedElement(s.appendJSON) // what was read is valid
+		_ = w.EncodedElement(s.appendJSON) // a skill of the tree is valid
 	}
 	w.End()
 	now.list = w.Bytes()
 	return now, nil
 }
 
-// foldersOf are the folders of a tree that have a SKILL.md.
+// foldersOf returns the folders of a tree that have a SKILL.md.
 func foldersOf(tree fs.FS) ([]string, error) {
 	var folders []string
 	err := walk(tree, ".", func(name string) error {
@@ -220,12 +224,12 @@ func walk(tree fs.FS, root string, f func(name string) error) error {
 	})
 }
 
-// skill reads a skill; size counts the bytes that are kept.
+// skill reads a skill and adds the bytes it keeps to size.
 func (now *served) skill(tree fs.FS, folder string, size *int) (*Skill, error) {
 	s := &Skill{URI: uriOf(folder + "/" + mainFile)}
 	err := walk(tree, folder, func(name string) error {
 		uri := uriOf(name)
-		file := now.files[uri] // of a skill within it
+		file := now.files[uri] // a file of a skill within this one
 		if file == nil {
 			data, err := readAtMost(tree, name, min(maxSize, maxServedBytes-*size))
 			if err != nil {
@@ -263,12 +267,12 @@ func readAtMost(tree fs.FS, name string, most int) ([]byte, error) {
 	case len(data) > most:
 		return nil, fmt.Errorf("%s: one skill may have %d MiB, and all of a server %d", name, maxSize>>20, maxServedBytes>>20)
 	case len(data) == 0:
-		data = []byte{} // not nil: it was read
+		data = []byte{} // not nil: the file was read
 	}
 	return data, nil
 }
 
-// uriOf is the URI of a file of the tree.
+// uriOf returns the URI of a file of the tree.
 func uriOf(name string) string {
 	parts := strings.Split(name, "/")
 	for i, part := range parts {

@@ -18,14 +18,14 @@ import (
 // Extension is the name of the extension in capabilities.
 const Extension = "io.modelcontextprotocol/skills"
 
-// The names of the methods that the extension has.
+// The methods of the extension.
 const (
 	MethodList      = "skills/list"
 	MethodGet       = "skills/get"
 	MethodDirectory = "resources/directory/read"
 )
 
-// Limits of one skill; the extension has the same.
+// Limits of one skill; the extension defines the same.
 const (
 	maxName  = 64       // bytes of the name of a skill (agentskills.io/specification)
 	maxFiles = 512      // of one skill, SKILL.md among them
@@ -38,12 +38,12 @@ const (
 	dynamic       = "dynamic"
 )
 
-// A Skill is the entry of one skill: what a server says of it before a file is read. It does not change.
+// A Skill is the entry of one skill: its description before a file is read. It is immutable.
 type Skill struct {
-	URI         string          // of its SKILL.md; with the server it identifies the skill
+	URI         string          // URI of its SKILL.md; with the server it identifies the skill
 	Frontmatter json.RawMessage // of SKILL.md, as one JSON object
-	Files       []File          // all of them, SKILL.md among them; none if Dynamic
-	Dynamic     bool            // the files are made when they are read: nothing can be verified
+	Files       []File          // all files, including SKILL.md; none if Dynamic
+	Dynamic     bool            // the files are generated when read and cannot be verified
 }
 
 // A File is a file of a skill.
@@ -53,10 +53,10 @@ type File struct {
 	Size   int64  `json:"size"`   // bytes
 }
 
-// Name is the skill's name, a label: several skills may have it.
+// Name returns the skill's name, a label that several skills may share.
 func (s *Skill) Name() string { return s.field("name") }
 
-// Description says what the skill is for, and when.
+// Description returns the text on the skill's purpose and when to use it.
 func (s *Skill) Description() string { return s.field("description") }
 
 func (s *Skill) field(name string) string {
@@ -64,13 +64,13 @@ func (s *Skill) field(name string) string {
 	return text
 }
 
-// Root is the URI of the skill's folder, without a slash at its end.
+// Root returns the URI of the skill's folder, without a final slash.
 func (s *Skill) Root() string { return strings.TrimSuffix(s.URI, "/"+mainFile) }
 
-// Has reports whether a URI lies in the skill's folder. Only what Files lists may be read of it.
+// Has reports whether a URI is in the skill's folder. Only files that Files lists may be read.
 func (s *Skill) Has(uri string) bool { return strings.HasPrefix(uri, s.Root()+"/") }
 
-// file returns what the entry says of a file; nil if it does not list it.
+// file returns the entry of a file, or nil if it is not listed.
 func (s *Skill) file(uri string) *File {
 	i := slices.IndexFunc(s.Files, func(f File) bool { return f.URI == uri })
 	if i < 0 {
@@ -79,7 +79,7 @@ func (s *Skill) file(uri string) *File {
 	return &s.Files[i]
 }
 
-// MarshalJSON encodes the entry as skills/list has it.
+// MarshalJSON encodes the entry as in skills/list.
 func (s *Skill) MarshalJSON() ([]byte, error) { return s.appendJSON(nil) }
 
 func (s *Skill) appendJSON(dst []byte) ([]byte, error) {
@@ -102,7 +102,8 @@ func (s *Skill) appendJSON(dst []byte) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// UnmarshalJSON decodes an entry. One that breaks a rule of the extension is an error, which names the skill and the rule.
+// UnmarshalJSON decodes an entry. If the entry breaks a rule of the extension, the error names the
+// skill and the rule.
 func (s *Skill) UnmarshalJSON(data []byte) error {
 	var entry struct {
 		URI         string          `json:"uri"`
@@ -130,7 +131,7 @@ func (s *Skill) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// check reports which rule the entry breaks.
+// check returns an error that names the rule which the entry breaks.
 func (s *Skill) check() error {
 	scheme, location, found := strings.Cut(s.URI, "://")
 	parts := strings.Split(location, "/")
@@ -184,13 +185,13 @@ func (s *Skill) checkFiles() error {
 	return nil
 }
 
-// clean reports whether the parts of a path name files as they stand.
+// clean reports whether the parts of a path are plain names of files.
 func clean(parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
 }
 
-// Directory lists what a folder of skills has, from their entries alone: files and folders, sorted by URI, as
-// resources/directory/read does. found is false if no skill has the folder.
+// Directory lists the files and folders of a folder of skills from their entries alone, sorted by
+// URI, like resources/directory/read. found is false if no skill has the folder.
 func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) {
 	seen := map[string]bool{}
 	for _, s := range all {
@@ -214,7 +215,7 @@ func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) 
 	return children, len(children) > 0
 }
 
-// readable is a part of a URI without its escapes.
+// readable returns a part of a URI without escapes.
 func readable(part string) string {
 	if plain, err := url.PathUnescape(part); err == nil {
 		return plain
@@ -222,7 +223,7 @@ func readable(part string) string {
 	return part
 }
 
-// typeOf is the MIME type of a file. Where the name does not tell, content does if it is there.
+// typeOf returns the MIME type of a file, from its name or else from its content if that is known.
 func typeOf(name string, content []byte) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md":
@@ -253,10 +254,11 @@ func typeOf(name string, content []byte) string {
 	return "application/octet-stream"
 }
 
-// Declared reports whether a server has skills. Nothing else of this package may be asked of one that does not.
+// Declared reports whether a server has skills. Send other requests of this package only to such a
+// server.
 func Declared(c mcp.ServerCapabilities) bool { return c.Extensions[Extension] != nil }
 
-// ReadsDirectories reports whether a server answers resources/directory/read.
+// ReadsDirectories reports whether a server supports resources/directory/read.
 func ReadsDirectories(c mcp.ServerCapabilities) bool {
 	return string(jsonrpc.Get(c.Extensions[Extension], "directoryRead")) == "true"
 }

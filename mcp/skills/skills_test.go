@@ -206,7 +206,7 @@ func TestATreeThatIsNotValidIsRefused(t *testing.T) {
 	}
 }
 
-// lying is a server that says of its one skill what a test wants.
+// lying returns a server whose one skill has the entry and contents of the test.
 func lying(t *testing.T, entry string, contents map[string]string) *mcp.Client {
 	t.Helper()
 	s := mcp.NewServerWith("lying", "1", mcp.ServerOptions{})
@@ -226,7 +226,7 @@ func lying(t *testing.T, entry string, contents map[string]string) *mcp.Client {
 const (
 	uri     = "skill://a/SKILL.md"
 	text    = "---\nname: a\ndescription: d\n---\nBody.\n"
-	digest  = "sha256:5c68e1b9ac98eb5b80a1c5a6e8e4eee0a2d7a7b24d8a3bf2a4b3e3a1b6c0ee00" // of nothing here
+	digest  = "sha256:5c68e1b9ac98eb5b80a1c5a6e8e4eee0a2d7a7b24d8a3bf2a4b3e3a1b6c0ee00" // matches none of the files here
 	honest  = `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":"dynamic"}`
 	oneFile = `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":[{"uri":"skill://a/SKILL.md","digest":"` + digest + `","size":37}]}`
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A slowStore takes a moment to store a task.
+// A slowStore delays the storing of a task.
 type slowStore struct {
 	state.Store
 	storing chan struct{}
@@ -25,7 +25,8 @@ func (s *slowStore) CompareAndSwap(ctx context.Context, key string, old state.Ve
 	return s.Store.CompareAndSwap(ctx, key, old, value, w)
 }
 
-// A call that ends while it becomes a task by its time is a task that is over, and not one that runs for ever.
+// A call that ends while it becomes a task by its time is an ended task, not one that runs for
+// ever.
 func TestACallThatEndsWhileItBecomesATaskIsOver(t *testing.T) {
 	store := &slowStore{Store: state.NewMemory(0), storing: make(chan struct{}, 1), store: make(chan struct{})}
 	all, err := tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: 10 * time.Millisecond}, Store: store, Poll: 10 * time.Millisecond})

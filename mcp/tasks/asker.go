@@ -7,10 +7,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An asker is the context of a run's requests to others: without an end, and with the values of the
-// newest request of its owner, among which may be a token that has to hold while the run asks a server in the owner's name.
+// An asker is the context of a run's requests to other servers. It never ends, and has the values
+// of the newest request of the task's owner. One of these may be a token that must be valid while
+// the run sends requests in the owner's name.
 type asker struct {
-	context.Context // of the call
+	context.Context // context of the call
 	newest          atomic.Pointer[context.Context]
 }
 
@@ -24,8 +25,8 @@ func (a *asker) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// asked notes that the owner of a task asked about it. The request has to be of the same grantee and program as the call: the task
-// acts with its token.
+// asked records that the owner of a task requested its state. The request must have the same
+// grantee and program as the call, because the task acts with its token.
 func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
 	r := t.runOf(id)
 	if r == nil || req.Principal == nil || r.req.Principal == nil || req.Principal.Grantee() != r.req.Principal.Grantee() || programOf(req) != programOf(&r.req) {
@@ -35,8 +36,8 @@ func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
 	r.asker.newest.Store(&ctx)
 }
 
-// programOf is the name that the client of a request gives itself: all that tells two programs of a user apart whose credentials name
-// none.
+// programOf returns the name in the client's description. It is the only difference between two
+// programs of a user whose credentials name no client.
 func programOf(req *mcp.Request) string {
 	if req.Meta.Client == nil {
 		return ""

@@ -29,8 +29,9 @@ func (openSite) RoundTrip(*http.Request) (*http.Response, error) {
 
 type testCaller struct{}
 
-// A call that is a task does not keep the token with which it came: when that expires it goes on with the one with which its
-// user asks about the task. (A gateway asks Exchange.For with each message to a server.)
+// A task does not keep the token of its call. When the token expires, the task continues with the
+// one of the newest request of its owner. (A gateway calls Exchange.For with each message to a
+// server.)
 func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Base: openSite{}, Client: oauth.Options{HTTP: &http.Client{Transport: openSite{}}}, Caller: func(ctx context.Context) (oauth.Caller, bool) {
@@ -40,7 +41,7 @@ func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		member := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) { // as a gateway with one server, which has tasks
+		member := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) { // like a gateway with one server that has tasks
 			if _, err := x.For(ctx); err != nil {
 				return mcp.Result{}, err
 			}
@@ -79,7 +80,7 @@ func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
 			return body
 		}
 		id, _ := jsonrpc.Unquote(jsonrpc.Get(ask("tools/call", `{"name":"dig"}`, 10*time.Minute), "taskId"))
-		for range 30 { // half an hour, always with a token that holds
+		for range 30 { // half an hour, always with a valid token
 			time.Sleep(time.Minute)
 			body := ask("tasks/get", `{"taskId":"`+id+`"}`, 10*time.Minute)
 			if string(jsonrpc.Get(body, "status")) == `"failed"` {
@@ -92,7 +93,7 @@ func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
 	})
 }
 
-// Only a request of the task's owner that is allowed the same is one that the task goes on with.
+// A task takes the token only of a request of its owner with the same permissions.
 func TestATaskGoesOnWithNobodyElsesToken(t *testing.T) {
 	ada := mcp.Principal{Issuer: "i", Subject: "ada", Scopes: []string{"read"}}
 	for _, test := range []struct {
@@ -132,7 +133,7 @@ func TestATaskGoesOnWithNobodyElsesToken(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, _ = ask("newest", "tasks/get", `{"taskId":`+string(jsonrpc.Get(begun, "taskId"))+`}`, test.who) // some may not
+				_, _ = ask("newest", "tasks/get", `{"taskId":`+string(jsonrpc.Get(begun, "taskId"))+`}`, test.who) // some are not allowed
 				close(proceed)
 				if value := <-got; value != test.want {
 					t.Errorf("the task goes on with the %v token, want the %s one", value, test.want)

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
-// hear opens the session's stream, and returns what comes on it about tasks.
+// hear opens the session's stream and returns the task notifications on it.
 func (s *legacySession) hear(t *testing.T) <-chan string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url, nil)
@@ -44,7 +44,8 @@ func (s *legacySession) hear(t *testing.T) <-chan string {
 	return heard
 }
 
-// Through any bridge a client of 2025-11-25 lists the tasks of its session, and hears of them.
+// Through any bridge a client of 2025-11-25 lists the tasks of its session and receives their
+// notifications.
 func TestALegacyClientListsAndHearsOfItsTasksThroughABridge(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	for name, url := range map[string]string{"of a server": url, "of a modern server": proxy(t, url, ""), "of a legacy server": proxy(t, url, "2025-11-25")} {
@@ -81,7 +82,8 @@ func TestALegacyClientListsAndHearsOfItsTasksThroughABridge(t *testing.T) {
 	}
 }
 
-// A modern client that listens for tasks hears of those of a legacy server, in its form.
+// A modern client that listens for tasks receives notifications of those of a legacy server, in the
+// modern form.
 func TestAModernSubscriptionHearsOfTasksOfALegacyServer(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	c := dial(t, proxy(t, url, "2025-11-25"), "", mcp.ClientOptions{Capabilities: tasks.Capabilities()})

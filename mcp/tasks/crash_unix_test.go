@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/state/sqlite"
 )
 
-// TestMain is the server whose tasks survive it, where a test starts it so.
+// TestMain runs the server of the crash test if the environment asks for it.
 func TestMain(m *testing.M) {
 	if folder := os.Getenv("TASKS_FOLDER"); folder != "" {
 		if err := serveUntilKilled(folder); err != nil {
@@ -39,7 +39,7 @@ type job struct {
 	For  int    `json:"for"` // milliseconds
 }
 
-// serveUntilKilled has one tool, which writes down that it ran.
+// serveUntilKilled serves one tool, which records that it ran.
 func serveUntilKilled(folder string) error {
 	store, err := sqlite.Open(context.Background(), filepath.Join(folder, "state.db"))
 	if err != nil {
@@ -69,8 +69,8 @@ func serveUntilKilled(folder string) error {
 	return stdio.Serve(context.Background(), long.Middleware()(s))
 }
 
-// A server that runs 100 tasks is killed at any moment, and started again: each of them is finished or has failed, and
-// none ran twice. TASKS_KILLS is how often.
+// A server that runs 100 tasks is killed at a random moment and started again. Each task must be
+// completed or failed, and none may run twice. TASKS_KILLS is the number of kills.
 func TestTasksSurviveTheirServer(t *testing.T) {
 	kills := 3
 	if n, err := strconv.Atoi(os.Getenv("TASKS_KILLS")); err == nil {
@@ -114,7 +114,8 @@ func TestTasksSurviveTheirServer(t *testing.T) {
 	}
 }
 
-// beginAndKill begins 100 tasks and kills the server while they run; it returns the ids of those that it said it began.
+// beginAndKill begins 100 tasks and kills the server while they run. It returns the ids of those
+// that the server reported.
 func beginAndKill(t *testing.T, folder string, round int) map[string]string {
 	c, cmd := startServer(t, folder)
 	defer c.Close()
@@ -130,7 +131,7 @@ func beginAndKill(t *testing.T, folder string, round int) map[string]string {
 			_, task, err := Start(t.Context(), c, "work", job{name, rand.IntN(2000)})
 			first()
 			if err != nil {
-				return // the server was killed before it answered
+				return // the server was killed before it responded
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -142,7 +143,7 @@ func beginAndKill(t *testing.T, folder string, round int) map[string]string {
 	return begun
 }
 
-// pipes are both ends of a program's standard input and output.
+// pipes is a program's standard input and output.
 type pipes struct {
 	io.ReadCloser
 	in io.WriteCloser

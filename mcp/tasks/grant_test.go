@@ -18,8 +18,8 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// Requests about a task need the scopes that its tool needs, whatever is between the tasks and the scopes, and come from the same
-// client of the same user.
+// Requests about a task need the scopes of its tool, whatever is between the tasks and the scopes.
+// They must come from the same client of the same user.
 func TestRequestsAboutATaskNeedItsGrant(t *testing.T) {
 	arrangements := map[string]struct {
 		tool  tasks.Tool
@@ -115,7 +115,7 @@ func TestRequestsAboutATaskNeedItsGrant(t *testing.T) {
 	}
 }
 
-// A task goes on with the token of its own client and program only.
+// A task continues with the token of its own client and program only.
 func TestTaskKeepsTheTokenOfItsClient(t *testing.T) {
 	type program struct{ client, name string }
 	for i, c := range []struct {
@@ -164,7 +164,7 @@ func TestTaskKeepsTheTokenOfItsClient(t *testing.T) {
 	}
 }
 
-// One user takes a quarter of the places for tasks.
+// One user may take a quarter of the places for tasks.
 func TestTasksAreShared(t *testing.T) {
 	for total, want := range map[int]int{3: 3, 8: 2, 100: 25} {
 		s := mcp.NewServer("s", "1")
@@ -198,7 +198,8 @@ func TestTasksAreShared(t *testing.T) {
 	}
 }
 
-// Results of one user's tasks take no room from those of others: where the store is full, that user loses the oldest.
+// Results of one user's tasks take no space from those of others. If the store is full, that user
+// loses the oldest.
 func TestResultsAreShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		long, err := tasks.New(tasks.Options{Others: &tasks.Tool{}, Store: state.NewMemory(100_000)})

@@ -13,22 +13,22 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// A Task is one of a server, as its client knows it. It is safe for concurrent use as long as its fields are not
-// changed.
+// A Task is a task of a server, as its client uses it. It is safe for concurrent use as long as its
+// fields are not changed.
 type Task struct {
-	ID     string // to be kept by who wants to go on after a restart, see [Resume]
+	ID     string // to be stored by a program that continues after a restart; see [Resume]
 	client *mcp.Client
 	poll   time.Duration
 
-	// Ask responds to what the task asks (elicitation/create and others); nil: nobody does, and [Task.Wait] fails when
-	// the task asks something.
+	// Ask responds to the task's requests (elicitation/create and others). If it is nil,
+	// [Task.Wait] fails when the task sends one.
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
-	// OnMessage, if not nil, hears what the task says of itself, each time that Wait looks.
+	// OnMessage, if not nil, receives the task's message each time that Wait requests the state.
 	OnMessage func(message string)
 }
 
-// Start calls a tool, and returns its result, or, where the server made one of the call, its task. The client has to
-// declare [Capabilities].
+// Start calls a tool. It returns the tool's result, or the task if the server made one of the call.
+// The client must declare [Capabilities].
 func Start(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp.CallToolResult, *Task, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("name", tool)
@@ -52,7 +52,7 @@ func Start(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp
 	return nil, &Task{ID: begun.ID, client: c, poll: cmp.Or(begun.Interval(), defaultPoll)}, nil
 }
 
-// Resume returns the task with an id that [Start] returned, perhaps to another process.
+// Resume returns the task with an id that [Start] returned, possibly in another process.
 func Resume(c *mcp.Client, id string) *Task { return &Task{ID: id, client: c} }
 
 func toolResult(result *mcp.Result) (*mcp.CallToolResult, error) {
@@ -67,9 +67,9 @@ func toolResult(result *mcp.Result) (*mcp.CallToolResult, error) {
 	return done, nil
 }
 
-// Wait waits until the task is done, and returns its result. The error is [ErrUnanswered] where its server cannot be
-// asked, [ErrCancelled] for a task that was cancelled, and else an [*mcp.Error] for one that failed, that the server does
-// not know, or of which it says what cannot be read. When ctx is done the task goes on.
+// Wait waits until the task is done and returns its result. The error is [ErrUnanswered] if the
+// server cannot be reached, and [ErrCancelled] if the task was cancelled. It is an [*mcp.Error] if
+// the task failed, is unknown, or has an invalid state. When ctx is done the task continues.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	w := &task.Waiter{Do: t.client.Do, Ask: t.Ask, Report: func(_ context.Context, _ int, message string) {
 		if t.OnMessage != nil && message != "" {
@@ -94,13 +94,14 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	return toolResult(&result)
 }
 
-// Cancel asks the server to cancel the task, which may be done before that.
+// Cancel asks the server to cancel the task. The task may end before that.
 func (t *Task) Cancel(ctx context.Context) error {
 	_, err := t.client.Do(ctx, "tasks/cancel", task.Params(t.ID))
 	return err
 }
 
-// Status is what the task is doing: working, input_required, completed, failed or cancelled, and what it says of itself.
+// Status returns the status of the task (working, input_required, completed, failed or cancelled)
+// and its message.
 func (t *Task) Status(ctx context.Context) (status, message string, err error) {
 	result, err := t.client.Do(ctx, "tasks/get", task.Params(t.ID))
 	if err != nil {

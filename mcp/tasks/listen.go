@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	listenPause = 2 * time.Second       // between two looks at tasks of other processes
-	changePause = 20 * time.Millisecond // between a change of a task and a look
+	listenPause = 2 * time.Second       // between two reads of tasks of other processes
+	changePause = 20 * time.Millisecond // between a change of a task and the read
 	ackName     = "notifications/subscriptions/acknowledged"
 )
 
-// notifyListeners has the subscriptions to a task look at it.
+// notifyListeners makes the subscriptions to a task read it.
 func (t *Tasks) notifyListeners(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -30,7 +30,7 @@ func (t *Tasks) notifyListeners(id string) {
 	}
 }
 
-// join has a listener hear of changes of its tasks until it leaves.
+// join registers a listener for changes of its tasks until leave is called.
 func (t *Tasks) join(l *listener) (leave func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,7 +51,7 @@ func (t *Tasks) join(l *listener) (leave func()) {
 	}
 }
 
-// listen adds notifications of tasks to a subscription that wants them.
+// listen adds notifications of tasks to a subscription that selects them.
 func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	wanted, only, err := form.Listened(req.Params)
 	switch {
@@ -74,7 +74,7 @@ func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	watching.Go(func() { l.watch(ctx) })
 	defer watching.Wait()
 	defer cancel()
-	if only { // of the Handler it wants nothing
+	if only { // nothing else is selected, so the Handler is not needed
 		if err := l.Notify(ctx, ackName, json.RawMessage(`{"notifications":{}}`)); err != nil {
 			return mcp.Result{}, err
 		}
@@ -86,18 +86,18 @@ func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	return next.Handle(ctx, &listen)
 }
 
-// A listener is the Peer of a subscription that hears of tasks, too.
+// A listener is the Peer of a subscription that also selects tasks.
 type listener struct {
 	tasks        *Tasks
 	req          *mcp.Request
 	ids          []string
-	sent         map[string]time.Time // when the state of a task that was sent is from; of watch
-	changed      chan struct{}        // of capacity 1: one of the tasks changed in this process
+	sent         map[string]time.Time // by id, update time of the last state sent; used only by watch
+	changed      chan struct{}        // of capacity 1; signals a change of one of the tasks in this process
 	once         sync.Once
 	acknowledged chan struct{}
 }
 
-// Notify says in the acknowledgement which tasks are listened for.
+// Notify adds the selected tasks to the acknowledgement.
 func (l *listener) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method != ackName {
 		return l.req.Peer.Notify(ctx, method, params)
@@ -112,12 +112,13 @@ func (l *listener) Notify(ctx context.Context, method string, params json.RawMes
 	return err
 }
 
-// Ask implements [mcp.Peer].
+// Ask passes the request to the client.
 func (l *listener) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	return l.req.Peer.Ask(ctx, q)
 }
 
-// watch notifies of each change of the tasks that it sees, until ctx is done or they are over.
+// watch sends a notification of each change that it sees, until ctx is done or all tasks have
+// ended.
 func (l *listener) watch(ctx context.Context) {
 	select {
 	case <-l.acknowledged:
@@ -137,7 +138,7 @@ func (l *listener) watch(ctx context.Context) {
 		left = still
 		select {
 		case <-l.changed:
-			select { // others change, too
+			select { // wait for further changes
 			case <-time.After(changePause):
 			case <-ctx.Done():
 				return
@@ -149,7 +150,7 @@ func (l *listener) watch(ctx context.Context) {
 	}
 }
 
-// look notifies of a task that changed, and reports whether it may change again.
+// look sends a notification if a task changed, and reports whether it may change again.
 func (l *listener) look(ctx context.Context, id string) bool {
 	task, err := l.tasks.find(ctx, id, l.req.Principal)
 	if err != nil {

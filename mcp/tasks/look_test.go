@@ -17,7 +17,7 @@ func fakeTask(id, status, more string) []byte {
 	return fmt.Appendf(nil, `{"taskId":%q,"status":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":3600000,"pollIntervalMs":1000%s}`, id, status, more)
 }
 
-// One look that the server answers with an error ("try again later") does not lose the result of the task, which is done a
+// One read of a task that fails ("try again later") does not lose the result, which is ready a
 // second later.
 func TestOneErrorOfALookDoesNotLoseTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestOneErrorOfALookDoesNotLoseTheResult(t *testing.T) {
 	})
 }
 
-// Which errors of a look are final, and for how long the others are tried.
+// The test lists which errors of a read are final, and how long the others are retried.
 func TestErrorsOfALookThatPassAreTriedAgain(t *testing.T) {
 	for _, test := range []struct {
 		name  string

@@ -19,26 +19,26 @@ import (
 )
 
 const (
-	owners      = "tasks/owner/" // of what is stored for each task of somebody who is known
-	maxTaskPage = 50             // tasks of a page of a list
+	owners      = "tasks/owner/" // prefix of the index of each authenticated user's tasks
+	maxTaskPage = 50             // tasks on one page of a list
 )
 
-// ownerKey begins the keys of the tasks of one client of a user in one part.
+// ownerKey returns the prefix of the index keys for the tasks of one client of a user in one part.
 func ownerKey(who *mcp.Principal, part string) string {
 	h := sha256.New()
 	for _, text := range []string{who.Issuer, who.Subject, who.ClientID, part} {
-		fmt.Fprintf(h, "%d:%s", len(text), text) // no two give the same
+		fmt.Fprintf(h, "%d:%s", len(text), text) // lengths make the text unambiguous
 	}
 	return owners + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + "/"
 }
 
-// ownKey is the key under which a task of somebody is found; the newest comes first.
+// ownKey returns the index key of an owner's task. The newest task sorts first.
 func (r *record) ownKey() string {
 	return ownerKey(r.Owner, r.Part) + fmt.Sprintf("%016x-%s", math.MaxInt64-r.Created.UnixNano(), r.ID)
 }
 
-// own answers tasks/list, which the edge asks for clients of 2025-11-25. Only tasks of somebody who is known can be
-// listed: of others each session has its own.
+// own handles tasks/list, which the edge sends for clients of 2025-11-25. Only tasks of
+// authenticated users can be listed here; for others the session keeps its own list.
 func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Principal == nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: it is not known who asks")
@@ -72,14 +72,14 @@ func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	for _, e := range entries {
 		_, id, _ := strings.Cut(strings.TrimPrefix(e.Key, prefix), "-")
 		task, err := t.find(ctx, id, req.Principal)
-		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) || errors.As(err, new(*mcp.ScopeError)) { // it ended long ago, or needs more
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) || errors.As(err, new(*mcp.ScopeError)) { // the task ended long ago, or needs more scopes
 			continue
 		}
-		if task == nil { // another error may say that it cannot be gone on with now, and is that of whoever waits for it
+		if task == nil { // any other error may be temporary and belongs to a request for the task itself
 			return mcp.Result{}, err
 		}
 		listed := task.plain()
-		if string(jsonrpc.Get(task.Result, "isError")) == "true" { // all that a list has of the result
+		if string(jsonrpc.Get(task.Result, "isError")) == "true" { // a list contains nothing else of the result
 			listed.Result = json.RawMessage(`{"isError":true}`)
 		}
 		encoded, err := schema.Encode(nil, listed)

@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// A legacySession is one of 2025-11-25, on the wire.
+// A legacySession is a session of 2025-11-25 whose messages the test writes.
 type legacySession struct{ url, user, id string }
 
 func legacyClient(t *testing.T, url, user string) *legacySession {
@@ -34,7 +34,7 @@ func legacyClient(t *testing.T, url, user string) *legacySession {
 	return s
 }
 
-// send returns the response.
+// send sends a request and returns the response.
 func (s *legacySession) send(t *testing.T, method, params string) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params)
@@ -61,7 +61,7 @@ func (s *legacySession) send(t *testing.T, method, params string) string {
 	return string(data)
 }
 
-// start returns the id of the task that a call becomes.
+// start calls a tool and returns the id of its task.
 func (s *legacySession) start(t *testing.T, tool string) string {
 	t.Helper()
 	var begun struct {
@@ -74,7 +74,7 @@ func (s *legacySession) start(t *testing.T, tool string) string {
 	return begun.Result.Task.TaskID
 }
 
-// list returns the ids on all pages, and how many pages there are.
+// list returns the ids on all pages and the number of pages.
 func (s *legacySession) list(t *testing.T) (ids []string, pages int) {
 	t.Helper()
 	for params := `{}`; ; pages++ {
@@ -127,7 +127,8 @@ func TestAListHoldsTheTasksOfItsUserInAllSessions(t *testing.T) {
 		t.Errorf("another who is not known lists %v", got)
 	}
 
-	// A cursor of somebody else leads to no task of theirs, and one that was made up nowhere.
+	// A cursor of another user returns none of that user's tasks, and a made-up one returns
+	// nothing.
 	var page struct{ Result struct{ NextCursor string } }
 	if err := json.Unmarshal([]byte(first.send(t, "tasks/list", `{}`)), &page); err != nil || page.Result.NextCursor == "" {
 		t.Fatal(page, err)
@@ -142,7 +143,7 @@ func TestAListHoldsTheTasksOfItsUserInAllSessions(t *testing.T) {
 	}
 }
 
-// asking is a Handler that is asked by a user, or by nobody who is known.
+// asking adds a user to the requests for a Handler, or none if user is empty.
 func asking(h mcp.Handler, user string) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		other := *req
@@ -153,7 +154,7 @@ func asking(h mcp.Handler, user string) mcp.Handler {
 	})
 }
 
-// listed are the ids and statuses that a Handler lists for a user.
+// listed returns the ids and statuses that a Handler lists for a user.
 func listed(ctx context.Context, h mcp.Handler, user string) (string, error) {
 	c := mcp.NewClientWith(asking(h, user), mcp.ClientOptions{Capabilities: tasks.Capabilities()})
 	result, err := c.Do(ctx, "tasks/list", nil)
@@ -177,7 +178,7 @@ func listed(ctx context.Context, h mcp.Handler, user string) (string, error) {
 	return strings.Join(text, ", "), nil
 }
 
-// What can be got is listed: also what lasts longer than was said when it began, and what another process left behind.
+// A task is listed as long as it can be read, even if its TTL grew or another process left it.
 func TestATaskIsListedForAsLongAsItCanBeGot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := state.NewMemory(0)
@@ -242,7 +243,7 @@ func TestAListIsOfOnePartAndOfSomebodyWhoIsKnown(t *testing.T) {
 	}
 }
 
-// Without sessions calls never become tasks of 2025-11-25, and nothing says that they would.
+// Without sessions calls never become tasks of 2025-11-25, and the server does not declare tasks.
 func TestAServerWithoutSessionsDeclaresNoTasksToLegacyClients(t *testing.T) {
 	long, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"*": {}}})
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 )
 
 const (
-	answerPause  = time.Second            // between two looks for responses that reached another process
+	answerPause  = time.Second            // between two checks for responses that reached another process
 	messagePause = 500 * time.Millisecond // between two changes of a task's message
-	maxMessage   = 500                    // characters of it
-	maxInputs    = 100                    // requests of a task that wait at a time
+	maxMessage   = 500                    // characters of the message
+	maxInputs    = 100                    // pending requests of a task
 )
 
-// Notify implements [mcp.Peer]: of a task, progress becomes its message, and the rest is dropped.
+// Notify implements [mcp.Peer]. Once the call is a task, progress becomes its message and other
+// notifications are dropped.
 func (r *run) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	r.mu.Lock()
 	task, now := r.task, time.Now()
@@ -45,7 +46,8 @@ func (r *run) Notify(ctx context.Context, method string, params json.RawMessage)
 	return err
 }
 
-// Ask implements [mcp.Peer]: of a task, the client finds the request when it asks about the task.
+// Ask implements [mcp.Peer]. Once the call is a task, the client finds the request in the task's
+// state.
 func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	r.mu.Lock()
 	task, key := r.task, ""
@@ -73,7 +75,7 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 		if task.Inputs == nil {
 			task.Inputs = map[string]json.RawMessage{}
 		}
-		task.Asked++ // no key may come twice
+		task.Asked++ // keys must be unique
 		key = strconv.Itoa(task.Asked)
 		task.Inputs[key], task.Status = request, inputRequired
 		return nil
@@ -87,7 +89,7 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 	return loose.ReadAnswer(ctx, r.tasks.options.Logger, q.Method, q.Params, response), nil
 }
 
-// Disconnect does what [mcp.Disconnect] says, until the call is a task.
+// Disconnect implements [mcp.Disconnect] while the call is not a task.
 func (r *run) Disconnect() {
 	r.mu.Lock()
 	task := r.task
@@ -97,7 +99,7 @@ func (r *run) Disconnect() {
 	}
 }
 
-// await waits for the response to a request of the task, and takes it.
+// await waits for the response to a request of the task and removes it from the task.
 func (r *run) await(ctx context.Context, id, key string) (response json.RawMessage, err error) {
 	ticker := time.NewTicker(answerPause)
 	defer ticker.Stop()

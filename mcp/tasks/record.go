@@ -14,8 +14,8 @@ import (
 
 const (
 	prefix   = "tasks/task/"
-	holders  = "tasks/process/" // of leases: of processes that live
-	maxTries = 20               // to change a task that others change
+	holders  = "tasks/process/" // prefix of the leases of live processes
+	maxTries = 20               // attempts to change a task that others also change
 )
 
 type (
@@ -31,7 +31,7 @@ const (
 	failed        = form.Failed
 )
 
-// A record is a task as it is stored.
+// A record is the stored form of a task.
 type record struct {
 	ID      string        `json:"id"`
 	Status  status        `json:"status"`
@@ -41,20 +41,21 @@ type record struct {
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"`
 
-	mcp.Grant                            // whose task it is, and which scopes it needs
-	Caller    string                     `json:"caller,omitempty"` // whose room its result takes, as internal/share names callers
-	Process   string                     `json:"process"`          // that runs it
-	Call      *savedCall                 `json:"call,omitempty"`   // where another process can go on with it
-	Asked     int                        `json:"asked"`            // requests to the client so far
-	Inputs    map[string]json.RawMessage `json:"inputs"`           // those that wait
-	Responses map[string]json.RawMessage `json:"responses"`        // that the tool did not take yet
+	mcp.Grant                            // the owner of the task and the scopes it needs
+	Caller    string                     `json:"caller,omitempty"` // caller whose share the result counts against, as in internal/share
+	Process   string                     `json:"process"`          // process that runs the task
+	Call      *savedCall                 `json:"call,omitempty"`   // set if another process can continue the task
+	Asked     int                        `json:"asked"`            // number of requests to the client so far
+	Inputs    map[string]json.RawMessage `json:"inputs"`           // pending requests
+	Responses map[string]json.RawMessage `json:"responses"`        // responses that the tool has not read yet
 	Result    json.RawMessage            `json:"result,omitempty"`
 	Fault     *fault                     `json:"fault,omitempty"`
 }
 
 func (r *record) isOver() bool { return r.Status.IsOver() }
 
-// A savedCall is a call that waits for a task of another server: whoever has it can go on to wait.
+// A savedCall is a call that waits for a task of another server. Any process that has it can
+// continue to wait.
 type savedCall struct {
 	Params       json.RawMessage            `json:"params"`
 	Capabilities *mcp.ClientCapabilities    `json:"capabilities,omitempty"`
@@ -62,10 +63,10 @@ type savedCall struct {
 	State        map[string]json.RawMessage `json:"state"`
 }
 
-// errUnchanged says that a task is to stay as it is.
+// errUnchanged is returned by a change that leaves the task as it is.
 var errUnchanged = errors.New("unchanged")
 
-// end ends a task that is not over.
+// end ends a task that has not ended yet.
 func (r *record) end(s status) error {
 	if r.isOver() {
 		return errUnchanged
@@ -75,14 +76,14 @@ func (r *record) end(s status) error {
 	return nil
 }
 
-// plain is a task without what depends on its status.
+// plain returns the task without the members that depend on its status.
 func (r *record) plain() *form.Task {
 	ttl := float64(r.TTL.Milliseconds())
 	return &form.Task{ID: r.ID, Status: r.Status, Message: r.Message, Created: r.Created.UTC().Format(time.RFC3339Nano),
 		Updated: r.Updated.UTC().Format(time.RFC3339Nano), TTL: &ttl, Poll: float64(max(r.Poll.Milliseconds(), 1))}
 }
 
-// detailed is a task with all.
+// detailed returns the task with all members.
 func (r *record) detailed() *form.Task {
 	s := r.plain()
 	switch r.Status {
@@ -96,8 +97,9 @@ func (r *record) detailed() *form.Task {
 	return s
 }
 
-// find returns a task that the sender of a request may touch; all that a client reads or changes of a task goes through it.
-// A task whose process died goes on in this one, if it can, or else has failed.
+// find returns a task if the sender of a request may access it. All reads and changes by a client
+// go through find. A task whose process died continues in this process if possible, and has failed
+// otherwise.
 func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*record, error) {
 	r, _, err := t.read(ctx, id)
 	if err != nil {
@@ -146,7 +148,7 @@ func (t *Tasks) read(ctx context.Context, id string) (*record, state.Version, er
 	return r, e.Version, nil
 }
 
-// lives reports whether a process that runs tasks lives.
+// lives reports whether a process that runs tasks is alive.
 func (t *Tasks) lives(ctx context.Context, process string) bool {
 	if process == t.process {
 		return true
@@ -157,13 +159,14 @@ func (t *Tasks) lives(ctx context.Context, process string) bool {
 	}
 	hold, err := s.Acquire(ctx, holders+process, time.Second)
 	if err != nil {
-		return true // it has the lease, or it is not known
+		return true // it holds the lease, or the store failed
 	}
-	_ = s.Release(ctx, hold) // it ends by itself
+	_ = s.Release(ctx, hold) // the lease expires anyway
 	return false
 }
 
-// change changes a task that others may change, and returns it. Where do returns errUnchanged it stays as it is.
+// change changes a task that others may change, and returns it. If do returns errUnchanged the task
+// stays as it is.
 func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (*record, error) {
 	for range maxTries {
 		task, version, err := t.read(ctx, id)
@@ -187,7 +190,7 @@ func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (
 	return nil, fmt.Errorf("task %s: %w", id, state.ErrConflict)
 }
 
-// put stores a task in place of a version of it.
+// put stores a task in place of an older version.
 func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error {
 	value, err := json.Marshal(task)
 	if err != nil {
@@ -197,9 +200,9 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 	if err != nil {
 		return err
 	}
-	// One that is stopped when its time is over is there still for what that changes.
+	// The additional time covers the last change of a task that is stopped when its TTL is over.
 	w := state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), 0) + storeTime}
-	if task.Owner != nil && (old == "" || task.isOver()) { // its time may be longer when it is over
+	if task.Owner != nil && (old == "" || task.isOver()) { // the TTL may grow when the task ends
 		if _, err := s.Put(ctx, task.ownKey(), nil, w); err != nil {
 			return err
 		}

@@ -17,7 +17,8 @@ import (
 
 var errGone = errors.New("the program ends")
 
-// waiting are the options of a client that waits, and leaves its tasks when the program ends.
+// waiting returns the options of a client that waits, and leaves its tasks running when the program
+// ends.
 func waiting(began chan<- string, look func(status string)) mcp.ClientOptions {
 	return mcp.ClientOptions{
 		OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -105,7 +106,7 @@ func TestATaskIsWaitedForAgainByItsID(t *testing.T) {
 	})
 }
 
-// Whichever form the server has for tasks.
+// Rejoin works with both forms of tasks.
 func TestATaskIsWaitedForAgainInBothForms(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		t.Run(revision, func(t *testing.T) {

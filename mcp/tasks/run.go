@@ -29,47 +29,47 @@ var (
 	errOver      = errors.New("the call is over, and cannot become a task")
 )
 
-// A run is one call that is a task, or may become one.
+// A run is one call that is a task or may become one.
 type run struct {
 	tasks  *Tasks
 	next   mcp.Handler
 	req    mcp.Request
-	direct mcp.Peer // until it is a task
+	direct mcp.Peer // used until the call is a task
 	within time.Duration
-	user   string // in whose share of the places it is
+	user   string // user whose share of the places the run takes
 
 	ctx  context.Context
 	stop context.CancelCauseFunc
-	free func() bool // cuts the run off the request that it began with
+	free func() bool // detaches the run from the context of its request
 
 	asker *asker
 
-	asks   atomic.Bool // the client was asked before it was a task
+	asks   atomic.Bool // the client received a request before the call was a task
 	once   sync.Once
-	fault  error         // of making it a task
-	begun  chan struct{} // closed when it is a task
+	fault  error         // error of the attempt to make it a task
+	begun  chan struct{} // closed when the call is a task
 	ended  chan struct{} // closed when the tool returned
 	result mcp.Result
 	err    error
 
 	mu       sync.Mutex
-	task     *record       // nil: it is none yet
-	grant    mcp.Grant     // of the task
-	answered chan struct{} // closed, and replaced, when there may be responses
-	reported time.Time     // when the message was last changed
+	task     *record       // nil while the call is not a task
+	grant    mcp.Grant     // grant of the task
+	answered chan struct{} // closed and replaced when there may be responses
+	reported time.Time     // time of the last change of the message
 }
 
-// newRun prepares a call whose context outlives the request, once it is a task.
+// newRun prepares a call whose context outlives the request once it is a task.
 func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) *run {
 	r := &run{tasks: t, next: next, req: *req, direct: req.Peer, within: t.options.TTL, begun: make(chan struct{}), ended: make(chan struct{}), answered: make(chan struct{})}
-	// The request's bytes are used again when it is answered.
+	// The request's bytes are reused after the response.
 	r.req.Params = slices.Clone(req.Params)
 	r.req.Arguments = slices.Clone(req.Arguments)
 	r.req.Meta.ProgressToken = slices.Clone(req.Meta.ProgressToken)
 	if r.req.Meta.ProgressToken == nil {
-		r.req.Meta.ProgressToken = json.RawMessage(`0`) // progress is the task's message
+		r.req.Meta.ProgressToken = json.RawMessage(`0`) // progress becomes the task's message
 	}
-	r.req.Meta.Capabilities = form.Undeclare(req.Meta.Capabilities) // the task is made here, and of what it waits for there are none
+	r.req.Meta.Capabilities = form.Undeclare(req.Meta.Capabilities) // this package makes the task, so servers behind it must not
 	r.req.Peer = r
 	if r.req.State == nil {
 		r.req.State = new(mcp.State)
@@ -85,8 +85,8 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	return r
 }
 
-// decided notes which tool is called and which scopes it needs, as whatever is between the tasks and the tool decides. The task may be
-// there already.
+// decided records the called tool and its scopes, which code between the tasks and the tool
+// decides. The task may already be stored.
 func (r *run) decided(tool string, needs []string, decided bool) {
 	r.mu.Lock()
 	more := (&mcp.Principal{Scopes: r.grant.Needs}).Lacks(needs)
@@ -105,16 +105,16 @@ func (r *run) decided(tool string, needs []string, decided bool) {
 	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
 		task.Grant = grant
 		return nil
-	}); err != nil { // then all scopes of its owner are needed
+	}); err != nil { // without the change, all scopes of its owner are needed
 		r.tasks.options.Logger.Warn("the scopes that a task needs cannot be stored", "task", task.ID, "error", err)
 	}
 }
 
 type runKey struct{}
 
-// Begin makes a task of the call that ctx is of, and reports whether it is one now: from here on the client does not
-// wait, and asks about it. It is for tools that are declared with [Tool.Later]. Where the client does not know tasks
-// it is false, and the call goes on as any other.
+// Begin makes a task of the call that ctx belongs to, and reports whether it is a task. The client
+// then no longer waits but requests the task's state. Begin is for tools declared with
+// [Tool.Later]. For a client without tasks it returns false, and the call continues as usual.
 func Begin(ctx context.Context) (bool, error) {
 	r, is := ctx.Value(runKey{}).(*run)
 	if !is {
@@ -129,7 +129,8 @@ func (r *run) begin(ctx context.Context) error {
 	return r.fault
 }
 
-// store stores the task: a client may ask about it as soon as it hears of it.
+// store stores the task before the client learns its id, because the client may then request it at
+// once.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
 	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Caller: r.user}
@@ -156,7 +157,7 @@ func (r *run) store(ctx context.Context) error {
 	return nil
 }
 
-// became says that the call is a task.
+// became records that the call is a task.
 func (r *run) became(task *record) {
 	r.free()
 	r.mu.Lock()
@@ -165,7 +166,7 @@ func (r *run) became(task *record) {
 	close(r.begun)
 }
 
-// enter takes a task into those that run.
+// enter adds a task to the running ones.
 func (t *Tasks) enter(id string, r *run) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +192,7 @@ func (t *Tasks) leave(id string) {
 	t.runs.Done()
 }
 
-// show shows other processes that this one lives, until it is closed.
+// show holds the lease that shows that this process is alive, until Tasks is closed.
 func (t *Tasks) show() {
 	defer t.runs.Done()
 	var once sync.Once
@@ -200,7 +201,7 @@ func (t *Tasks) show() {
 		if err == nil {
 			err = state.While(t.ctx, store, holders+t.process, t.lease, func(ctx context.Context, _ state.Hold) error {
 				once.Do(func() { close(t.shown) })
-				<-ctx.Done() // or the lease was lost, and is taken again
+				<-ctx.Done() // until Close, or until the lease is lost; then it is taken again
 				return nil
 			})
 		}
@@ -215,7 +216,8 @@ func (t *Tasks) show() {
 	}
 }
 
-// awaitShown waits until other processes know that this one lives: before, they would take its tasks over.
+// awaitShown waits until the lease is held. Without it, other processes would take over the tasks
+// of this one.
 func (t *Tasks) awaitShown(ctx context.Context) error {
 	select {
 	case <-t.shown:
@@ -225,14 +227,14 @@ func (t *Tasks) awaitShown(ctx context.Context) error {
 	}
 }
 
-// created is the result that tells the client of the task.
+// created returns the result that names the task to the client.
 func (r *run) created() (mcp.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return mcp.Result{Type: string(revision.Task), Value: r.task.plain()}, nil
 }
 
-// start runs the tool.
+// start runs the tool in a goroutine.
 func (r *run) start() {
 	go func() {
 		ctx, cancel := context.WithTimeoutCause(r.ctx, r.within, errTime)
@@ -240,7 +242,7 @@ func (r *run) start() {
 		stopped := context.AfterFunc(r.tasks.ctx, func() { r.stop(ErrClosed) })
 		defer stopped()
 		r.result, r.err = r.handle(ctx)
-		r.once.Do(func() { r.fault = errOver }) // waits for a begin that is under way
+		r.once.Do(func() { r.fault = errOver }) // waits for a begin in progress
 		r.free()
 		r.mu.Lock()
 		task := r.task
@@ -254,7 +256,7 @@ func (r *run) start() {
 	}()
 }
 
-// handle runs the tool, which may panic.
+// handle runs the tool and recovers from a panic.
 func (r *run) handle(ctx context.Context) (result mcp.Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -265,7 +267,7 @@ func (r *run) handle(ctx context.Context) (result mcp.Result, err error) {
 	return r.next.Handle(ctx, &r.req)
 }
 
-// finish stores how the tool ended.
+// finish stores the result of the tool.
 func (r *run) finish(ctx context.Context, id string) {
 	var body json.RawMessage
 	result, err := r.result, r.err
@@ -292,7 +294,7 @@ func (r *run) finish(ctx context.Context, id string) {
 				s = failed
 			}
 			if task.Call != nil && errors.Is(err, ErrClosed) {
-				return errUnchanged // another process goes on with it
+				return errUnchanged // another process continues the task
 			}
 			if err := task.end(s); err != nil {
 				return err

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// takeOver goes on with a task whose process died.
+// takeOver continues a task whose process died.
 func (t *Tasks) takeOver(ctx context.Context, left *record, next mcp.Handler) (*record, error) {
 	req := mcp.NewRequest("tools/call", left.Call.Params)
 	req.Meta.Capabilities, req.Meta.Client, req.Principal, req.State, req.Round = left.Call.Capabilities, left.Call.Client, left.Owner, new(mcp.State), 1
@@ -40,7 +40,7 @@ func (t *Tasks) takeOver(ctx context.Context, left *record, next mcp.Handler) (*
 		task.Process, task.Status, task.Inputs, task.Responses = t.process, working, nil, nil
 		return nil
 	})
-	if err != nil || !mine { // another process goes on with it
+	if err != nil || !mine { // another process continues it
 		t.leave(left.ID)
 		r.stop(err)
 		return task, err

@@ -29,76 +29,78 @@ const (
 	defaultTTL        = time.Hour
 	defaultPoll       = time.Second
 	defaultMaxRunning = 1_000
-	// afterTime is for how long a task is kept at least when it has ended, so that its client hears of it.
+	// afterTime is how long an ended task is kept at least, so that its client can read the result.
 	afterTime = 10 * time.Minute
-	// processTime is for how long a task of a process that died is taken to run.
+	// processTime is how long a task of a process that died still counts as running.
 	processTime = 10 * time.Second
-	// storeTime bounds one change of a task in the store.
+	// storeTime is the time limit of one change of a task in the store.
 	storeTime = 10 * time.Second
 )
 
-// Options say which calls become tasks.
+// Options decide which calls become tasks.
 type Options struct {
-	// Tools are the tools whose calls may become tasks, by name or by a pattern of [path.Match].
+	// Tools lists the tools whose calls may become tasks, by name or by a pattern of [path.Match].
 	Tools map[string]Tool
-	// Others, if not nil, is for all other tools, as those behind a gateway, of which lists do not say that they may run
-	// as tasks.
+	// Others, if not nil, applies to all other tools, such as those behind a gateway. Lists do not
+	// mark these as tools that may run as tasks.
 	Others *Tool
-	// Store keeps the tasks; default in memory.
+	// Store keeps the tasks; the default keeps them in memory.
 	Store state.Store
-	// Open, if not nil, opens the Store when it is first needed; whoever gives it closes the store, after Close.
+	// Open, if not nil, opens the Store on first use. The caller must close the store after Close.
 	Open func(ctx context.Context) (state.Store, error)
-	// TTL is for how long a task may run, and is kept from its beginning on; default one hour.
+	// TTL is how long a task may run, and how long it is kept from its start; the default is one
+	// hour.
 	TTL time.Duration
-	// Poll is how often clients are asked to look; default one second.
+	// Poll is the interval at which clients should request the state; the default is one second.
 	Poll time.Duration
-	// MaxRunning is how many tasks may run at a time in this process; default 1,000. One user has a quarter. Calls that would be more fail; with
-	// Later and After they go on as calls.
+	// MaxRunning is the number of tasks that may run at a time in this process; the default is
+	// 1,000. One user may have a quarter of them. Further calls fail, or with Later and After
+	// continue as calls.
 	MaxRunning int
-	// OnRequest, if not nil, is called with the context of each request about a task that its sender may touch, and the tool whose call
-	// the task is. It must be safe for concurrent use.
+	// OnRequest, if not nil, is called with the context of each permitted request about a task, and
+	// the tool that the task runs. It must be safe for concurrent use.
 	OnRequest func(ctx context.Context, req *mcp.Request, tool string)
-	// Logger receives what goes wrong and no client hears of; default slog.Default().
+	// Logger receives errors that no client receives; the default is slog.Default().
 	Logger *slog.Logger
 }
 
-// A Tool says how its calls become tasks.
+// A Tool configures how the calls of a tool become tasks.
 type Tool struct {
-	// Required: clients that do not know tasks cannot call it. Otherwise they wait for the result.
+	// Required refuses calls of clients without tasks. Otherwise such clients wait for the result.
 	Required bool
-	// Later: a call becomes a task when the tool calls [Begin], and not at once. What it asks the user before that is
-	// asked between rounds of the call.
+	// Later makes a call a task when the tool calls [Begin], and not at once. Requests to the user
+	// before that are sent between rounds of the call.
 	Later bool
-	// After, with Later: a call that runs for so long becomes a task by itself; 0: never.
+	// After, with Later, is how long a call may run before it becomes a task; 0 means never.
 	After time.Duration
 }
 
 // Tasks runs calls as tasks. It is safe for concurrent use.
 type Tasks struct {
 	options Options
-	process string // the name of this process among those that share the store
+	process string // name of this process among those that share the store
 	lease   time.Duration
 
-	ctx   context.Context // ends with Close
+	ctx   context.Context // ends at Close
 	end   context.CancelCauseFunc
 	runs  sync.WaitGroup
-	alive sync.Once     // begins to show that this process lives
-	shown chan struct{} // closed when others see it
+	alive sync.Once     // starts the lease that shows that this process is alive
+	shown chan struct{} // closed when the lease is held
 
-	opening chan struct{} // of capacity 1: held while the store is opened
+	opening chan struct{} // of capacity 1; held while the store is opened
 	store   atomic.Pointer[state.Store]
 
 	mu        sync.Mutex
-	running   map[string]*run                   // by the task's id
-	places    *share.Budget                     // of running
-	listeners map[string]map[*listener]struct{} // by the id of a task
+	running   map[string]*run                   // by task id
+	places    *share.Budget                     // shares of running
+	listeners map[string]map[*listener]struct{} // by task id
 	closed    bool
 }
 
-// ErrClosed is why tasks end that run when their server does.
+// ErrClosed is the cause that ends running tasks when their server is closed.
 var ErrClosed = errors.New("the server was stopped")
 
-// New returns Tasks. The error names a pattern that is malformed.
+// New returns Tasks. The error names a malformed pattern.
 func New(o Options) (*Tasks, error) {
 	for pattern := range o.Tools {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -120,7 +122,7 @@ func New(o Options) (*Tasks, error) {
 	return t, nil
 }
 
-// open returns the store.
+// open returns the store, and opens it first if needed.
 func (t *Tasks) open(ctx context.Context) (state.Store, error) {
 	if s := t.store.Load(); s != nil {
 		return *s, nil
@@ -142,7 +144,7 @@ func (t *Tasks) open(ctx context.Context) (state.Store, error) {
 	return s, nil
 }
 
-// Close ends the tasks that run; they fail with [ErrClosed].
+// Close ends the running tasks; they fail with [ErrClosed].
 func (t *Tasks) Close() error {
 	t.mu.Lock()
 	t.closed = true
@@ -152,20 +154,22 @@ func (t *Tasks) Close() error {
 	return nil
 }
 
-// Middleware returns the middleware that makes tasks of calls to a Handler, and answers requests about them. The context of
-// a task has the values of the newest request about it that its owner made with the same scopes, and then those of the call.
+// Middleware returns middleware that makes tasks of calls to a Handler and handles requests about
+// them. The context of a task has the values of the newest request about it from its owner with the
+// same scopes. Other values are those of the call.
 func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
 
-// Part is as Middleware, for one of several Handlers that share the Tasks, as the profiles of a gateway: a task that
-// was begun through one part is not known in the others, and goes on in that part after a restart. Names of parts must
-// stay the same over restarts.
+// Part is like Middleware, for one of several Handlers that share the Tasks, such as the profiles
+// of a gateway. A task of one part is unknown in the others, and after a restart it continues in
+// its part. Names of parts must stay the same over restarts.
 func (t *Tasks) Part(name string) mcp.Middleware {
 	calls, requests := t.Split(name)
 	return func(next mcp.Handler) mcp.Handler { return calls(requests(next)) }
 }
 
-// Split is Part in two, for who has other middleware between them: calls makes tasks of calls, and requests answers requests about
-// tasks. What is between sees a call once, however long it runs as a task, and each request about a task.
+// Split returns the middleware of Part in two, for callers with other middleware between them.
+// calls makes tasks of calls, and requests handles requests about tasks. Middleware between them
+// sees a call once, however long it runs as a task, and each request about a task.
 func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
 	calls = func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -205,13 +209,13 @@ func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
 	return calls, requests
 }
 
-// handlerKey is the key of the Handler that gets the calls of tools which become tasks.
+// handlerKey is the context key of the Handler that runs the calls that become tasks.
 type handlerKey struct{}
 
-// Declared reports whether a client knows tasks.
+// Declared reports whether a client declared support for tasks.
 func Declared(c *mcp.ClientCapabilities) bool { return form.Declared(c) }
 
-// discover adds the extension to what the Handler says of itself.
+// discover adds the extension to the Handler's server/discover result.
 func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	result, err := next.Handle(ctx, req)
 	if err != nil {
@@ -232,8 +236,8 @@ func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler
 	return result.WithJSON(jsonrpc.With(body, "capabilities", jsonrpc.With(capabilities, "extensions", extensions))), nil
 }
 
-// tool is what is said of a tool; found is false if nothing is. Where several patterns match, what any of them demands
-// holds, and the shortest After.
+// tool returns the options of a tool; found is false if there are none. If several patterns match,
+// the strictest options apply, and the shortest After.
 func (t *Tasks) tool(name string) (tool Tool, found bool) {
 	if tool, found = t.options.Tools[name]; found {
 		return tool, true
@@ -249,7 +253,7 @@ func (t *Tasks) tool(name string) (tool Tool, found bool) {
 	return tool, found
 }
 
-// call runs a tool: as a task, or as always.
+// call runs a tool, as a task or as an ordinary call.
 func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	tool, found := t.tool(req.Name)
 	if !found && t.options.Others != nil {
@@ -284,13 +288,13 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 		if !r.asks.Load() && r.begin(ctx) == nil {
 			return r.created()
 		}
-		<-r.ended // it cannot become one, and goes on as it is
+		<-r.ended // it cannot become a task and continues as a call
 		return r.result, r.err
 	case <-r.begun:
 		return r.created()
 	case <-r.ended:
 		select {
-		case <-r.begun: // and ended at once
+		case <-r.begun: // began and ended at once
 			return r.created()
 		default:
 		}
@@ -298,7 +302,7 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 	}
 }
 
-// about answers a request about a task.
+// about handles a request about a task.
 func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, err := form.ID(req.Params)
 	if err != nil {
@@ -324,7 +328,8 @@ func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return t.cancel(ctx, id)
 }
 
-// update takes the client's responses to requests of the task. Those that nobody waits for are ignored.
+// update stores the client's responses to requests of the task. It ignores responses to other
+// requests.
 func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Result, error) {
 	var responses map[string]json.RawMessage
 	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
@@ -354,7 +359,7 @@ func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Re
 	return mcp.Result{}, err
 }
 
-// cancel ends a task. One that is over stays as it is.
+// cancel ends a task. It does not change a task that has ended.
 func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	_, err := t.change(ctx, id, func(task *record) error { return task.end(cancelled) })
 	if r := t.runOf(id); r != nil {
@@ -363,7 +368,7 @@ func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	return mcp.Result{}, err
 }
 
-// runOf returns the run of a task in this process; nil if it does not run here.
+// runOf returns the run of a task in this process, or nil if it runs elsewhere.
 func (t *Tasks) runOf(id string) *run {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -22,7 +22,8 @@ type form struct {
 	Name string `json:"name"`
 }
 
-// longServer has tools that run as tasks; ended hears why those ended that wait.
+// longServer returns a server with tools that run as tasks. ended receives the reasons why waiting
+// tools ended.
 func longServer(ended chan<- error) *mcp.Server {
 	s := mcp.NewServer("long", "1")
 	mcp.AddTool(s, "greet", func(ctx context.Context, _ struct{}) (string, error) {
@@ -64,7 +65,7 @@ func longServer(ended chan<- error) *mcp.Server {
 	return s
 }
 
-// site serves it over HTTP, to the user that a header names.
+// site serves longServer over HTTP to the user that a header names.
 func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *tasks.Tasks) {
 	t.Helper()
 	o.Tools = map[string]tasks.Tool{"[^l]*": {}, "later": {Later: true}, "required": {Required: true}}
@@ -84,7 +85,7 @@ func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *
 	return server.URL, long
 }
 
-// proxy is a bridge in front of a server, which it speaks to in a revision.
+// proxy serves a bridge in front of a server, which it speaks to in one revision.
 func proxy(t *testing.T, url, revision string) string {
 	t.Helper()
 	behind := dial(t, url, "", mcp.ClientOptions{Bridge: true, Revision: revision})
@@ -108,7 +109,7 @@ func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
 	return c
 }
 
-// Whoever calls a tool gets its result, whether they know tasks or not.
+// A caller of a tool gets its result, with or without support for tasks.
 func TestACallGivesTheSameWithAndWithoutTasks(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	modern, legacy := proxy(t, url, ""), proxy(t, url, "2025-11-25")
@@ -173,7 +174,7 @@ func TestATaskIsBegunLookedAtAndTakenUpAgain(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
-	first.Close() // the program ends, and another one goes on
+	first.Close() // the program ends, and another one continues
 	task = tasks.Resume(dial(t, url, "", knows), task.ID)
 	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Ask is nil") {
 		t.Errorf("a task that asks nobody: %v", err)
@@ -289,7 +290,8 @@ func TestATaskIsItsUsersOnly(t *testing.T) {
 	<-ended
 }
 
-// A call that waits for a task of another server, as a gateway's does, is gone on with by another process.
+// A call that waits for a task of another server, like a gateway's, is continued by another
+// process.
 func TestATaskOfAnotherServerIsWaitedForByTheNextProcess(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	store := state.NewMemory(0)
@@ -319,7 +321,7 @@ func TestATaskOfAnotherServerIsWaitedForByTheNextProcess(t *testing.T) {
 	if err != nil || task == nil {
 		t.Fatal(task, err)
 	}
-	first.Close() // with its task: it stays as it was
+	first.Close() // with its task, which stays as it was
 	second, h := front()
 	defer second.Close()
 	task = tasks.Resume(mcp.NewClientWith(h, knows), task.ID)
@@ -439,7 +441,7 @@ func TestASubscriptionHearsWhatItsTasksAskAndHowTheyEnd(t *testing.T) {
 	}
 }
 
-// A peer hears notifications.
+// A peer receives notifications.
 type peer func(method string, params json.RawMessage)
 
 func (p peer) Notify(_ context.Context, method string, params json.RawMessage) error {

@@ -13,51 +13,54 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-const cancelTime = 5 * time.Second // to cancel a task whose call was given up
+const cancelTime = 5 * time.Second // time limit for cancelling a task whose call was given up
 
-// stateKey is where the id of a task is kept between two rounds of the call that waits for it.
+// stateKey is the key of the task's id between two rounds of the call that waits for it.
 const stateKey = "junction/task"
 
 // ErrCancelled is the error of a task that was cancelled before it was done.
 var ErrCancelled = task.ErrCancelled
 
-// ErrUnanswered is wrapped by the error of a task of which nothing is known, as its server cannot be asked, or cannot
-// answer, for a while: the task may go on, and [Rejoin] and [Resume] wait for it again.
+// ErrUnanswered is wrapped by the error of a task whose server cannot be reached or cannot respond
+// for a while. The task may continue; [Rejoin] and [Resume] wait for it again.
 var ErrUnanswered = task.ErrUnanswered
 
-// Capabilities declare that a client knows tasks: for [mcp.ClientOptions], together with [Start].
+// Capabilities returns the capabilities of a client that supports tasks, for [mcp.ClientOptions],
+// to be used with [Start].
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: json.RawMessage(`{}`)}}
 }
 
-// WaitOptions say who hears of tasks that are waited for.
+// WaitOptions configure [Wait].
 type WaitOptions struct {
-	// OnTask, if not nil, hears of each task when it begins, and, with over, when nobody waits for it any more.
+	// OnTask, if not nil, is called when a task begins, and with over when the wait for it has
+	// ended.
 	OnTask func(ctx context.Context, tool, id string, over bool)
-	// OnLook, if not nil, hears what a task is doing, each time that it was looked at; see [Task.Status].
+	// OnLook, if not nil, receives the state of a task each time that it was read; see
+	// [Task.Status].
 	OnLook func(ctx context.Context, id, status, message string)
-	// All is for whoever cannot be asked about the tasks of others, as a gateway that keeps none: those of callers
-	// that declared that they know tasks are waited for, too.
+	// All also waits for the tasks of callers that declared support for tasks. It is for a Handler
+	// that cannot serve requests about the tasks of others, such as a gateway that keeps none.
 	All bool
-	// Leave, if not nil, reports whether a task goes on though its call was given up, for this cause; default those whose
-	// process ends ([ErrClosed]). Others are cancelled.
+	// Leave, if not nil, reports whether a task continues although its call ended for this cause.
+	// By default tasks whose process ends ([ErrClosed]) continue. Other tasks are cancelled.
 	Leave func(cause error) bool
 }
 
-// Wait returns middleware for the side of the client, or around a member of a gateway: it declares that it knows
-// tasks, and waits for those that calls of tools become, so that whoever calls need not know them. What a task asks
-// is asked of the caller, its message is the call's progress, and a call that is given up cancels its task. A caller
-// that declared that it knows tasks gets them.
+// Wait returns middleware for a client or a member of a gateway. It declares support for tasks and
+// waits for those that calls become, so that the caller need not support them. The task's requests
+// go to the caller, its message becomes the call's progress, and a call that is given up cancels
+// its task. A caller that declared support for tasks receives them.
 func Wait(o WaitOptions) mcp.Middleware {
 	if o.Leave == nil {
-		o.Leave = func(cause error) bool { return errors.Is(cause, ErrClosed) } // then another process goes on
+		o.Leave = func(cause error) bool { return errors.Is(cause, ErrClosed) } // another process then continues the task
 	}
 	return func(next mcp.Handler) mcp.Handler {
 		var known declared
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if again, is := ctx.Value(rejoinKey{}).(*rejoined); is && req.Method == methodResult && req.Peer != nil {
 				again.waited = true
-				ctx = context.WithValue(ctx, rejoinKey{}, nil) // a Wait further in sees requests about a task only
+				ctx = context.WithValue(ctx, rejoinKey{}, nil) // a further Wait inside must only see requests about the task
 				named := *req
 				named.Name = again.tool
 				return await(ctx, o, &named, next, known.of(req.Meta.Capabilities), again.id, 0)
@@ -75,7 +78,7 @@ func Wait(o WaitOptions) mcp.Middleware {
 	}
 }
 
-const methodResult = "tasks/result" // which a client asks its own Wait only
+const methodResult = "tasks/result" // sent only by a client to its own Wait
 
 type (
 	cancelKey struct{}
@@ -86,10 +89,10 @@ type (
 	}
 )
 
-// Rejoin waits again for a task that a call of a tool became, perhaps of another process: all that has to be known of it
-// is its id, which [WaitOptions].OnTask heard. The client has to have [Wait] among its middleware, which does with the
-// task what it did then. The server is asked in the form that it has for tasks, whichever that was when the task began.
-// The error is that of [Task.Wait].
+// Rejoin waits again for a task that a call of a tool became, possibly in another process. It needs
+// only the id, which [WaitOptions].OnTask received. The client must have [Wait] among its
+// middleware, which treats the task as before. Requests to the server have the form of tasks that
+// the server uses now, whichever it used when the task began. The error is that of [Task.Wait].
 func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolResult, error) {
 	again := &rejoined{tool: tool, id: id}
 	result, err := c.Do(context.WithValue(ctx, rejoinKey{}, again), methodResult, task.Params(id))
@@ -102,16 +105,16 @@ func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolR
 	return toolResult(&result)
 }
 
-// Cancel asks the server to cancel a task that a call became, as [Task.Cancel] does, of a client that has [Wait] among
-// its middleware.
+// Cancel asks the server to cancel a task that a call became, like [Task.Cancel], for a client that
+// has [Wait] among its middleware.
 func Cancel(ctx context.Context, c *mcp.Client, id string) error {
 	_, err := c.Do(context.WithValue(ctx, cancelKey{}, true), "tasks/cancel", task.Params(id))
 	return err
 }
 
-// declared remembers the capabilities that were declared last, as whoever sends them encodes them once.
+// declared caches the last capabilities with tasks added, so that senders encode them only once.
 type declared struct {
-	last atomic.Pointer[[2]*mcp.ClientCapabilities] // without tasks, and with them
+	last atomic.Pointer[[2]*mcp.ClientCapabilities] // as received, and with tasks
 }
 
 func (d *declared) of(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
@@ -124,7 +127,7 @@ func (d *declared) of(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 }
 
 func wait(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler, capabilities *mcp.ClientCapabilities) (mcp.Result, error) {
-	if id, _ := jsonrpc.Unquote(req.State.Get(stateKey)); id != "" { // a round before this one began it
+	if id, _ := jsonrpc.Unquote(req.State.Get(stateKey)); id != "" { // an earlier round began the task
 		return await(ctx, o, req, next, capabilities, id, 0)
 	}
 	call := *req
@@ -146,7 +149,7 @@ func wait(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler
 	return await(ctx, o, req, next, capabilities, begun.ID, cmp.Or(begun.Interval(), defaultPoll))
 }
 
-// await is wait for the result of a task that the call became.
+// await waits for the result of a task that the call became.
 func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler, capabilities *mcp.ClientCapabilities, id string, poll time.Duration) (mcp.Result, error) {
 	w := &task.Waiter{Ask: req.Peer.Ask, Report: func(ctx context.Context, n int, message string) {
 		p := jsonrpc.NewObject(nil)
@@ -154,7 +157,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 		if message != "" {
 			p.String("message", message)
 		}
-		_ = req.Peer.Notify(ctx, "notifications/progress", p.Bytes()) // who cannot be reached cannot be waited for either
+		_ = req.Peer.Notify(ctx, "notifications/progress", p.Bytes()) // if the client is unreachable, the wait fails anyway
 	}}
 	if o.OnLook != nil {
 		w.Look = func(t *task.Task) { o.OnLook(ctx, t.ID, string(t.Status), t.Message) }
@@ -175,7 +178,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	}
 	result, err := w.Wait(ctx, id, poll)
 	if errors.Is(err, mcp.ErrInputRequired) {
-		return result, err // the next round goes on with the task
+		return result, err // the next round continues with the task
 	}
 	if o.OnTask != nil {
 		o.OnTask(ctx, req.Name, id, true)
@@ -183,7 +186,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	if err != nil && ctx.Err() != nil && !o.Leave(context.Cause(ctx)) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer cancel()
-		_, _ = w.Do(ctx, "tasks/cancel", task.Params(id)) // it ends by itself, too
+		_, _ = w.Do(ctx, "tasks/cancel", task.Params(id)) // without it, the task ends by itself later
 	}
 	return result, err
 }

@@ -16,41 +16,44 @@ import (
 )
 
 const (
-	// Provider is the name under which this adapter keeps what belongs to it.
+	// Provider is the name under which this adapter stores its own data in messages.
 	Provider = "anthropic"
 
-	// APIVersion is the version of the messages API that is spoken here.
+	// APIVersion is the version of the messages API.
 	APIVersion = "2023-06-01"
 
 	defaultBaseURL = "https://api.anthropic.com/"
-	// defaultMaxTokens limits an answer, as the provider requires a limit.
+	// defaultMaxTokens limits an answer. The provider requires a limit.
 	defaultMaxTokens = 16_384
 )
 
-// Options say which model is asked, and where.
+// Options name the model and its service.
 type Options struct {
-	// Model is the model's name. It is needed.
+	// Model is the model's name. It is required.
 	Model string
-	// BaseURL is where v1/messages is; empty means Anthropic's own.
+	// BaseURL is the URL below which v1/messages is; empty means Anthropic's own.
 	BaseURL string
-	// Key is sent as x-api-key; empty sends none.
+	// Key is sent as x-api-key; if it is empty, no key is sent.
 	Key string
-	// Window and Price go into Info. Zero means what is known of the model's family, which can be nothing.
+	// Window and Price go into Info. Zero values are replaced by those of the model's family, if it
+	// is known.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 means 16,384, or less where the model takes no more.
+	// MaxTokens limits answers to requests without a limit; 0 means 16,384, or less if the model
+	// accepts less.
 	MaxTokens int
-	// Thinking is how many tokens the model may think before it answers; 0 means no thinking, unless Body asks for it.
-	// The provider wants at least 1,024. They are added to the limit of the answer.
+	// Thinking is the number of tokens that the model may think before it answers, at least 1,024.
+	// They are added to the limit of the answer. 0 means no thinking, unless Body requests it.
 	Thinking int
-	// Body are more members of the request, such as output_config.
+	// Body holds additional members of the request, such as output_config.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
-	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
+	// not followed, so that the key goes to no other server. Use its transport to add headers or a
+	// key for each request.
 	HTTPClient *http.Client
 }
 
-// Model is a language model behind the messages API. It is safe for concurrent use.
+// A Model is a language model behind the messages API. It is safe for concurrent use.
 type Model struct {
 	options Options
 	service wire.Service
@@ -58,8 +61,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns the model that the options name. Nothing is sent. It is an error if
-// the name of the model is missing, or the URL is none.
+// New returns the model named in the options. It sends nothing. It returns an error if the model's
+// name is missing or the URL is malformed.
 func New(o Options) (*Model, error) {
 	if o.Model == "" {
 		return nil, errors.New("anthropic: the name of the model is missing; set Model")
@@ -88,8 +91,8 @@ func (m *Model) Info() model.Info {
 	return model.Info{Provider: Provider, Name: m.options.Model, Window: m.options.Window, Price: m.options.Price, Language: true}
 }
 
-// Generate asks for the next message; see [model.Model]. A tool that the provider
-// refuses is left out, and the request made again; Notes tell of it.
+// Generate requests the next message; see [model.Model]. If the provider refuses a tool, it repeats
+// the request without the tool and adds a Note.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
 }
@@ -102,15 +105,15 @@ func setHeaders(h http.Header, key string) {
 	}
 }
 
-// family is what is known of models whose names begin alike.
+// A family holds the known properties of models with a common prefix of their name.
 type family struct {
 	prefix string
 	window int
 	price  model.Price
 }
 
-// families have the prices of December 2025; the first that fits counts. What is not
-// here has no price, which is better than a wrong one.
+// families has the prices of December 2025; the first match counts. Other models have no price,
+// which is better than a wrong one.
 var families = []family{
 	{"claude-opus-4-5", 200_000, model.Price{Input: 5, Output: 25, CacheRead: 0.5, CacheWrite: 6.25}},
 	{"claude-opus-4-1", 200_000, model.Price{Input: 15, Output: 75, CacheRead: 1.5, CacheWrite: 18.75}},
@@ -133,7 +136,7 @@ func familyOf(name string) family {
 	return family{}
 }
 
-// params is the body of a request, as the messages API has it.
+// params is the body of a request to the messages API.
 type params struct {
 	Model         string      `json:"model"`
 	MaxTokens     int         `json:"max_tokens"`
@@ -147,7 +150,7 @@ type params struct {
 	Stream        bool        `json:"stream"`
 }
 
-// kind is an object that has nothing but a type.
+// A kind is an object with a type only.
 type kind struct {
 	Type string `json:"type"`
 }
@@ -169,10 +172,10 @@ type turn struct {
 	Content []block `json:"content"`
 }
 
-// ephemeral marks the end of what is cached.
+// ephemeral returns the mark at the end of the cached prefix.
 func ephemeral() *kind { return &kind{"ephemeral"} }
 
-// request is the body of a request.
+// request returns the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
 	p := &params{
 		Model:         m.options.Model,
@@ -188,14 +191,14 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	if m.options.Thinking > 0 {
 		p.Thinking = &thinking{"enabled", m.options.Thinking}
 	} else {
-		p.Temperature = req.Temperature // one that thinks can have none but its own
+		p.Temperature = req.Temperature // with thinking the provider allows only its own temperature
 	}
 	m.choose(p, req)
 	return wire.Marshal(p, m.options.Body)
 }
 
-// choose says whether tools must be called. The provider refuses a conversation
-// with calls and no tools, so those that were called are named then.
+// choose sets whether tools must be called. The provider refuses a conversation with calls but no
+// tools, so the called tools are listed then.
 func (m *Model) choose(p *params, req *model.Request) {
 	choice := req.Choice
 	if len(p.Tools) == 0 {
@@ -207,7 +210,7 @@ func (m *Model) choose(p *params, req *model.Request) {
 	case choice == model.ChoiceNone:
 		p.ToolChoice = &kind{"none"}
 	case choice == model.ChoiceRequired && m.options.Thinking == 0:
-		// One that thinks cannot be made to call.
+		// With thinking, calls cannot be forced.
 		p.ToolChoice = &kind{"any"}
 	}
 }
@@ -224,7 +227,7 @@ func calledTools(messages []model.Message) []model.Tool {
 	return tools
 }
 
-// limit is the limit of the answer with the thinking before it.
+// limit returns the limit of the answer including the thinking before it.
 func (m *Model) limit(tokens int) int {
 	tokens = cmp.Or(max(tokens, 0), max(m.options.MaxTokens, 0), defaultMaxTokens) + m.options.Thinking
 	if most := m.service.Learned.MostTokens(); most > 0 {
@@ -233,7 +236,7 @@ func (m *Model) limit(tokens int) int {
 	return tokens
 }
 
-// cachedOf is how many of the tools that are sent belong to the cached prefix.
+// cachedOf returns how many of the sent tools belong to the cached prefix.
 func cachedOf(req *model.Request, tools []model.Tool) int {
 	cached := req.Tools[:min(max(0, req.CachedTools), len(req.Tools))]
 	n := 0
@@ -255,7 +258,7 @@ func toolParams(tools []model.Tool, cached int) []toolParam {
 	return list
 }
 
-// block is a block of content, as the messages API has it.
+// A block is a block of content of the messages API.
 type block struct {
 	Type      string          `json:"type"`
 	Text      string          `json:"text,omitzero"`
@@ -268,18 +271,18 @@ type block struct {
 	Content   []block         `json:"content,omitempty"`
 	Cache     *kind           `json:"cache_control,omitzero"`
 
-	verbatim json.RawMessage // what is sent instead of all this
+	verbatim json.RawMessage // replaces all other fields when encoded
 	extra    map[string]json.RawMessage
 }
 
-// source is the data of an image or a document.
+// A source holds the data of an image or a document.
 type source struct {
 	Type      string `json:"type"`
 	MediaType string `json:"media_type"`
 	Data      string `json:"data"`
 }
 
-// MarshalJSON writes the block with the members that have no name here.
+// MarshalJSON encodes the block with its extra members.
 func (b block) MarshalJSON() ([]byte, error) {
 	if b.verbatim != nil {
 		return b.verbatim, nil
@@ -290,8 +293,8 @@ func (b block) MarshalJSON() ([]byte, error) {
 
 func textBlock(text string) block { return block{Type: "text", Text: text} }
 
-// turns writes a conversation as turns of the user and the assistant. Those of
-// one that follow each other are joined, and results come first in theirs.
+// turns converts a conversation to turns of the user and the assistant. It joins consecutive
+// messages of the same role, and puts results first in their turn.
 func turns(conversation []model.Message) []turn {
 	var all []turn
 	for i := range conversation {
@@ -315,7 +318,7 @@ func turns(conversation []model.Message) []turn {
 	return all
 }
 
-// rank puts results before everything else.
+// rank sorts results before everything else.
 func rank(b *block) int {
 	if b.Type == "tool_result" {
 		return 0
@@ -380,7 +383,7 @@ func resultBlock(r *model.Result) block {
 	return b
 }
 
-// mediaBlock is an image, a document, or a text that says what cannot be shown.
+// mediaBlock returns an image, a document, or a text in place of media that cannot be sent.
 func mediaBlock(m *model.Media) block {
 	kind, _, _ := strings.Cut(strings.ToLower(m.Type), ";")
 	switch kind = strings.TrimSpace(kind); kind {
@@ -400,10 +403,10 @@ func mediaBlock(m *model.Media) block {
 	return textBlock(wire.NotShown(m))
 }
 
-// portable matches the ids that are taken here.
+// portable matches the ids that the provider accepts.
 var portable = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// portableID is the id of a call of any provider in the form that is taken here.
+// portableID returns the id of a call, of any provider, in an accepted form.
 func portableID(id string) string {
 	if portable.MatchString(id) {
 		return id

@@ -15,8 +15,7 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// service answers the requests of a test one after the other, the last answer
-// again and again.
+// A service sends its answers to the requests of a test in order and repeats the last one.
 type service struct {
 	answers []reply
 	sent    []string
@@ -66,7 +65,7 @@ func asking(tools ...string) *model.Request {
 
 func TestOneBadToolIsSetAsideAndTheRequestGoesOn(t *testing.T) {
 	m, s := opened(t, Options{}, refusal("tools.1.custom.input_schema: JSON schema is invalid"), reply{200, fine})
-	for want := 2; want <= 3; want++ { // the second time it is known
+	for want := 2; want <= 3; want++ { // the second time the tool is known to be refused
 		res, err := m.Generate(context.Background(), asking("good", "bad", "other"), nil)
 		if err != nil {
 			t.Fatal(err)

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// maxBlocks is how many blocks an answer may have.
+	// maxBlocks is the number of blocks that an answer may have.
 	maxBlocks = 1_024
-	// maxMembers is how many members of a block without a name here are assembled.
+	// maxMembers is the number of assembled members of a block of unknown type.
 	maxMembers = 64
 )
 
-// assembly puts an answer together from its events.
+// An assembly builds an answer from its events.
 type assembly struct {
 	*wire.Answer
 	pieces  []*piece
 	byIndex map[int]*piece
 	calls   int
-	input   int // tokens that are not of the cache
+	input   int // tokens outside the cache
 }
 
-// piece is a block while it comes.
+// A piece is a block that is being received.
 type piece struct {
 	kind   string
-	first  json.RawMessage // as it was when it started
-	call   int             // which call it is
+	first  json.RawMessage // the block at its start
+	call   int             // index of the call
 	closed bool
-	// members are those that deltas add to, in the order in which they came.
+	// order lists the members that deltas add to, in the order of their first delta.
 	order   []string
 	members map[string]*strings.Builder
-	lists   map[string][]byte // members that are lists, without their brackets
+	lists   map[string][]byte // array members, without their brackets
 }
 
 func (a *assembly) startBlock(index int, raw []byte) {
@@ -69,7 +69,8 @@ func (a *assembly) stopBlock(index int) {
 	}
 }
 
-// delta adds to a block. Of a kind that has no name here, texts add to the members that are called as they are.
+// delta adds to a block. In a block of unknown type, a text is added to the member of the same
+// name.
 func (a *assembly) delta(index int, raw []byte) {
 	p := a.byIndex[index]
 	if p == nil || p.closed {
@@ -97,7 +98,7 @@ func (a *assembly) delta(index int, raw []byte) {
 	})
 }
 
-// add appends text to a member, and tells of it.
+// add appends text to a member and emits it.
 func (a *assembly) add(p *piece, member, text string) {
 	if text == "" {
 		return
@@ -129,7 +130,7 @@ func (p *piece) text(member string) string {
 	return ""
 }
 
-// whole is the block as if it had come in one piece.
+// whole returns the block as if it had come in one piece.
 func (p *piece) whole() json.RawMessage {
 	raw := p.first
 	for _, name := range p.order {
@@ -148,8 +149,8 @@ func (p *piece) whole() json.RawMessage {
 	return raw
 }
 
-// Message is what the events add up to. Of an answer that is cut, blocks that are
-// not complete are left out, but for text.
+// Message returns the message assembled from the events. If the answer was cut off, it omits
+// incomplete blocks other than text.
 func (a *assembly) Message(broken bool) (m model.Message) {
 	for i, p := range a.pieces {
 		cut := !p.closed || i == len(a.pieces)-1 && (broken || a.IsCut())
@@ -163,7 +164,7 @@ func (a *assembly) Message(broken bool) (m model.Message) {
 	return m
 }
 
-// part is the block as a part; nil if it is nothing that can be kept.
+// part returns the block as a part, or nil if nothing of it can be kept.
 func (p *piece) part(cut bool) *model.Part {
 	switch p.kind {
 	case "text":
@@ -194,7 +195,7 @@ func (p *piece) part(cut bool) *model.Part {
 	return &model.Part{Opaque: &model.Opaque{Provider: Provider, Raw: p.whole()}}
 }
 
-// made is the call; nil if it was cut off before its arguments were complete.
+// made returns the call, or nil if it was cut off before its arguments were complete.
 func (p *piece) made(cut bool) *model.Call {
 	c := &model.Call{ID: wire.StringOf(p.first, "id"), Name: wire.StringOf(p.first, "name"), Extra: wire.Extra(Provider, wire.MembersBut(p.first, "type", "id", "name", "input"))}
 	if c.ID == "" || c.Name == "" || cut && strings.TrimSpace(p.text("input")) == "" {
@@ -207,8 +208,8 @@ func (p *piece) made(cut bool) *model.Call {
 	return c
 }
 
-// dangles reports whether a block is the call of a tool of the provider whose
-// result is not there, which is not taken back.
+// dangles reports whether a block is the call of one of the provider's tools whose result is
+// missing. The provider refuses such a call in a request.
 func dangles(raw json.RawMessage, parts []model.Part) bool {
 	if kind := wire.StringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
 		return false
@@ -219,7 +220,7 @@ func dangles(raw json.RawMessage, parts []model.Part) bool {
 	})
 }
 
-// Whole takes in a message that came in one piece, from a server that does not stream.
+// Whole adds a message that came in one piece, from a server that does not stream.
 func (a *assembly) Whole(data []byte) {
 	if wire.StringOf(data, "type") != "message" {
 		a.Event(data)
@@ -236,7 +237,8 @@ func (a *assembly) Whole(data []byte) {
 	a.Reason = wire.StringOf(data, "stop_reason")
 }
 
-// Event takes in one event. Its name is found in its data, as some servers leave out the line that has it.
+// Event adds one event. The name of the event is taken from its data, because some servers omit the
+// event line.
 func (a *assembly) Event(data []byte) {
 	index := wire.Number(data, "index")
 	switch wire.StringOf(data, "type") {
@@ -264,7 +266,7 @@ func (a *assembly) start(message []byte) {
 	a.count(jsonrpc.Get(message, "usage"))
 }
 
-// count takes in a count of tokens. Later ones are of the whole message, and leave out what has not changed.
+// count adds a count of tokens. A later count is of the whole message and omits unchanged numbers.
 func (a *assembly) count(raw []byte) {
 	if len(raw) == 0 {
 		return

@@ -30,7 +30,7 @@ data: {"type":"message_stop"}
 
 `
 
-// A model is asked; here a test's server answers in its place.
+// In the example a local server takes the place of the provider.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

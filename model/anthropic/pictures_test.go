@@ -7,7 +7,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// As https://docs.anthropic.com/en/docs/vision has it. One that is refused is not sent again.
+// The form is that of https://docs.anthropic.com/en/docs/vision. A refused picture is not sent
+// again.
 func TestAPictureOfTheUserIsSent(t *testing.T) {
 	req := asking()
 	req.Messages[0].Parts = append(req.Messages[0].Parts, model.Part{Media: &model.Media{Type: "image/webp", Data: []byte("WEBP")}})

@@ -1,12 +1,10 @@
-// Package injected gives tools to models that have no function calling: a
-// manual of the tools goes into the system prompt, and calls are found in the
-// text that the model writes, while it writes.
+// Package injected adds tools to models without function calling. A manual of the tools goes into
+// the system prompt, and calls are found in the model's text while it is generated.
 //
-// The manual asks for one form, that of Hermes and Qwen: an object of JSON
-// between <tool_call> tags. The scanner takes it with the usual faults of JSON
-// (quotes, commas, brackets, comments, line breaks, Python's literals), and
-// without its closing tag; the same object in a code fence; and the two forms of
-// other models that reach a client as text:
+// The manual asks for one form, that of Hermes and Qwen: a JSON object between <tool_call> tags.
+// The scanner accepts it with the usual faults of JSON (quotes, commas, brackets, comments, line
+// breaks, Python's literals), without its closing tag, and in a code fence. It also accepts two
+// forms of other models that reach a client as text:
 //
 //   - <function=name> with <parameter=name> tags, with and without <tool_call>
 //     around it, as Qwen's coding models write it: they are no special tokens, and vLLM
@@ -15,16 +13,15 @@
 //     skips others (github.com/vllm-project/vllm/pull/11039), and so does llama.cpp that
 //     runs with --special (github.com/ggml-org/llama.cpp/pull/9419).
 //
-// Other marks are not read. Those that are special tokens of their model, such as
-// [TOOL_CALLS], do not arrive, as a request of this package names no tools: then
-// llama.cpp does not print them (github.com/ggml-org/llama.cpp/issues/7106), and vLLM
-// skips them, which its parsers switch off only for requests with tools
-// (adjust_request in vllm/entrypoints/openai/tool_parsers/mistral_tool_parser.py).
-// Models that have marks of their own call tools by themselves on these servers, and
-// need no manual.
+// Other marks are not recognized. Special tokens of a model, such as [TOOL_CALLS], do not arrive,
+// because a request of this package has no tools. llama.cpp then does not print them
+// (github.com/ggml-org/llama.cpp/issues/7106). vLLM skips them; its parsers disable that only for
+// requests with tools (adjust_request in
+// vllm/entrypoints/openai/tool_parsers/mistral_tool_parser.py). Models with marks of their own
+// support tools on these servers and need no manual.
 //
-// What is no call stays text, and so do JSON without a mark, other code blocks, and a
-// mark right behind a backtick. In a code fence a call counts only if its tool exists and
-// it has arguments. Behind a mark a tool that does not exist is a call nevertheless, so
-// that the host can tell the model. Thoughts between <think> tags become reasoning.
+// Anything else stays text. That includes JSON without a mark, other code blocks, and a mark right
+// behind a backtick. In a code fence a call counts only if its tool exists and it has arguments.
+// Behind a mark a call of an unknown tool counts too, so that the host can return an error to the
+// model. Text between <think> tags becomes reasoning.
 package injected

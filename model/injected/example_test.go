@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/model/injected"
 )
 
-// parrot is a model that can write text and nothing else.
+// parrot is a model that can only write text.
 type parrot struct{ text string }
 
 func (p parrot) Info() model.Info { return model.Info{Provider: "parrot", Language: true} }

@@ -14,7 +14,7 @@ func FuzzTheSplitMakesNoDifference(f *testing.F) {
 	for _, text := range damage {
 		f.Add(text, 7)
 	}
-	f.Add("000000call 00", 7) // text that names what the check looks for
+	f.Add("000000call 00", 7) // contains the text that the check looks for
 	f.Fuzz(func(t *testing.T, text string, at int) {
 		for _, complete := range []bool{true, false} {
 			whole := parse(testTools, complete, text)
@@ -32,7 +32,7 @@ func FuzzTheSplitMakesNoDifference(f *testing.F) {
 	})
 }
 
-// What costs more than linear time shows when the text is long.
+// Time that is not linear shows in a long text.
 func TestParsingTakesLinearTime(t *testing.T) {
 	for _, piece := range []string{"[", "{", "\n{", "\n[", "<", "<tool_call>", "```\n", "`", `{"name":`, "<tool_call>{\"a\":\"", "\" ", "<think>", "[TOOL_CALLS]", "<function=f>", "\n[f(", "</tool_call>", " ", "\n```json\n{", "<|channel|>"} {
 		text := strings.Repeat(piece, 100_000/len(piece))

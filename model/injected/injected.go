@@ -16,27 +16,25 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// New returns a model that calls tools through one that cannot: the manual of the
-// tools goes into the system prompt, calls and results of the past become text,
-// and calls are found in the text that the model writes. It is as safe for
-// concurrent use as m. Errors are those of m.
+// New returns a model with tools on top of m, a model without function calling. The manual of the
+// tools goes into the system prompt, earlier calls and results become text, and calls are found in
+// the model's text. It is as safe for concurrent use as m. Errors are those of m.
 //
-// A call is found in the form that the manual asks for, and in those that models
-// were trained on. One that was cut off is dropped; one that is too damaged is
-// returned as malformed, so that the model can learn of it. What a model writes as
-// the result of its own call is cut off.
+// Calls are recognized in the form of the manual and in forms that models were trained on. A call
+// that was cut off is dropped. One that is too damaged is returned as malformed, so that the model
+// can correct it. Text that a model invents as the result of its own call is cut off.
 func New(m model.Model) model.Model { return &injected{m} }
 
 type injected struct{ inner model.Model }
 
-// Info describes the model below, which can have any number of tools now.
+// Info describes the inner model. It removes the limit of tools.
 func (m *injected) Info() model.Info {
 	info := m.inner.Info()
 	info.MaxTools = 0
 	return info
 }
 
-// Generate asks the model below, and finds the calls in what it writes.
+// Generate sends the request to the inner model and finds the calls in its text.
 func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if emit == nil {
 		emit = func(model.Delta) {}
@@ -50,7 +48,7 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 		switch {
 		case d.Text != "" && !p.over:
 			if p.write(d.Text); p.over {
-				cancel() // what comes now is made up
+				cancel() // the model invents results from here on
 			}
 		case d.Retry != nil:
 			p.start()
@@ -60,7 +58,7 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 		}
 	})
 	if p.over && ctx.Err() == nil {
-		err = nil // it was not waited for
+		err = nil // the rest was cancelled
 	}
 	if res == nil {
 		if err != nil {
@@ -77,15 +75,15 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 	return &out, err
 }
 
-// finish makes res the whole answer. It had come to its end if failed is nil.
+// finish completes res. failed is nil if the answer was complete.
 func (p *scanner) finish(res *model.Response, failed error) {
-	// A model that tells nothing while it writes has it all in its answer.
+	// A model that emits no deltas has all its text in the answer.
 	if rest, ok := strings.CutPrefix(res.Message.Text(), p.fed.String()); ok && !p.over {
 		p.write(rest)
 	}
 	whole := failed == nil && res.Stop != model.StopLength && res.Stop != model.StopRefusal
 	p.close(whole)
-	// What the model below thought apart from its text stays in front of it.
+	// Reasoning that the inner model returned separately stays first.
 	rest := slices.DeleteFunc(slices.Clone(res.Message.Parts), func(part model.Part) bool {
 		return part.Text != "" || part.Call != nil || part == (model.Part{})
 	})
@@ -96,7 +94,7 @@ func (p *scanner) finish(res *model.Response, failed error) {
 	}
 }
 
-// request returns what the model below is asked, and which tools it knows of.
+// request returns the request to the inner model, and the tools in its manual.
 func request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
 	below := *req
 	text, notes := manual(req.Tools)
@@ -115,14 +113,15 @@ func request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
 	return &below, offered, notes
 }
 
-// choices is what a request that leaves no choice adds to the manual.
+// choices maps a choice to the sentence that is added to the manual.
 var choices = map[model.Choice]string{
 	model.ChoiceRequired: "Call at least one tool now.",
 	model.ChoiceNone:     "Answer now without calling a tool.",
 }
 
-// render writes a conversation without calls and results as messages: calls are text of the assistant, results are text
-// of the user. Two messages of the same speaker become one, because many chat templates want them in turns.
+// render converts a conversation to messages without calls and results. Calls become text of the
+// assistant, results text of the user. Consecutive messages of one role are joined, because many
+// chat templates require alternating roles.
 func render(messages []model.Message) []model.Message {
 	var out []model.Message
 	for i := range messages {
@@ -171,7 +170,7 @@ func renderMessage(m *model.Message) model.Message {
 	return out
 }
 
-// appendText joins text to the text before it.
+// appendText appends text and joins it to a text before it.
 func appendText(parts []model.Part, text string) []model.Part {
 	if n := len(parts); n > 0 && parts[n-1].Text != "" {
 		parts[n-1].Text += "\n" + text
@@ -187,10 +186,11 @@ func renderCall(c *model.Call) string {
 	return "<tool_call>\n" + string(appendCall(nil, c.Name, c.Arguments)) + "\n</tool_call>"
 }
 
-// maxManual is how many bytes the manual of the tools has at most.
+// maxManual is the maximum size of the manual in bytes.
 const maxManual = 128 << 10
 
-// manualHead shows a call as models of the form were trained to see it, in the manual of Hermes and Qwen.
+// manualHead shows a call as in the manual of Hermes and Qwen, with which models of that form were
+// trained.
 const manualHead = `# Tools
 
 You can call tools. To call one, write a JSON object with its name and its arguments between these tags, exactly so:
@@ -206,8 +206,8 @@ These tools exist, and no others:
 <tools>
 `
 
-// manual writes the tools down for a model, and says which of them had no room or
-// could not be taken as they are. The same tools give the same text.
+// manual describes the tools to a model. Notes list the tools that did not fit or were changed. The
+// same tools give the same text.
 func manual(tools []model.Tool) (string, []model.Note) {
 	var lines strings.Builder
 	var notes []model.Note
@@ -240,7 +240,7 @@ func entry(name, description string, schema json.RawMessage) string {
 	return string(harmless(line)) + "}\n"
 }
 
-// compact returns a schema without white space; nil if it is none.
+// compact returns a schema without white space, or nil if it is invalid.
 func compact(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object"}`)
@@ -258,25 +258,27 @@ func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// tokens are what could end the place that a text of somebody else is in, or pretend to be a call or another speaker.
+// tokens matches text of others that could close the block it is in, or imitate a call or another
+// role.
 var tokens = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
 
-// harmless breaks the marks in JSON, where it can be done without a change.
+// harmless breaks the marks in JSON by escapes, which do not change its value.
 func harmless(raw []byte) []byte { return tokens.ReplaceAll(raw, []byte(`\u003c$1`)) }
 
 // harmlessText breaks the marks in text.
 func harmlessText(text string) string { return tokens.ReplaceAllString(text, "&lt;$1") }
 
-// toolbox knows the tools of a request by every name a model may give them, and makes calls of what it wrote.
+// A toolbox finds the tools of a request by every name that a model may use, and makes calls from
+// the model's text.
 type toolbox struct {
 	exact map[string]*model.Tool
-	// folded is by the name without case and punctuation, and by what follows the
-	// server's name in that; nil where two tools share it.
+	// folded maps names without case and punctuation to tools, also without the server's name. The
+	// value is nil if two tools share a name.
 	folded map[string]*model.Tool
-	lastID int // of the conversation
+	lastID int // last id in the conversation
 }
 
-// newToolbox takes the tools that are offered, and the conversation, whose ids are used already.
+// newToolbox returns the toolbox of the offered tools. The ids in the conversation are taken.
 func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 	b := &toolbox{exact: map[string]*model.Tool{}, folded: map[string]*model.Tool{}}
 	for i := range tools {
@@ -304,10 +306,10 @@ func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 
 var punctuation = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// fold makes names equal that differ in case and punctuation.
+// fold returns the form of a name that ignores case and punctuation.
 func fold(name string) string { return strings.ToLower(punctuation.ReplaceAllString(name, "")) }
 
-// find returns the one tool that a model means by name, or nil.
+// find returns the only tool that a name can mean, or nil.
 func (b *toolbox) find(name string) *model.Tool {
 	if t := b.exact[name]; t != nil {
 		return t
@@ -315,11 +317,12 @@ func (b *toolbox) find(name string) *model.Tool {
 	return b.folded[fold(name)]
 }
 
-// portable returns the name of a tool that does not exist in a form that every
-// provider takes, as it will stay in the conversation.
+// portable returns a portable form of the name of an unknown tool, because it stays in the
+// conversation.
 func portable(name string) string { return model.NewNames().Portable(name) }
 
-// made returns a call with the arguments that were written, which are JSON or nil; an object may be within a string.
+// made returns a call with the written arguments, which are JSON or nil. They may be an object
+// inside a string.
 func (b *toolbox) made(name string, written json.RawMessage) *model.Call {
 	inner, _ := jsonrpc.Unquote(written)
 	if raw, ok := readLoose(inner); ok {
@@ -333,15 +336,15 @@ func (b *toolbox) made(name string, written json.RawMessage) *model.Call {
 	return c
 }
 
-// malformed returns a call that says what is wrong with what was written.
+// malformed returns a malformed call with the reason.
 func (b *toolbox) malformed(name, raw, why string) *model.Call {
 	c := b.made(name, nil)
 	c.Malformed, c.Raw = why, raw
 	return c
 }
 
-// read makes calls of a value: of an object, or of a list of them. It returns nil unless all of it are calls. Where the
-// model did not say that it is one, only calls with arguments of tools that exist count.
+// read returns the calls of a value, an object or a list of objects, or nil if not all of it is
+// calls. Without a mark (tagged), only calls of existing tools with arguments count.
 func (b *toolbox) read(raw json.RawMessage, tagged bool) []*model.Call {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return nil

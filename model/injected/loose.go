@@ -16,23 +16,24 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// maxNesting is how deep arrays and objects of a call may nest.
+// maxNesting is the maximum nesting of arrays and objects in a call.
 const maxNesting = 64
 
-// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and typographic quotes, quotes inside
-// strings, names without quotes, commas too many and too few, brackets too few, comments, raw line breaks, and Python's
-// literals. It looks at every byte a bounded number of times, and never back.
+// loose parses a model's imitation of JSON and writes valid JSON. It accepts single and typographic
+// quotes, quotes inside strings, names without quotes, superfluous and missing commas, missing
+// brackets, comments, raw line breaks, and Python's literals. It looks at every byte a bounded
+// number of times and never goes back.
 type loose struct {
 	src   string
 	pos   int
 	out   []byte
 	depth int
-	// open is whether the text ended inside the value, and quoted whether that was
-	// within a string. What has only brackets missing is read.
+	// open reports that the text ended inside the value, and quoted that it ended inside a string.
+	// A value that lacks only brackets is still accepted.
 	open, quoted bool
 }
 
-// readLoose reads all of text as one value.
+// readLoose parses all of text as one value.
 func readLoose(text string) (json.RawMessage, bool) {
 	l := loose{src: text}
 	ok := l.value()
@@ -40,7 +41,7 @@ func readLoose(text string) (json.RawMessage, bool) {
 	return l.out, ok && !l.open && l.pos == len(text) && jsonrpc.Valid(l.out, jsonrpc.Limits{}) == nil
 }
 
-// at is the byte i from here; 0 behind the end.
+// at returns the byte at offset i from here, or 0 behind the end.
 func (l *loose) at(i int) byte {
 	if l.pos+i < len(l.src) {
 		return l.src[l.pos+i]
@@ -48,18 +49,18 @@ func (l *loose) at(i int) byte {
 	return 0
 }
 
-// atEnd reports whether the text is over. The value is open then.
+// atEnd reports whether the text has ended, and if so marks the value as open.
 func (l *loose) atEnd() bool {
 	l.open = l.open || l.pos >= len(l.src)
 	return l.open
 }
 
-// blank is white space and comments.
+// blank matches white space and comments.
 var blank = regexp.MustCompile(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*/|$))+`)
 
 func (l *loose) skip() { l.pos += len(blank.FindString(l.src[l.pos:])) }
 
-// value reads one value. It reports false where there is none, or one so damaged that nobody knows where it ends.
+// value parses one value. It returns false if there is none, or if its end cannot be determined.
 func (l *loose) value() bool {
 	l.skip()
 	switch c := l.at(0); {
@@ -78,7 +79,7 @@ func (l *loose) value() bool {
 	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
 }
 
-// container reads an array or an object, whose elements are read by element.
+// container parses an array or an object; element parses one element.
 func (l *loose) container(end byte, element func() bool) bool {
 	if l.depth++; l.depth > maxNesting {
 		return false
@@ -93,7 +94,7 @@ func (l *loose) container(end byte, element func() bool) bool {
 		if c == end {
 			l.pos++
 		}
-		if c == end || c == '}' || c == ']' || l.atEnd() { // one that is missing is added
+		if c == end || c == '}' || c == ']' || l.atEnd() { // a missing bracket is added
 			l.depth--
 			l.out = append(l.out, end)
 			return true
@@ -128,7 +129,7 @@ func (l *loose) member() bool {
 	return l.value()
 }
 
-// bareWord is a name or a value without quotes.
+// bareWord matches a name or a value without quotes.
 var bareWord = regexp.MustCompile(`^[\w.+\-\x{80}-\x{10ffff}]{1,256}`)
 
 func (l *loose) word() string {
@@ -139,10 +140,10 @@ func (l *loose) word() string {
 
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
 
-// closing are the marks that can close a string, by the one that opened it.
+// closing maps an opening quotation mark to the marks that can close it.
 var closing = map[string]string{`"`: `"`, `'`: `'`, "“": "“”\"", "”": "“”\"", "‘": "‘’'", "’": "‘’'"}
 
-// quote returns the quotation mark that stands here; "" if there is none.
+// quote returns the quotation mark at this position, or "".
 func (l *loose) quote() string {
 	size := 1
 	if l.at(0) >= 0x80 {
@@ -154,8 +155,8 @@ func (l *loose) quote() string {
 	return ""
 }
 
-// text reads a string. A quotation mark inside it ends it only if what follows can
-// follow a string, because many models forget to escape.
+// text parses a string. A quotation mark ends it only if the following text can follow a string,
+// because many models forget to escape.
 func (l *loose) text() bool {
 	opened := l.quote()
 	l.pos += len(opened)
@@ -188,11 +189,11 @@ func (l *loose) text() bool {
 	return false
 }
 
-// afterString is what can follow a string: what separates values, a comment, the end of the text,
-// or, on another line, the next string.
+// afterString matches text that can follow a string: a separator, a comment, the end of the text,
+// or the next string on another line.
 var afterString = regexp.MustCompile(`^(?:[ \t\r\n]*(?:$|[,:}\]#]|//|/\*)|[ \t\r]*\n[ \t\r\n]*["'“”‘’])`)
 
-// over reports whether a string is over if n more bytes belong to it.
+// over reports whether a string can end after n more bytes.
 func (l *loose) over(n int) bool {
 	rest := l.src[l.pos+n:]
 	return afterString.MatchString(rest[:min(len(rest), 256)])
@@ -200,7 +201,8 @@ func (l *loose) over(n int) bool {
 
 var escape = regexp.MustCompile(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
-// escape copies what a backslash begins; one that stands for nothing, as in a regular expression, is one.
+// escape copies an escape sequence. A backslash without meaning, as in a regular expression, is
+// escaped itself.
 func (l *loose) escape(b []byte) []byte {
 	if e := escape.FindString(l.src[l.pos:]); e != "" {
 		l.pos += len(e)
@@ -217,23 +219,23 @@ func (l *loose) escape(b []byte) []byte {
 // isObject reports whether valid JSON is an object.
 func isObject(raw []byte) bool { return bytes.HasPrefix(raw, []byte{'{'}) }
 
-// maxTries is how many ends of a block are tried; one may stand within a string.
+// maxTries is the number of possible ends of a block that are tried; an end may be inside a string.
 const maxTries = 32
 
-// What ends a call between tags, one whose parameters are tags, and one in a fence.
+// The ends of a call between tags, of one with parameters as tags, and of one in a fence.
 var (
 	tagEnds     = regexp.MustCompile(`</?tool_call>|<tool_response|<\|`)
 	functionEnd = regexp.MustCompile(`</function>`)
 	fenceEnd    = regexp.MustCompile("```")
 )
 
-// block is what is held back because it may be calls.
+// A block is held text that may be calls.
 type block struct {
 	head     int // bytes before its body
 	end      *regexp.Regexp
-	tagged   bool   // the model said with a mark that it is a call
-	function string // whose parameters are tags
-	looked   int    // bytes in which no end is
+	tagged   bool   // the model marked it as a call
+	function string // set if its parameters are tags
+	looked   int    // bytes that contain no end
 	tries    int
 }
 
@@ -242,7 +244,7 @@ func (p *scanner) hold(b block) {
 	p.block, p.step = b, p.held
 }
 
-// held reads the block once its end has come.
+// held parses the block once it is complete.
 func (p *scanner) held() bool {
 	b := &p.block
 	end, mark := len(p.buf), ""
@@ -263,7 +265,7 @@ func (p *scanner) held() bool {
 	return true
 }
 
-// reject makes text of what turned out to be no call.
+// reject turns a block that is not a call into text.
 func (p *scanner) reject() {
 	p.step, p.code = p.plain, !p.block.tagged && p.block.function == ""
 	if p.code {
@@ -275,8 +277,8 @@ func (p *scanner) reject() {
 
 var damagedName = regexp.MustCompile(`(?:name|function)["']?\s*:\s*["']?([\w.:/-]{1,128})`)
 
-// readCalls reads the values of a block up to an end. It reports false if that is not
-// the end, because it stands within a string.
+// readCalls parses the values of a block up to an end. It returns false if the end is inside a
+// string and therefore not the end.
 func (p *scanner) readCalls(end int, mark string) bool {
 	b := &p.block
 	body := string(p.buf[b.head:end])
@@ -303,20 +305,20 @@ func (p *scanner) readCalls(end int, mark string) bool {
 	return true
 }
 
-// values are what a body holds.
+// values is the parsed content of a body.
 type values struct {
 	calls []*model.Call
-	used  int // bytes of the body that are calls and what stands between them
-	// bad is whether what follows cannot be read, quoted whether the body ends in a
+	used  int // bytes of the body that are calls and the text between them
+	// bad reports that the following text cannot be parsed, quoted that the body ends inside a
 	// string of it.
 	bad, quoted bool
 }
 
-// between is what may stand between calls; one brace too many is common.
+// between matches text that may be between calls; a superfluous brace is common.
 var between = regexp.MustCompile("^(?:[\\s,;}\\]]|</?tool_call>|<\\|python_tag\\|>|```(?:json)?)+")
 
-// values reads the calls of a body, as far as all values are some. The last may lack brackets,
-// unless the body was cut off.
+// values parses the calls of a body up to the first value that is not a call. The last one may lack
+// brackets, unless the body was cut off.
 func (b *toolbox) values(body string, tagged, cut bool) values {
 	var v values
 	for {
@@ -337,12 +339,12 @@ func (b *toolbox) values(body string, tagged, cut bool) values {
 	}
 }
 
-// readFunction reads a call whose parameters are tags, or one object.
+// readFunction parses a call with parameters as tags, or with one object.
 func (p *scanner) readFunction(end int, mark string) {
 	b := &p.block
 	body := string(p.buf[b.head:end])
 	if before, _, found := strings.Cut(body, "</tool_call>"); mark == "" && found {
-		body, mark = before, "</tool_call>" // a missing end is forgiven in front of the one around it
+		body, mark = before, "</tool_call>" // a missing end tag is accepted before the end of the surrounding tag
 		end = b.head + len(body)
 	}
 	arguments, whole := readLoose(body)
@@ -353,7 +355,7 @@ func (p *scanner) readFunction(end int, mark string) {
 	p.step, p.buf = p.plain, p.buf[end+len(mark):]
 	switch {
 	case mark == "" && !p.complete:
-		p.over = true // its end is half a call
+		p.over = true // the text ends inside the call
 	case !whole:
 		p.found(p.tools.malformed(b.function, held, "the call breaks off"))
 	default:
@@ -363,8 +365,8 @@ func (p *scanner) readFunction(end int, mark string) {
 
 var parameterTag = regexp.MustCompile(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
 
-// parameters makes an object of the tags of a function's arguments. The end of a parameter can be missing; it reports
-// false if that of the last one is, and the body is not closed.
+// parameters makes an object of the parameter tags. A parameter may lack its end tag. It returns
+// false if the last one does and the body is not closed.
 func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessage, bool) {
 	properties := map[string]schema.View{}
 	if t := b.find(function); t != nil && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
@@ -390,7 +392,7 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 	return w.Bytes(), whole
 }
 
-// convert returns the JSON of a value that was written as plain text, in the type that its schema wants.
+// convert returns the JSON of a plain-text value, in the type of its schema.
 func convert(text string, property schema.View) json.RawMessage {
 	types := property.Types()
 	plain := strings.TrimSpace(text)
@@ -406,64 +408,64 @@ func convert(text string, property schema.View) json.RawMessage {
 }
 
 const (
-	// maxCalls is how many calls one answer may have; what follows is cut off.
+	// maxCalls is the maximum number of calls in one answer; the rest is cut off.
 	maxCalls = 128
-	// maxHeld is how many bytes are held back at most while it is not known whether
-	// they are a call. What is longer is text.
+	// maxHeld is the maximum number of bytes held until it is known whether they are a call. Longer
+	// blocks become text.
 	maxHeld = 1 << 20
-	// maxHead is how many bytes show whether a call begins.
+	// maxHead is the number of bytes that suffice to detect the beginning of a call.
 	maxHead = 256
-	// markSize is how many bytes the longest mark has.
+	// markSize is the length of the longest mark in bytes.
 	markSize = len("<tool_response")
 )
 
-// marks are what is looked for in text: what begins and ends a call, what a model makes
-// up as a result, and what is around its thoughts.
+// marks matches the marks in text: begin and end of a call, of a result that the model invents, and
+// of thoughts.
 var marks = regexp.MustCompile("</?tool_call>|<tool_response|<\\|python_tag\\|>|<\\|eo[mt]_id\\|>|<function=|</function>|</?think(?:ing)?>|```")
 
-// scanner finds the calls in what a model writes, while it writes. What may be a
-// call is held back until that is known, so how the text was cut into pieces makes
-// no difference. It must be closed.
+// A scanner finds the calls in the text of a model while it is generated. It holds text that may be
+// a call until that is known. So the result does not depend on how the text was split. It must be
+// closed.
 type scanner struct {
 	tools *toolbox
 	emit  func(model.Delta)
 	mute  bool // no calls are wanted
 
-	parts    []model.Part    // what was found
-	said     strings.Builder // text or reasoning that is no part yet
-	thinking bool            // which of them
-	code     bool            // the text is within a code block
-	fed      strings.Builder // all that came
-	in       wire.Joined     // makes whole characters of the pieces
-	buf      []byte          // what is held back
-	step     func() bool     // reads on; false if it needs more
+	parts    []model.Part    // the parts found so far
+	said     strings.Builder // text or reasoning that is not a part yet
+	thinking bool            // said is reasoning
+	code     bool            // inside a code block
+	fed      strings.Builder // all input
+	in       wire.Joined     // joins pieces to whole characters
+	buf      []byte          // held text
+	step     func() bool     // next state; returns false if it needs more input
 	block    block
 	space    []byte // white space that is text only if more text follows
-	begun    bool   // the text that comes now has had something else than space
-	last     byte   // what stands before here
-	lineHead bool   // nothing but space stands before here on its line
-	behind   bool   // nothing but space stands between the last call and here
+	begun    bool   // the current text has begun with more than space
+	last     byte   // last byte before this position
+	lineHead bool   // only space precedes on this line
+	behind   bool   // only space since the last call
 	calls    int
-	ended    bool // no more comes
+	ended    bool // no more input
 	complete bool // the model stopped because it was done
-	over     bool // what comes now is cut off
+	over     bool // further input is dropped
 }
 
-// start begins an answer, and begins it anew where the model is asked again.
+// start begins an answer. It is called again if the model is asked again.
 func (p *scanner) start() {
 	*p = scanner{tools: p.tools, emit: p.emit, mute: p.mute, lineHead: true}
 	p.step = p.plain
 }
 
-// write reads the next piece of the text.
+// write processes the next piece of the text.
 func (p *scanner) write(text string) {
 	p.fed.WriteString(text)
 	p.buf = append(p.buf, p.in.Add(text)...)
 	p.run()
 }
 
-// close reads what was held back. Complete says whether the model stopped because it
-// was done; a call that breaks off otherwise is dropped.
+// close processes the held text. complete reports that the model stopped because it was done;
+// otherwise an unfinished call is dropped.
 func (p *scanner) close(complete bool) {
 	p.buf = append(p.buf, p.in.End()...)
 	p.ended, p.complete = true, complete
@@ -476,7 +478,7 @@ func (p *scanner) run() {
 	}
 }
 
-// plain reads text up to the next mark, or the mark.
+// plain processes text up to the next mark, or the mark.
 func (p *scanner) plain() bool {
 	switch at := marks.FindIndex(p.buf); {
 	case at != nil && at[0] == 0:
@@ -495,7 +497,7 @@ func (p *scanner) plain() bool {
 	return n > 0
 }
 
-// marked reads a mark. Where it means nothing it is text.
+// marked processes a mark. A mark without meaning at its place is text.
 func (p *scanner) marked(mark string) bool {
 	thought := strings.HasPrefix(mark, "</think")
 	switch {
@@ -525,16 +527,17 @@ func (p *scanner) marked(mark string) bool {
 
 func (p *scanner) drop(mark string) { p.buf = p.buf[len(mark):] }
 
-// head is the beginning of what is held back, and whether more of it may come.
+// head returns the beginning of the held text, and whether more of it may come.
 func (p *scanner) head() (head []byte, more bool) {
 	return p.buf[:min(len(p.buf), maxHead)], len(p.buf) < maxHead && !p.ended
 }
 
-// opening is how a call begins behind its mark: with JSON, which may be in a fence, or
-// with the name of a function.
+// opening matches the beginning of a call behind its mark: JSON, possibly in a fence, or the name
+// of a function.
 var opening = regexp.MustCompile("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
 
-// opened reads the mark of a call, which has n bytes: what follows says whether it is one.
+// opened processes the opening mark of a call, n bytes long. The following text decides whether it
+// is a call.
 func (p *scanner) opened(n int) bool {
 	head, more := p.head()
 	m := opening.FindSubmatchIndex(head)
@@ -542,7 +545,7 @@ func (p *scanner) opened(n int) bool {
 	case m == nil && more:
 		return false
 	case m == nil && p.ended && !p.complete && len(bytes.TrimSpace(p.buf[n:])) == 0:
-		p.over = true // it was cut off
+		p.over = true // the call was cut off
 	case m == nil:
 		p.pass(n)
 	case m[2] < 0:
@@ -553,14 +556,14 @@ func (p *scanner) opened(n int) bool {
 	return true
 }
 
-// fence is the first line of a code block in which a call may stand, and calling how
-// the block goes on if it does. Another code block is text that need not be held back.
+// fence matches the first line of a code block that may contain a call, and calling the beginning
+// of such a call. Other code blocks are text and need not be held.
 var (
 	fence   = regexp.MustCompile("(?i)^```[ \t]*(?:json|tool_calls?|xml|text)?[ \t]*\r?\n")
 	calling = regexp.MustCompile(`^\s*(?:<tool_call>\s*)?\[?\s*\{\s*["'“]?(?:name|function|type|id|arguments|parameters|args)\W`)
 )
 
-// fence reads the mark of a code block, at either end.
+// fence processes the mark at either end of a code block.
 func (p *scanner) fence() bool {
 	head, more := p.head()
 	line := bytes.IndexByte(head, '\n') + 1
@@ -579,8 +582,8 @@ func (p *scanner) fence() bool {
 	return true
 }
 
-// pass emits the next n bytes as text, or as reasoning. White space at both ends is
-// dropped, so it waits for more.
+// pass emits the next n bytes as text or reasoning. White space at both ends is dropped, so it
+// waits for more text.
 func (p *scanner) pass(n int) {
 	if n == 0 {
 		return
@@ -609,7 +612,7 @@ func (p *scanner) pass(n int) {
 	}
 }
 
-// settle makes a part of what was said.
+// settle turns the pending text into a part.
 func (p *scanner) settle() {
 	switch {
 	case p.said.Len() == 0:
@@ -627,7 +630,7 @@ func (p *scanner) fresh(thinking bool) {
 	p.thinking, p.space, p.begun, p.last, p.lineHead = thinking, p.space[:0], false, 0, true
 }
 
-// found emits calls, and begins a new text behind them.
+// found emits calls and begins a new text behind them.
 func (p *scanner) found(calls ...*model.Call) {
 	p.fresh(false)
 	p.behind = true

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// asked keeps what it was asked, and says nothing but its text.
+// asked records its request and returns its text.
 type asked struct {
 	text string
 	got  *model.Request

@@ -16,7 +16,7 @@ var testTools = []model.Tool{
 	{Name: "db__search", Schema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":["integer","null"]}}}`)},
 }
 
-// parse returns what was found, one thing on each line.
+// parse returns the parts found, one on each line.
 func parse(tools []model.Tool, complete bool, pieces ...string) string {
 	s := &scanner{emit: func(model.Delta) {}, tools: newToolbox(tools, nil)}
 	s.start()
@@ -40,7 +40,7 @@ func parse(tools []model.Tool, complete bool, pieces ...string) string {
 	return b.String()
 }
 
-// damage is what models write.
+// damage lists damaged calls of models.
 var damage = []string{
 	"Sure.\n<tool_call>\n{\"name\": \"calc__add\", \"arguments\": {\"a\": 2, \"b\": 40}}\n</tool_call>",
 	"<tool_call>{\"name\": \"add\", \"arguments\": {\"a\": 2, \"b\": 40}}",

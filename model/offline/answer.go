@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// What an answer shows.
+// Limits of the text of an answer.
 const (
 	maxListed = 6  // tools
 	maxLine   = 90 // characters of a description
@@ -22,7 +22,7 @@ const (
 
 const honest = "This is the built-in matcher, not a language model: it picks one tool by your words."
 
-// outcome puts results into words: the text of one as it is, several with their tools' names.
+// outcome returns the text of results: one as it is, several with the names of their tools.
 func outcome(done []*model.Result) string {
 	if len(done) == 1 && !done[0].IsError {
 		return shown(done[0])
@@ -40,7 +40,7 @@ func outcome(done []*model.Result) string {
 	return join(lines...)
 }
 
-// shown is a result's text. An object with one value is that value.
+// shown returns a result's text. For an object with one value it is that value.
 func shown(r *model.Result) string {
 	text := single(r.Text())
 	for _, p := range r.Parts {
@@ -70,7 +70,7 @@ func single(text string) string {
 	return text
 }
 
-// unable says why no call is made, and what would help.
+// unable returns a text on why no call is made and how to help.
 func unable(p *plan, step string) string {
 	if p == nil {
 		return fmt.Sprintf("For the step %q I found no tool that fits. %s", plaintext.Line(step, maxLine), honest)
@@ -78,7 +78,7 @@ func unable(p *plan, step string) string {
 	return p.problem + " Give it as key=value: " + written(p) + "\n\n" + honest
 }
 
-// written is a call as it can be written, with what is missing.
+// written returns a call as a user can write it, with placeholders for missing arguments.
 func written(p *plan) string {
 	words := []string{own(p.tool.Name)}
 	for _, param := range p.params {
@@ -94,7 +94,7 @@ func written(p *plan) string {
 	return strings.Join(words, " ")
 }
 
-// introduction says what this is, and what it can do with the tools there are.
+// introduction returns a text on what this is and how to use the tools.
 func introduction(tools []model.Tool) string {
 	if len(tools) == 0 {
 		return honest + " There are no tools here. Connect a server, or choose a language model."
@@ -113,7 +113,7 @@ func introduction(tools []model.Tool) string {
 	return join(lines...)
 }
 
-// notDone names the steps that were left.
+// notDone returns a text that names the remaining steps.
 func notDone(left []string) string {
 	var quoted []string
 	for _, step := range left {
@@ -125,10 +125,10 @@ func notDone(left []string) string {
 	return "Not done: " + strings.Join(quoted, ", ") + "."
 }
 
-// hashed is what [model.Names] puts behind a name that providers do not take.
+// hashed matches the hash that [model.Names] appends to a name that providers do not accept.
 var hashed = regexp.MustCompile(`_[0-9a-f]{8}$`)
 
-// own is a tool's name without the server's.
+// own returns a tool's name without the server's.
 func own(name string) string {
 	if _, after, found := strings.Cut(name, "__"); found && after != "" {
 		name = after
@@ -136,7 +136,7 @@ func own(name string) string {
 	return hashed.ReplaceAllString(name, "")
 }
 
-// join puts the texts that are not empty below each other.
+// join joins the non-empty texts with line breaks.
 func join(texts ...string) string {
 	var some []string
 	for _, text := range texts {
@@ -147,22 +147,22 @@ func join(texts ...string) string {
 	return strings.Join(some, "\n")
 }
 
-// plan is a call that a step could be.
+// A plan is a possible call for a step.
 type plan struct {
 	tool      *model.Tool
 	params    []param
 	values    map[string]json.RawMessage
 	arguments json.RawMessage
-	problem   string // why the call cannot be made
+	problem   string // reason why the call cannot be made
 }
 
-// param is one parameter of a tool.
+// A param is one parameter of a tool.
 type param struct {
 	schema.Property
 	types []string // JSON types; none means any
 }
 
-// paramsOf are the parameters in the order of the schema, the required ones first.
+// paramsOf returns the parameters in the order of the schema, the required ones first.
 func paramsOf(raw json.RawMessage) []param {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return nil
@@ -178,8 +178,8 @@ func paramsOf(raw json.RawMessage) []param {
 	return append(required, others...)
 }
 
-// find returns the best plan for a step, or nil if no tool fits: one whose name the
-// step says, or says in part next to all the arguments that it needs.
+// find returns the best plan for a step, or nil if no tool fits. A tool fits if the step contains
+// its name, or a part of it together with all required arguments.
 func find(tools []model.Tool, step string) *plan {
 	pieces := piecesOf(step)
 	var said []string
@@ -258,7 +258,7 @@ func fill(step string, pieces []piece, tool *model.Tool, names []string) *plan {
 	return p
 }
 
-// pair takes key=value; cityName, city_name and City-Name are the same.
+// pair sets the argument of key=value; cityName, city_name and City-Name are equivalent.
 func (p *plan) pair(from *piece) {
 	for _, param := range p.params {
 		if param.Name == from.key || slices.Equal(split(param.Name), split(from.key)) {
@@ -269,8 +269,8 @@ func (p *plan) pair(from *piece) {
 	p.problem = fmt.Sprintf("%s has no parameter called %s.", own(p.tool.Name), from.key)
 }
 
-// inOrder gives the pieces of a kind to the parameters of these types that have
-// none. One that is not required gets it where it is the only one.
+// inOrder assigns the pieces of a kind to the parameters of these types without a value. An
+// optional parameter gets one only if it is the only one.
 func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	open := slices.DeleteFunc(slices.Clone(p.params), func(param param) bool {
 		_, given := p.values[param.Name]
@@ -286,8 +286,8 @@ func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	}
 }
 
-// rest gives what follows the name of the tool to the only argument that is required,
-// if that is a text and has no value.
+// rest assigns the text behind the name of the tool to the only required parameter, if that is a
+// string without a value.
 func (p *plan) rest(text string, pieces []piece) {
 	if len(p.params) == 0 || len(p.values) > 0 || len(p.params) > 1 && p.params[1].Required {
 		return
@@ -300,14 +300,14 @@ func (p *plan) rest(text string, pieces []piece) {
 	}
 }
 
-// isName says whether a piece is the tool's name, or words of it.
+// isName reports whether a piece is the tool's name or words of it.
 func (p *plan) isName(from *piece, names []string) bool {
 	said := split(from.text)
 	return from.kind == word && len(said) > 0 &&
 		(from.text == p.tool.Name || !slices.ContainsFunc(said, func(w string) bool { return !slices.Contains(names, w) }))
 }
 
-// check says what is missing, and what the schema says to the rest.
+// check records what is missing, and otherwise the violations of the schema.
 func (p *plan) check() {
 	w := jsonrpc.NewObject(nil)
 	var missing []string
@@ -323,7 +323,7 @@ func (p *plan) check() {
 	case p.problem != "":
 	case len(missing) > 0:
 		p.problem = fmt.Sprintf("To call %s I still need %s.", own(p.tool.Name), strings.Join(missing, " and "))
-	case p.tool.Schema != nil && err == nil: // otherwise the server will say what it wants
+	case p.tool.Schema != nil && err == nil: // otherwise the server will return an error
 		var wrong *schema.Error
 		if errors.As(validator.Validate(p.arguments), &wrong) {
 			p.problem = fmt.Sprintf("The arguments do not fit %s: %s.", own(p.tool.Name), plaintext.Line(wrong.Error(), 4*maxLine))
@@ -331,8 +331,8 @@ func (p *plan) check() {
 	}
 }
 
-// value is a text as JSON of the parameter's type. What does not fit the type is a
-// string, to which the schema will say what it expects.
+// value encodes a text as JSON of the parameter's type. A text that does not fit the type becomes a
+// string, for which the schema reports the expected type.
 func value(p *param, text string) json.RawMessage {
 	if !slices.Contains(p.types, "string") && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

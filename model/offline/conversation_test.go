@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model/offline"
 )
 
-// answered runs the conversation on: every call gets the result that run makes.
+// answered continues the conversation: every call gets the result of run.
 func answered(t *testing.T, req *model.Request, run func(c *model.Call) *model.Result) (text string, calls []string) {
 	t.Helper()
 	for range 40 {
@@ -170,7 +170,7 @@ func TestOnlyTheLastMessageOfTheUserCounts(t *testing.T) {
 	if len(calls) != 1 || calls[0].Name != "everything__echo" || calls[0].ID == req.Messages[1].Calls()[0].ID {
 		t.Errorf("the second question is %+v", resp.Message)
 	}
-	req.Messages = append(req.Messages, model.UserText("thanks")) // instead of the call
+	req.Messages = append(req.Messages, model.UserText("thanks")) // in place of the call
 	if text := generate(t, req).Message.Text(); !strings.Contains(text, "not a language model") {
 		t.Errorf("thanks are answered %q", text)
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/model/offline"
 )
 
-// A name that no provider takes ends in a hash, which nobody types; that is so for every tool of
-// a server with a dot in its name.
+// A portable name ends in a hash, which no user types. That applies to every tool of a server with
+// a dot in its name.
 func TestAHashedNameIsWhatItWas(t *testing.T) {
 	all := []model.Tool{
 		tool("host__recall", "Find what was remembered in earlier conversations.", `"words":{"type":"string"}`, ``),

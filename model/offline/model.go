@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// maxQuestion is how many bytes of a question are read.
+	// maxQuestion is the number of bytes of a question that are read.
 	maxQuestion = 8 << 10
-	// maxSteps is how many steps of one question are taken.
+	// maxSteps is the number of steps of one question that are executed.
 	maxSteps = 16
-	// maxExtract is how many bytes of a conversation stand for its summary.
+	// maxExtract is the size of the extract of a conversation that replaces its summary, in bytes.
 	maxExtract = 4 << 10
 	// searchTool is the host's own tool that finds others: {"queries":[string]}.
 	searchTool = "search_tools"
@@ -26,15 +26,15 @@ const (
 
 type offline struct{}
 
-// New returns the model. It is safe for concurrent use, never fails but when the
-// context has ended, and never asks for more than one call at a time. A choice of
-// [model.ChoiceRequired] is not kept where no call can be made, nor are limits of an answer.
+// New returns the model. It is safe for concurrent use, fails only if the context has ended, and
+// never returns more than one call at a time. It does not obey [model.ChoiceRequired] if it can
+// make no call, nor limits of an answer.
 func New() model.Model { return offline{} }
 
-// Info says that this is no language model.
+// Info describes the model, which is not a language model.
 func (offline) Info() model.Info { return model.Info{Provider: "junction", Name: "offline"} }
 
-// Generate answers the last message of the user.
+// Generate responds to the last message of the user.
 func (offline) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (offline) Generate(ctx context.Context, req *model.Request, emit func(model
 	return res, ctx.Err()
 }
 
-// next is the call of the next step, or what is said where there is none.
+// next returns the call of the next step, or a text if there is none.
 func next(req *model.Request) (*model.Call, string) {
 	if len(req.Tools) == 0 && req.System != "" {
 		text := req.Messages[len(req.Messages)-1].Text()
@@ -96,8 +96,8 @@ func next(req *model.Request) (*model.Call, string) {
 	return nil, join(said, notDone(todo[at+1:]))
 }
 
-// lastTurn is what the user said last, and what came of it: the results of calls,
-// without those of the tool search, and whether that was the last call.
+// lastTurn returns the last question of the user and the results of the calls since, without those
+// of the tool search. searched reports whether the last call was a tool search.
 func lastTurn(messages []model.Message) (question string, done []*model.Result, searched bool) {
 	for i := range messages {
 		if messages[i].Role == model.RoleUser {
@@ -115,8 +115,8 @@ func lastTurn(messages []model.Message) (question string, done []*model.Result, 
 	return question, done, searched
 }
 
-// questionIn is the first text that a person may have written: what a host puts
-// before it, such as a summary of what was said, is several lines in brackets.
+// questionIn returns the first text that the user may have written. Texts that a host puts before
+// it, such as a summary, are several lines in brackets.
 func questionIn(m *model.Message) string {
 	for _, p := range m.Parts {
 		note := strings.HasPrefix(p.Text, "[") && strings.HasSuffix(p.Text, "]") && strings.Contains(p.Text, "\n")
@@ -127,14 +127,16 @@ func questionIn(m *model.Message) string {
 	return ""
 }
 
-// sumQuestion is the example of [Example] where a tool adds two numbers.
+// sumQuestion is the question that [Example] returns for a tool that adds two numbers.
 const sumQuestion = "add 2 and 40"
 
-// plainWord is what an example takes of a tool: neither spaces nor marks, which a question would read otherwise.
+// plainWord matches words of a tool that may be part of an example: without spaces and marks, which
+// have a meaning in a question.
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,39}$`)
 
-// Example returns a question that the model answers with a call of one of these tools, or nothing where it
-// knows none. With searched, the model has to search for the tools first, and the question has the tool's name.
+// Example returns a question that the model answers with a call of one of these tools, or "" if it
+// finds none. With searched, the model has to search for the tools first, so the question contains
+// the tool's name.
 func Example(tools []model.Tool, searched bool) string {
 	var first []*model.Tool
 	if p := find(tools, sumQuestion); p != nil && p.problem == "" {
@@ -158,7 +160,8 @@ func Example(tools []model.Tool, searched bool) string {
 	return ""
 }
 
-// exampleOf is a call of a tool as a user writes it, or nothing where it needs a text that only a user knows.
+// exampleOf returns a call of a tool as a user writes it, or "" if it needs a text that only a user
+// knows.
 func exampleOf(tool *model.Tool) string {
 	words := []string{own(tool.Name)}
 	for i, p := range paramsOf(tool.Schema) {
@@ -185,7 +188,7 @@ func exampleOf(tool *model.Tool) string {
 	return strings.Join(words, " ")
 }
 
-// kind says what a piece of a step is.
+// A kind is the kind of a piece of a step.
 type kind int
 
 const (
@@ -195,25 +198,25 @@ const (
 	number
 )
 
-// piece is a word of a step, or what belongs together like one.
+// A piece is a word of a step, or several characters that belong together.
 type piece struct {
 	kind      kind
-	key, text string // text is without quotes and the punctuation around it
-	start     int    // where it is in the step
+	key, text string // text has no quotes and no surrounding punctuation
+	start     int    // position in the step
 }
 
 var (
-	// stepEnd has a group for what ends a step, outside of quoted texts.
+	// stepEnd captures the end of a step outside of quoted texts.
 	stepEnd = regexp.MustCompile(`(?i)"(?:[^"\\]|\\.)*"|([;\n]|(?:^|\s)then(?:[\s,]|$))`)
 	before  = regexp.MustCompile(`(?i)^\s*(?:(?:and|first|finally|please|then)(?:[\s,]+|$))*`)
 	behind  = regexp.MustCompile(`(?i)(?:[\s,]+and|[\s,])*$`)
-	// piecePattern has a key, the text in quotes, and the text without.
+	// piecePattern captures a key, a text in quotes, and a text without.
 	piecePattern  = regexp.MustCompile(`(?:([A-Za-z_][\w.-]*):?=)?(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
 	numberPattern = regexp.MustCompile(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\.*$`)
 	escapes       = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n")
 )
 
-// steps takes a question apart, at "then", semicolons and line ends.
+// steps splits a question at "then", semicolons and line ends.
 func steps(question string) []string {
 	var all []string
 	from := 0
@@ -234,7 +237,7 @@ func steps(question string) []string {
 	return all
 }
 
-// piecesOf takes a step apart.
+// piecesOf splits a step into pieces.
 func piecesOf(step string) []piece {
 	var all []piece
 	for _, m := range piecePattern.FindAllStringSubmatchIndex(step, -1) {
@@ -257,10 +260,11 @@ var (
 	ending = regexp.MustCompile(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
 )
 
-// alike are words of tools' names, and those that questions have for them, as [split] has them.
+// alike maps words of tools' names to the words of questions for them, in the form of [split].
 var alike = map[string]string{"sum": "add", "add": "sum"}
 
-// split takes a text or an identifier apart into words in lower case, without their endings: adds and adding are add.
+// split splits a text or an identifier into lower-case words without their endings: adds and adding
+// become add.
 func split(s string) []string {
 	words := strings.FieldsFunc(strings.ToLower(humps.ReplaceAllString(s, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {

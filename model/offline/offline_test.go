@@ -13,7 +13,7 @@ func tool(name, description, properties, required string) model.Tool {
 		Schema: json.RawMessage(`{"type":"object","properties":{` + properties + `},"required":[` + required + `]}`)}
 }
 
-// tools are like those of real servers.
+// tools returns tools like those of real servers.
 func tools() []model.Tool {
 	return []model.Tool{
 		tool("everything__add", "Add two numbers.", `"a":{"type":"number","description":"First number."},"b":{"type":"number","description":"Second number."}`, `"a","b"`),

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/servers/filesystem"
 )
 
-// shipped are the tools of the servers that ship with Junction, as a host that
-// has both connected shows them.
+// shipped returns the tools of the servers that ship with Junction, as a host with both servers
+// shows them.
 func shipped(t *testing.T) []model.Tool {
 	t.Helper()
 	files, err := filesystem.New(filesystem.Options{Roots: []string{t.TempDir()}, Write: true})

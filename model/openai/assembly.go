@@ -11,17 +11,17 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// assembly puts an answer together from its pieces.
+// An assembly builds an answer from its pieces.
 type assembly struct {
 	*wire.Answer
 	text      wire.Joined
 	reasoning wire.Joined
 	calls     []*call
-	byIndex   map[int]*call // the newest of each index
+	byIndex   map[int]*call // the newest call of each index
 	extra     extras
 }
 
-// Event takes in an event of the stream.
+// Event adds an event of the stream.
 func (a *assembly) Event(data []byte) {
 	if fault := jsonrpc.Get(data, "error"); fault != nil && string(fault) != "null" {
 		a.Complain(data)
@@ -30,7 +30,7 @@ func (a *assembly) Event(data []byte) {
 	a.chunk(data, "delta")
 }
 
-// Whole takes in an answer that is no stream: the message of a choice is not called delta there.
+// Whole adds an answer that is not a stream. Its choices have a member message instead of delta.
 func (a *assembly) Whole(data []byte) {
 	if jsonrpc.Get(data, "choices") == nil {
 		a.Complain(data)
@@ -39,14 +39,14 @@ func (a *assembly) Whole(data []byte) {
 	a.chunk(data, "message")
 }
 
-// chunk takes in one event of the stream, or a whole answer. What came of the
-// message is in the named member of a choice.
+// chunk adds one event of the stream, or a whole answer. member is the name of the message in a
+// choice.
 func (a *assembly) chunk(data []byte, member string) {
 	a.Model = cmp.Or(wire.StringOf(data, "model"), a.Model)
 	a.Usage = cmp.Or(usageOf(data), a.Usage)
 	jsonrpc.EachElement(jsonrpc.Get(data, "choices"), func(choice []byte) bool {
 		if wire.Number(choice, "index") != 0 {
-			return true // nobody asked for a second answer
+			return true // only the first choice was requested
 		}
 		a.Begun = true
 		a.delta(jsonrpc.Get(choice, member))
@@ -78,7 +78,7 @@ func (a *assembly) delta(delta []byte) {
 	})
 }
 
-// content is a text, or a list of parts (Mistral's thinking).
+// content adds a text, or a list of parts (Mistral's thinking).
 func (a *assembly) content(raw []byte, thought bool) {
 	if len(raw) == 0 || raw[0] != '[' {
 		if thought {
@@ -102,9 +102,9 @@ func (a *assembly) addText(text string) { a.Text(a.text.Add(text)) }
 
 func (a *assembly) addReasoning(text string) { a.Reasoning(a.reasoning.Add(text)) }
 
-// Message is what the pieces add up to.
+// Message returns the message assembled from the pieces.
 func (a *assembly) Message(broken bool) model.Message {
-	if !broken { // half a character of half an answer is nothing
+	if !broken { // of a broken answer, half a character is dropped
 		a.Reasoning(a.reasoning.End())
 		a.Text(a.text.End())
 	}
@@ -132,20 +132,20 @@ func (a *assembly) parts(broken bool) []model.Part {
 	return parts
 }
 
-// maxCalls is how many calls one message may have.
+// maxCalls is the maximum number of calls in one message.
 const maxCalls = 256
 
-// call is a call while its pieces come.
+// A call is a call that is being received.
 type call struct {
 	index     int
-	wireID    string // as the provider has it; may be empty
+	wireID    string // the provider's id; may be empty
 	id, name  string
 	arguments wire.Joined
 	emitted   bool
 	extra     map[string]json.RawMessage
 }
 
-// piece is what one event says of one call.
+// A piece is the part of a call in one event.
 type piece struct {
 	index     *int
 	id, name  string
@@ -169,7 +169,7 @@ func pieceOf(raw []byte) piece {
 	return p
 }
 
-// toolCall takes in a piece of a call.
+// toolCall adds a piece of a call.
 func (a *assembly) toolCall(p piece) {
 	c := a.owner(p)
 	if c == nil {
@@ -188,7 +188,7 @@ func (a *assembly) toolCall(p piece) {
 	a.emitCall(c, text)
 }
 
-// emitCall emits a piece. The first has the name, so it waits for that.
+// emitCall emits a piece. The first piece has the name, so it waits for that.
 func (a *assembly) emitCall(c *call, text string) {
 	d := &model.CallDelta{Index: c.index, Arguments: text}
 	switch {
@@ -204,8 +204,8 @@ func (a *assembly) emitCall(c *call, text string) {
 	a.Emit(model.Delta{Call: d})
 }
 
-// owner finds the call that a piece belongs to. The index says so, if servers keep
-// to it: some send none, some the same for every call, some no id.
+// owner returns the call that a piece belongs to. The index identifies it if a server uses it
+// correctly: some send none, some the same for every call, some no id.
 func (a *assembly) owner(p piece) *call {
 	var c *call
 	switch {
@@ -224,7 +224,7 @@ func (a *assembly) owner(p piece) *call {
 		return c
 	}
 	if c == nil && p.name == "" && p.id == "" && strings.TrimSpace(p.arguments) == "" {
-		return nil // says nothing
+		return nil // an empty piece
 	}
 	if len(a.calls) >= maxCalls {
 		a.Fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
@@ -238,7 +238,7 @@ func (a *assembly) owner(p piece) *call {
 	return c
 }
 
-// isOver says whether a piece begins another call than the one at its place.
+// isOver reports whether a piece begins another call than the one at its place.
 func (c *call) isOver(p piece) bool {
 	switch {
 	case p.id != "" && c.wireID != "":
@@ -249,14 +249,15 @@ func (c *call) isOver(p piece) bool {
 	return false
 }
 
-// complete says whether a call can be kept of an answer that was cut: its
-// arguments are an object, or it has none and another call came behind it.
+// complete reports whether a call of an answer that was cut can be kept: its arguments are an
+// object, or it has none and another call followed.
 func (c *call) complete(last bool) bool {
 	text := strings.TrimSpace(c.arguments.String())
 	return c.name != "" && (text == "" && !last || isObject(text))
 }
 
-// isObject says whether a text is one whole object. Its ends are looked at first, as it may be asked after every piece.
+// isObject reports whether a text is one complete object. It checks the ends first, because it may
+// be called after every piece.
 func isObject(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
@@ -270,8 +271,8 @@ func (c *call) call(provider string) *model.Call {
 	return made
 }
 
-// reasoningIn is the reasoning among the members that the protocol does not know.
-// Servers that send it twice mean the same.
+// reasoningIn returns the reasoning among the members that the protocol does not define. Servers
+// that send it under several names repeat the same text.
 func reasoningIn(more map[string]json.RawMessage) string {
 	for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
 		if text := wire.String(more[name]); text != "" {
@@ -295,17 +296,17 @@ func textsIn(list []byte) string {
 	return b.String()
 }
 
-// isThought says whether Gemini marks the content as a thought.
+// isThought reports whether Gemini marks the content as a thought.
 func isThought(more map[string]json.RawMessage) bool {
 	return string(jsonrpc.Get(jsonrpc.Get(more["extra_content"], "google"), "thought")) == "true"
 }
 
-// extras are the members of a message that the protocol does not know. Texts and
-// lists of reasoning come in pieces; of anything else the last is the whole.
+// extras holds the members of a message that the protocol does not define. Texts and lists of
+// reasoning come in pieces; of other values the last one counts.
 type extras struct {
-	count   int // of all that has a place of its own here, and in the calls
+	count   int // of all separately stored parts here and in the calls
 	members pieces
-	details []*pieces // of reasoning_details, as OpenRouter has them
+	details []*pieces // of reasoning_details, the form of OpenRouter
 }
 
 func (e *extras) add(name string, value json.RawMessage) {
@@ -319,8 +320,8 @@ func (e *extras) add(name string, value json.RawMessage) {
 	e.members.add(name, value, strings.HasPrefix(name, "reasoning") || name == "thinking", e.room)
 }
 
-// maxExtras is how many members and parts one message may have that the protocol does not know: each
-// takes much more memory than bytes on the wire.
+// maxExtras is the maximum number of undefined members and parts in one message. Each takes much
+// more memory than bytes on the wire.
 const maxExtras = 1 << 16
 
 // room takes a place, and reports whether there was one.
@@ -329,7 +330,7 @@ func (e *extras) room() bool {
 	return e.count <= maxExtras
 }
 
-// addDetail takes in a piece; one of the last detail's type and index goes on with it.
+// addDetail adds a piece. It continues the last detail if type and index are the same.
 func (e *extras) addDetail(piece []byte) {
 	last := len(e.details) - 1
 	if last < 0 || !e.details[last].isOf(piece) {
@@ -345,7 +346,7 @@ func (e *extras) addDetail(piece []byte) {
 	})
 }
 
-// all returns the members, nil if there are none.
+// all returns the members, or nil if there are none.
 func (e *extras) all() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
 	for _, name := range e.members.names {
@@ -370,14 +371,14 @@ func (e *extras) all() map[string]json.RawMessage {
 	return all
 }
 
-// pieces is an object while it comes.
+// pieces is an object that is being received.
 type pieces struct {
-	names  []string // in the order in which they came
+	names  []string // in the order of arrival
 	values map[string]json.RawMessage
 	texts  map[string]*wire.Joined
 }
 
-// add takes in a member. A text that joins goes on with the one before; of anything else the last that is
+// add adds a member. A text that joins continues the previous one; of other values the last that is
 // not null counts.
 func (p *pieces) add(name string, value json.RawMessage, joins bool, room func() bool) {
 	if p.values == nil {
@@ -414,8 +415,8 @@ func (p *pieces) isOf(piece []byte) bool {
 	return index != nil && string(index) == string(p.values["index"]) && string(jsonrpc.Get(piece, "type")) == string(p.values["type"])
 }
 
-// usageOf is what an event says of tokens; nil if it says nothing. Most servers
-// say it once, at the end, some in every event the sum so far.
+// usageOf returns the token counts of an event, or nil. Most servers send them once, at the end;
+// some send the sum so far in every event.
 func usageOf(event []byte) *model.Usage {
 	u := jsonrpc.Get(event, "usage")
 	if u == nil || string(u) == "null" {

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Three bytes on the wire must not become hundreds in memory without end.
+// Three bytes on the wire must not become hundreds in memory without a limit.
 func TestWhatTheProtocolDoesNotKnowHasALimit(t *testing.T) {
 	var members strings.Builder
 	for i := range 100_000 {

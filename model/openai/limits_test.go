@@ -28,8 +28,7 @@ func TestAMessageHasALimitOfCalls(t *testing.T) {
 	}
 }
 
-// Pieces are joined once, so that a long thought does not take the square of its
-// length.
+// Pieces are joined once, so that the time for a long thought is not quadratic.
 func TestALongThoughtIsJoinedInLinearTime(t *testing.T) {
 	t.Parallel()
 	const pieces = 5_000

@@ -12,30 +12,32 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// Options say which model is asked, and where.
+// Options name the model and its service.
 type Options struct {
-	// Model is the model's name. It is needed.
+	// Model is the model's name. It is required.
 	Model string
-	// Provider names a preset, from which everything comes that is not set here. If empty it is found by BaseURL;
-	// without that it is "openai". A name that is no preset needs a BaseURL.
+	// Provider names a preset with the defaults of all other options. If it is empty, the preset is
+	// found by BaseURL, or is "openai" without one. A name without a preset needs a BaseURL.
 	Provider string
-	// BaseURL is where chat/completions is, such as http://localhost:8000/v1.
+	// BaseURL is the URL below which chat/completions is, such as http://localhost:8000/v1.
 	BaseURL string
-	// Key is sent as the bearer token; empty sends none.
+	// Key is sent as the bearer token; if it is empty, none is sent.
 	Key string
 	// Window and Price go into Info. A model on this machine is free unless it has a price.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 leaves that to the provider.
+	// MaxTokens limits answers to requests without a limit; with 0 the provider decides.
 	MaxTokens int
-	// Body are more members of the request, such as reasoning_effort, or options with num_ctx.
+	// Body holds additional members of the request, such as reasoning_effort, or options with
+	// num_ctx.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
-	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
+	// not followed, so that the key goes to no other server. Use its transport to add headers or a
+	// key for each request.
 	HTTPClient *http.Client
 }
 
-// Model is a language model behind chat completions. It is safe for concurrent use.
+// A Model is a language model behind chat completions. It is safe for concurrent use.
 type Model struct {
 	options Options
 	preset  Preset
@@ -44,8 +46,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns the model that the options name. Nothing is sent. It is an error if
-// the name of the model is missing, or neither provider nor URL say where it is.
+// New returns the model named in the options. It sends nothing. It returns an error if the model's
+// name is missing, or if neither provider nor URL are given.
 func New(o Options) (*Model, error) {
 	preset, base, err := o.where()
 	if err != nil {
@@ -67,7 +69,7 @@ func New(o Options) (*Model, error) {
 	return m, nil
 }
 
-// where finds out which provider is meant and at which URL.
+// where returns the preset and the URL of the provider.
 func (o *Options) where() (Preset, *url.URL, error) {
 	if o.Model == "" {
 		return Preset{}, nil, errors.New("openai: the name of the model is missing; set Model")
@@ -101,16 +103,16 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// Generate asks for the next message; see [model.Model]. What the provider turns
-// out not to take is left out, and the request made again; Notes tell of tools.
+// Generate requests the next message; see [model.Model]. If the provider refuses a part of the
+// request, it repeats the request without it. Notes list omitted tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
 }
 
-// What a service may turn out not to take.
+// The parts of a request that a service may refuse.
 const (
 	streamOptionsMember = "stream_options"
-	maxTokensMember     = "max_tokens" // it has the other name there
+	maxTokensMember     = "max_tokens" // then the limit gets its other name
 	temperatureMember   = "temperature"
 	toolChoiceMember    = "tool_choice"
 	reasoningMember     = "reasoning_content"

@@ -15,8 +15,7 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// service answers the requests of a test one after the other, the last answer
-// again and again.
+// A service sends its answers to the requests of a test in order and repeats the last one.
 type service struct {
 	answers []answer
 	sent    []string
@@ -59,7 +58,7 @@ func (s *service) member(t *testing.T, i int, name string) string {
 	return string(object[name])
 }
 
-// at returns a service that gives these answers, and a model behind it.
+// at returns a service with these answers, and a model behind it.
 func at(t *testing.T, o Options, answers ...answer) (*service, *Model) {
 	t.Helper()
 	s := &service{answers: append(answers, answer{status: http.StatusOK, body: fine})}
@@ -279,8 +278,8 @@ func TestAConnectionThatFailsIsAnError(t *testing.T) {
 	}
 }
 
-// See mark3labs/mcphost#116: answers were cut, the limit of tokens was ignored, and
-// nobody noticed.
+// See mark3labs/mcphost#116: answers were cut and the limit of tokens was ignored, without an
+// error.
 func TestACutAnswerSaysSoAndTheLimitIsSent(t *testing.T) {
 	t.Parallel()
 	cut := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"

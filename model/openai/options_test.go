@@ -109,8 +109,7 @@ func TestRequestsHaveWhatTheOptionsSay(t *testing.T) {
 	}
 }
 
-// OpenAI's libraries read OPENAI_API_KEY and its kin, and send that key to any base
-// URL.
+// OpenAI's libraries read OPENAI_API_KEY and similar variables, and send that key to any base URL.
 func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {
 		t.Setenv(name, "sk-of-openai")

@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// llama.cpp says with a fault of its own that a model sees nothing, and without WebP
-// what it cannot read.
+// llama.cpp reports with a server error that a model supports no pictures, and that it cannot read
+// one, such as WebP.
 func TestAModelWithoutEyesGetsTexts(t *testing.T) {
 	t.Parallel()
 	blind := answer{status: http.StatusInternalServerError, body: `{"error":{"code":500,"message":"image input is not supported by this server","type":"server_error"}}`}

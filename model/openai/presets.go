@@ -6,40 +6,39 @@ import (
 	"strings"
 )
 
-// Preset is what is known about a provider.
+// A Preset holds the properties of a provider.
 type Preset struct {
 	// Name is the provider's name: Options.Provider, and the key of Extra.
 	Name string
-	// BaseURL is where chat/completions is.
+	// BaseURL is the URL below which chat/completions is.
 	BaseURL string
-	// KeyEnv is the environment variable in which people keep the key; empty where no key is needed.
+	// KeyEnv is the usual environment variable for the key. It is empty if no key is needed.
 	KeyEnv string
-	// Local is whether it runs on the user's own machine.
+	// Local reports whether it runs on the user's machine.
 	Local bool
-	// Dialect names the JSON Schema it takes; see model.DialectNamed.
+	// Dialect names its subset of JSON Schema; see model.DialectNamed.
 	Dialect string
-	// NoEffort is whether it takes no level of effort in thinking.
+	// NoEffort reports that it has no levels of effort in thinking.
 	NoEffort bool
 
 	reasoning returned
 	// maxTokens is the request's member for the limit of the answer.
 	maxTokens string
-	// shortIDs is whether ids of calls must be nine letters and digits.
+	// shortIDs requires that ids of calls are nine letters and digits.
 	shortIDs bool
 }
 
-// returned says when the text of reasoning goes back to the provider.
+// returned decides when the text of reasoning is returned to the provider.
 type returned int
 
 const (
 	inTurns  returned = iota // in turns that called tools
-	always                   // and must be there, even if empty, in such turns
-	never                    // it is refused
+	always                   // in such turns, even if it is empty
+	never                    // the provider refuses it
 	detailed                 // as reasoning_details, in every message
 )
 
-// Presets returns what is known about providers, in the order in which a list
-// should show them. The slice is the caller's.
+// Presets returns the presets in display order. The slice is the caller's.
 func Presets() []Preset {
 	return []Preset{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", Dialect: "openai", reasoning: never, maxTokens: "max_completion_tokens"},
@@ -57,7 +56,7 @@ func Presets() []Preset {
 	}
 }
 
-// ByName returns the preset of a provider.
+// ByName returns the preset with a name.
 func ByName(name string) (Preset, bool) {
 	presets := Presets()
 	if i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == name }); i >= 0 {
@@ -66,8 +65,8 @@ func ByName(name string) (Preset, bool) {
 	return Preset{}, false
 }
 
-// byURL returns the preset whose service a base URL is of. Local ones have nothing
-// but their port, and those of others are named after the host.
+// byURL returns the preset for a base URL. Local ones are recognized by their port, and unknown
+// ones get the name of the host.
 func byURL(base *url.URL) Preset {
 	for _, p := range Presets() {
 		known, err := url.Parse(p.BaseURL)
@@ -81,7 +80,8 @@ func byURL(base *url.URL) Preset {
 	return Preset{Name: base.Hostname(), Dialect: "openai"}
 }
 
-// sameService knows the regions of a service: dashscope.aliyuncs.com is where dashscope-intl.aliyuncs.com is.
+// sameService reports whether two hosts are regions of one service, such as dashscope.aliyuncs.com
+// and dashscope-intl.aliyuncs.com.
 func sameService(a, b string) bool {
 	first, domain, ok := strings.Cut(a, ".")
 	otherFirst, otherDomain, _ := strings.Cut(b, ".")

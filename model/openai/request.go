@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// params is the body of a request, as chat completions has it.
+// params is the body of a request of chat completions.
 type params struct {
 	Model               string         `json:"model"`
 	Messages            []message      `json:"messages"`
@@ -43,17 +43,17 @@ type function struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// message is one message of any role.
+// A message is one message of any role.
 type message struct {
 	Content    any        `json:"content,omitempty"` // a string, or a list of parts
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 	ToolCalls  []callSent `json:"tool_calls,omitempty"`
 
-	more map[string]json.RawMessage // what the provider put into it
+	more map[string]json.RawMessage // members of the provider
 }
 
-// MarshalJSON adds the members that the protocol does not know.
+// MarshalJSON adds the members that the protocol does not define.
 func (m message) MarshalJSON() ([]byte, error) {
 	type known message
 	return wire.Marshal(known(m), m.more)
@@ -70,13 +70,13 @@ type callSent struct {
 	more map[string]json.RawMessage
 }
 
-// MarshalJSON adds the members that the protocol does not know.
+// MarshalJSON adds the members that the protocol does not define.
 func (c callSent) MarshalJSON() ([]byte, error) {
 	type known callSent
 	return wire.Marshal(known(c), c.more)
 }
 
-// request is the body of a request.
+// request returns the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
 	left := m.service.Learned.Left()
 	var list []toolParam
@@ -120,7 +120,7 @@ func (m *Model) limit(p *params, tokens int, left map[string]bool) {
 	}
 }
 
-// messages is the conversation as the provider wants it.
+// messages returns the conversation in the provider's form.
 func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	out := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
@@ -141,7 +141,8 @@ func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	return out
 }
 
-// turnsWithCalls says of each message whether its turn, from one message of the user to the next, calls a tool.
+// turnsWithCalls reports for each message whether its turn, from one message of the user to the
+// next, calls a tool.
 func turnsWithCalls(messages []model.Message) []bool {
 	called := make([]bool, len(messages))
 	for from := 0; from < len(messages); {
@@ -156,7 +157,7 @@ func turnsWithCalls(messages []model.Message) []bool {
 	return called
 }
 
-// assistant is a message of the model, with what its provider put into it.
+// assistant returns a message of the model, with its provider's members.
 func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool) message {
 	a := message{Role: "assistant", more: map[string]json.RawMessage{}}
 	text := msg.Text()
@@ -177,11 +178,11 @@ func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool)
 	return a
 }
 
-// goesBack says whether a member of a message is sent back to its provider.
+// goesBack reports whether a member of a message is returned to its provider.
 func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
 	switch name {
 	case "role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio":
-		return false // the message has them, or requests do not
+		return false // fields of the message, or not part of requests
 	case "reasoning_content", "reasoning":
 		_, detail := msg.Extra[m.preset.Name]["reasoning_details"]
 		return m.preset.reasoning != never && !left[reasoningMember] && inTurn && !detail
@@ -195,12 +196,13 @@ func (m *Model) call(c *model.Call) callSent {
 	return sent
 }
 
-// maxWireID is the longest id of a call that OpenAI takes.
+// maxWireID is the length of the longest id of a call that OpenAI accepts.
 const maxWireID = 40
 
 var nineCharacters = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
-// wireID is the id of a call as the provider takes it: calls of another provider can be in the conversation.
+// wireID returns the id of a call in a form that the provider accepts: calls of another provider
+// can be in the conversation.
 func (m *Model) wireID(id string) string {
 	if m.preset.shortIDs && !nineCharacters.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))
@@ -209,8 +211,8 @@ func (m *Model) wireID(id string) string {
 	return wire.ShortID(id, maxWireID)
 }
 
-// results are one message for each result, and then, as their content can only be
-// text, one of the user with their media.
+// results returns one message for each result. Their content can only be text, so a message of the
+// user with their media follows.
 func (m *Model) results(msg *model.Message) []message {
 	var out []message
 	var media []model.Part
@@ -240,7 +242,7 @@ func (m *Model) results(msg *model.Message) []message {
 	return out
 }
 
-// part is one of the parts of a message of the user.
+// A part is one part of a message of the user.
 type part struct {
 	ImageURL   *imageURL   `json:"image_url,omitempty"`
 	InputAudio *inputAudio `json:"input_audio,omitempty"`
@@ -267,7 +269,7 @@ func userMessage(parts []model.Part) message {
 	return message{Role: "user", Content: wire.Contents(parts, func(text string) part { return part{Type: "text", Text: text} }, mediaPart)}
 }
 
-// mediaPart is media in the protocol's form, if it has one.
+// mediaPart returns media in the protocol's form, if it has one.
 func mediaPart(media *model.Media) (part, bool) {
 	switch format := audioFormat(media.Type); {
 	case format != "":

@@ -1,5 +1,6 @@
-// Package providers has the table of the providers of language models that a user can name: where each is, where its key is kept, how it is
-// asked, and how it lists its models. Programs that know their provider use its wire, such as package anthropic, directly.
+// Package providers holds the table of the providers of language models that a user can name: their
+// addresses, variables of keys, wires and lists of models. Programs with a fixed provider use its
+// package, such as package anthropic, directly.
 package providers
 
 import (
@@ -21,40 +22,40 @@ import (
 	"github.com/junction-mcp/junction/model/responses"
 )
 
-// Options say which model of a provider is asked, and where.
+// Options name the model of a provider and its settings.
 type Options struct {
 	Model     string
-	BaseURL   string // empty: that of the provider
+	BaseURL   string // empty means that of the provider
 	Key       string
 	Window    int
 	MaxTokens int
 	Price     model.Price
-	Effort    string // one of Efforts; empty leaves it to the model
+	Effort    string // one of Efforts; if empty, the model decides
 }
 
-// Provider is a provider of language models.
+// A Provider is a provider of language models.
 type Provider struct {
 	Name     string
-	BaseURL  string // where it is
-	KeyEnv   string // the variable in which people keep its key; empty: it needs none
-	Local    bool   // it runs on the user's own machine
-	NoEffort bool   // it takes no level of effort
-	Service  string // the provider whose service it is, by another wire; empty: its own
-	Example  string // a name of a model; empty: none
+	BaseURL  string // base URL
+	KeyEnv   string // usual environment variable of its key; empty if it needs none
+	Local    bool   // it runs on the user's machine
+	NoEffort bool   // the provider that has the same service with another wire, or empty
+	Service  string // the provider of the same service with another wire, or its own name
+	Example  string // the name of a model, or empty
 
 	wire *wire
 }
 
-// A wire is how providers are asked.
+// A wire is the protocol of providers.
 type wire struct {
 	open        func(p *Provider, o Options) (model.Model, error)
-	models      string // the path of the list of models, with its query
+	models      string // path of the list of models, with its query
 	header      func(h http.Header, key string)
-	newestFirst bool // the list is in an order of its own
+	newestFirst bool // the list is ordered, newest first
 }
 
-// All returns the providers, in the order in which a list should show them. The slice is the caller's. Providers of chat completions are presets of
-// package openai.
+// All returns the providers in display order. The slice is the caller's. Providers of chat
+// completions are presets of package openai.
 func All() []Provider {
 	service, _ := openai.ByName("openai")
 	all := []Provider{
@@ -67,7 +68,8 @@ func All() []Provider {
 	return all
 }
 
-// ByName returns a provider. One that is not known is asked by chat completions, where the caller says, and with OpenAI's key.
+// ByName returns a provider. An unknown one gets chat completions, needs a base URL, and has the
+// variable of OpenAI's key.
 func ByName(name string) (p Provider, known bool) {
 	all := All()
 	index := func(name string) int { return slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }) }
@@ -79,13 +81,13 @@ func ByName(name string) (p Provider, known bool) {
 	return p, false
 }
 
-// New returns a model. Nothing is sent.
+// New returns a model. It sends nothing.
 func (p Provider) New(o Options) (model.Model, error) { return p.wire.open(&p, o) }
 
-// Efforts are the levels of effort in thinking.
+// Efforts returns the levels of effort in thinking.
 func Efforts() []string { return []string{"low", "medium", "high"} }
 
-// thinkingTokens are how many tokens a model of Anthropic may think at a level of effort.
+// thinkingTokens maps a level of effort to the tokens that a model of Anthropic may think.
 var thinkingTokens = map[string]int{"low": 2_048, "medium": 8_192, "high": 24_576}
 
 var messagesWire = wire{
@@ -118,7 +120,7 @@ var chatWire = wire{
 	models: "models", header: bearer,
 }
 
-// opened makes a model of one that New of a wire returned: an error comes without one.
+// opened converts the results of a wire's New, so that an error comes with a nil model.
 func opened[M model.Model](m M, err error) (model.Model, error) {
 	if err != nil {
 		return nil, err
@@ -126,7 +128,7 @@ func opened[M model.Model](m M, err error) (model.Model, error) {
 	return m, nil
 }
 
-// effort is the member of the request that asks for the effort, if there is one.
+// effort returns the member of the request that sets the effort, if there is one.
 func (o Options) effort(member string, value any) map[string]any {
 	if o.Effort == "" {
 		return nil
@@ -141,18 +143,18 @@ func bearer(h http.Header, key string) {
 }
 
 const (
-	maxModels     = 2_000   // of one provider
+	maxModels     = 2_000   // models of one provider
 	maxModelsBody = 8 << 20 // bytes of a provider's list
 )
 
-// Listed is a model as its provider lists it.
+// Listed is a model in its provider's list.
 type Listed struct {
 	Name   string // safe to print
-	Title  string // for people; empty: none
-	Window int    // how many tokens it sees at a time; 0: not known
+	Title  string // display name; may be empty
+	Window int    // window in tokens; 0 if unknown
 }
 
-// listed is a model on the wire. How the context is called differs.
+// listed is a model on the wire. The name of the member for its window differs.
 type listed struct {
 	ID          string `json:"id"`
 	DisplayName string `json:"display_name"`
@@ -162,7 +164,7 @@ type listed struct {
 	Loaded      int    `json:"max_context_length"`
 }
 
-// ListURL is where the provider lists its models, below the URL at which it is.
+// ListURL returns the URL of the provider's list of models, for a base URL.
 func (p Provider) ListURL(base string) (string, error) {
 	path, query, _ := strings.Cut(p.wire.models, "?")
 	u, err := url.Parse(base)
@@ -176,7 +178,8 @@ func (p Provider) ListURL(base string) (string, error) {
 	return u.String(), nil
 }
 
-// List asks the provider for the models that answer questions, at its ListURL. No redirect is followed, so that the key goes nowhere else.
+// List requests the language models of the provider from its ListURL. It follows no redirect, so
+// that the key goes nowhere else.
 func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	fail := func(err error) error { return fmt.Errorf("the models of %s: %w", p.Name, err) }
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
@@ -189,7 +192,7 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	if err != nil {
 		var at *url.Error
 		if errors.As(err, &at) {
-			err = at.Err // which address it is the user knows; it may hold a secret
+			err = at.Err // the user knows the URL, which may contain a secret
 		}
 		return nil, fail(err)
 	}
@@ -206,11 +209,11 @@ func (p Provider) List(ctx context.Context, at, key string) ([]Listed, error) {
 	return p.talking(answer.Data), nil
 }
 
-// talking are the models that answer questions, in an order to find them in.
+// talking returns the language models in a searchable order.
 func (p Provider) talking(all []listed) (models []Listed) {
 	others := []string{"embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "imagen", "veo-", "sora", "rerank"}
 	for _, m := range all {
-		name := strings.TrimPrefix(m.ID, "models/") // as Gemini lists them
+		name := strings.TrimPrefix(m.ID, "models/") // Gemini's form
 		if name != "" && name == plaintext.Line(name, 200) && !slices.ContainsFunc(others, func(word string) bool { return strings.Contains(name, word) }) {
 			models = append(models, Listed{name, m.DisplayName, cmp.Or(m.Length, m.Window, m.MaxLength, m.Loaded)})
 		}

@@ -44,7 +44,7 @@ func TestProvidersAreComplete(t *testing.T) {
 	}
 }
 
-// server answers each path with the text that answers has for it, and keeps what it was asked.
+// server serves each path with its text in answers. asked returns the requests.
 func server(t *testing.T, answers map[string]string) (base string, asked func() string) {
 	t.Helper()
 	var sent []string

@@ -12,26 +12,26 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// maxItems is how many items an answer may have.
+// maxItems is the maximum number of items in an answer.
 const maxItems = 1_024
 
-// assembly puts an answer together from its events.
+// An assembly builds an answer from its events.
 type assembly struct {
 	*wire.Answer
 	items   []*item
 	byIndex map[int]*item
 	calls   int
-	cut     bool // the response is not complete
+	cut     bool // the response is incomplete
 }
 
-// item is one item of the output while it comes.
+// An item is one item of the output that is being received.
 type item struct {
 	kind string
-	raw  json.RawMessage // as it was when it began, and then when it was done
+	raw  json.RawMessage // as it was at its beginning, and later at its end
 	done bool
-	text wire.Joined // a message's, a call's arguments, or what was thought
-	part int         // which part of what was thought comes
-	// Of a call: which of the answer it is, and its id there.
+	text wire.Joined // of a message, a call's arguments, or reasoning
+	part int         // current part of the reasoning
+	// Of a call: its index in the answer, and its id there.
 	call int
 	id   string
 }
@@ -53,7 +53,7 @@ func (a *assembly) open(index int, raw []byte) *item {
 	return i
 }
 
-// announce tells of a call as soon as its name is known.
+// announce emits a call as soon as its name is known.
 func (a *assembly) announce(i *item) {
 	if i.kind != "function_call" || i.id != "" || i.member("name") == "" {
 		return
@@ -63,7 +63,7 @@ func (a *assembly) announce(i *item) {
 	a.Emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
 }
 
-// add takes in a piece of a text or of arguments.
+// add adds a piece of a text or of arguments.
 func (a *assembly) add(index int, kind, delta string) {
 	i := a.open(index, []byte(`{"type":"`+kind+`"}`))
 	if !i.done && i.kind == kind {
@@ -71,7 +71,7 @@ func (a *assembly) add(index int, kind, delta string) {
 	}
 }
 
-// show emits a piece of an item. That of a call waits until its name is known.
+// show emits a piece of an item. A piece of a call waits until its name is known.
 func (a *assembly) show(i *item, text string) {
 	switch {
 	case i.kind == "message":
@@ -83,7 +83,7 @@ func (a *assembly) show(i *item, text string) {
 	}
 }
 
-// think takes in a piece of what the model tells of its thoughts.
+// think adds a piece of reasoning.
 func (a *assembly) think(index, part int, delta string) {
 	i := a.open(index, []byte(`{"type":"reasoning"}`))
 	if delta == "" || i.done || i.kind != "reasoning" {
@@ -96,7 +96,7 @@ func (a *assembly) think(index, part int, delta string) {
 	a.show(i, i.text.Add(delta))
 }
 
-// close ends an item. What it has and no event had is passed on now.
+// close ends an item. It emits text that came in no event.
 func (a *assembly) close(index int, raw []byte) {
 	i := a.open(index, raw)
 	if i.done || a.Fault != "" {
@@ -121,7 +121,7 @@ func (a *assembly) close(index int, raw []byte) {
 	i.done = true
 }
 
-// contents finds the texts of an item.
+// contents calls found with the texts of an item.
 func (a *assembly) contents(raw []byte, list string, found func(n int, text string)) {
 	n := 0
 	jsonrpc.EachElement(jsonrpc.Get(raw, list), func(part []byte) bool {
@@ -135,7 +135,7 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 	})
 }
 
-// Message is what the events add up to.
+// Message returns the message assembled from the events.
 func (a *assembly) Message(broken bool) (m model.Message) {
 	if !broken && len(a.items) > 0 {
 		last := a.items[len(a.items)-1]
@@ -153,13 +153,13 @@ func (a *assembly) Message(broken bool) (m model.Message) {
 		}
 	}
 	if slices.ContainsFunc(phases, func(p string) bool { return p != "" }) {
-		raw, _ := json.Marshal(phases) // texts
+		raw, _ := json.Marshal(phases) // strings: cannot fail
 		m.Extra = wire.Extra(a.Provider, map[string]json.RawMessage{"phases": raw})
 	}
 	return m
 }
 
-// part is an item as a part; nil if it is nothing that can be kept.
+// part returns an item as a part, or nil if nothing of it can be kept.
 func (a *assembly) part(i *item, cut bool) *model.Part {
 	text := i.text.String()
 	switch i.kind {
@@ -187,7 +187,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 	return nil
 }
 
-// made is the call; nil if it was cut off before it was complete.
+// made returns the call, or nil if it was cut off before it was complete.
 func (a *assembly) made(i *item, cut bool) *model.Call {
 	if i.id == "" || cut && (!i.done || i.member("status") == "incomplete") {
 		return nil
@@ -201,7 +201,7 @@ func (a *assembly) made(i *item, cut bool) *model.Call {
 	return c
 }
 
-// Whole takes in a response that is no stream.
+// Whole adds a response that is not a stream.
 func (a *assembly) Whole(data []byte) {
 	if jsonrpc.Get(data, "output") == nil {
 		a.Complain(data)
@@ -210,8 +210,8 @@ func (a *assembly) Whole(data []byte) {
 	a.end(data, "completed")
 }
 
-// Event takes in one event of a stream. Those that are not here repeat what others
-// have said, or are of tools of the provider, whose items come whole.
+// Event adds one event of a stream. Events without a case repeat others, or belong to tools of the
+// provider, whose items come whole.
 func (a *assembly) Event(data []byte) {
 	index := wire.Number(data, "output_index")
 	delta := wire.StringOf(data, "delta")
@@ -240,7 +240,7 @@ func (a *assembly) Event(data []byte) {
 	}
 }
 
-// note takes in what a response says of itself.
+// note records the model and the usage of a response.
 func (a *assembly) note(response []byte) {
 	a.Model = cmp.Or(wire.StringOf(response, "model"), a.Model)
 	u := jsonrpc.Get(response, "usage")
@@ -256,7 +256,7 @@ func (a *assembly) note(response []byte) {
 	}
 }
 
-// end takes in the whole response, which ends the answer. Its items count where no event had any.
+// end adds the whole response, which ends the answer. Its items count if no event had any.
 func (a *assembly) end(response []byte, status string) {
 	a.note(response)
 	status = cmp.Or(wire.StringOf(response, "status"), status)

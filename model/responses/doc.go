@@ -1,11 +1,11 @@
-// Package responses speaks the Responses API of OpenAI, which others have taken up:
-// any server that answers at URL/responses, by a base URL.
+// Package responses speaks the Responses API of OpenAI, which other providers support too: any
+// server with a base URL and /responses below it.
 //
-// Nothing is kept at the provider: every request has the whole conversation and says
-// store: false. What the model thought comes back encrypted, is kept as it came and
-// goes back to the same provider with what followed it; without that it is left out,
-// as the provider refuses it. Tools are not strict, so that schemas go as they are.
+// The provider stores nothing: every request has the whole conversation and store: false. Reasoning
+// comes back encrypted, is kept unchanged, and is returned to the same provider with the items that
+// followed it. Without these it is omitted, because the provider refuses it. Tools are not strict,
+// so that schemas are sent as they are.
 //
-// What a server turns out not to take (a tool, temperature, encrypted reasoning) is
-// left out from then on. The API has no stop sequences, so a request's are not sent.
+// A part that a server refuses (a tool, temperature, encrypted reasoning) is omitted from then on.
+// The API has no stop sequences, so those of a request are not sent.
 package responses

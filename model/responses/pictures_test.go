@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// As https://platform.openai.com/docs/guides/images-vision has it for responses. One that
-// is refused is not sent again.
+// The form is that of https://platform.openai.com/docs/guides/images-vision for responses. A
+// refused picture is not sent again.
 func TestAPictureOfTheUserIsSent(t *testing.T) {
 	req := asking()
 	last := &req.Messages[len(req.Messages)-1]

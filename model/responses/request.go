@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// minTokens is the lowest limit of an answer that the API takes.
+	// minTokens is the lowest limit of an answer that the API accepts.
 	minTokens = 16
-	// maxCallID is the longest id of a call that it takes.
+	// maxCallID is the length of the longest id of a call that it accepts.
 	maxCallID = 64
 )
 
-// What a server may turn out not to take.
+// The parts of a request that a server may refuse.
 const (
 	reasoningMember   = "reasoning"
 	includeMember     = "include"
@@ -28,7 +28,7 @@ const (
 )
 
 var optional = []wire.Member{
-	// Reasoning of another organization, or of a key that is no more.
+	// Reasoning of another organization, or of a deleted key.
 	{Name: reasoningMember, Words: []string{"could not be verified", "could not be decrypted"}},
 	{Name: includeMember, Words: []string{"ncrypted content", "'include'", "reasoning.encrypted_content"}},
 	{Name: phaseMember, Words: []string{"phase"}},
@@ -55,10 +55,10 @@ type toolParam struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"` // missing means true
+	Strict      bool            `json:"strict"` // a missing member means true
 }
 
-// input is one item of the conversation.
+// An input is one item of the conversation.
 type input struct {
 	Type      string `json:"type"`
 	Role      string `json:"role,omitempty"`
@@ -67,13 +67,13 @@ type input struct {
 	CallID    string `json:"call_id,omitempty"`
 	Name      string `json:"name,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	Output    any    `json:"output,omitempty"` // as Content
+	Output    any    `json:"output,omitempty"` // like Content
 
-	verbatim json.RawMessage // what is sent instead of all this
+	verbatim json.RawMessage // replaces all other fields when encoded
 	more     map[string]json.RawMessage
 }
 
-// MarshalJSON writes the item with the members that have no name here.
+// MarshalJSON encodes the item with its additional members.
 func (i input) MarshalJSON() ([]byte, error) {
 	if i.verbatim != nil {
 		return i.verbatim, nil
@@ -82,7 +82,7 @@ func (i input) MarshalJSON() ([]byte, error) {
 	return wire.Marshal(known(i), i.more)
 }
 
-// content is a piece of a message of the user, or of a result.
+// A content is a piece of a message of the user, or of a result.
 type content struct {
 	Type     string `json:"type"`
 	Text     string `json:"text,omitempty"`
@@ -91,7 +91,7 @@ type content struct {
 	FileData string `json:"file_data,omitempty"`
 }
 
-// request is the body of a request.
+// request returns the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
 	left := m.service.Learned.Left()
 	p := &params{Model: m.options.Model, Instructions: req.System, Input: m.input(req.Messages, left), Stream: true}
@@ -113,7 +113,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	return wire.Marshal(p, m.options.Body)
 }
 
-// input is the conversation.
+// input returns the items of the conversation.
 func (m *Model) input(messages []model.Message, left map[string]bool) []input {
 	items := []input{}
 	for i := range messages {
@@ -134,8 +134,8 @@ func (m *Model) input(messages []model.Message, left map[string]bool) []input {
 	return items
 }
 
-// assistant is a message of the model as its items. What it thought goes back only
-// in front of what followed, and is refused without.
+// assistant returns the items of a message of the model. Reasoning is returned only in front of the
+// item that followed it, and would be refused without it.
 func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 	var items, thoughts []input
 	add := func(i input) {
@@ -144,7 +144,7 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 	}
 	var phases []string
 	if !left[phaseMember] {
-		_ = json.Unmarshal(msg.Extra[m.provider]["phases"], &phases) // none is as good
+		_ = json.Unmarshal(msg.Extra[m.provider]["phases"], &phases) // no phases are fine, too
 	}
 	texts := 0
 	for i := range msg.Parts {
@@ -168,15 +168,15 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 	return items
 }
 
-// goesBack reports whether the provider can do something with what was thought: it
-// keeps nothing, so the item must hold it.
+// goesBack reports whether the provider can use a reasoning item: it stores nothing, so the item
+// must contain the reasoning.
 func goesBack(raw json.RawMessage) bool {
 	text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "encrypted_content"))
 	plain := jsonrpc.Get(raw, "content")
 	return text != "" || len(plain) > len("[]") && plain[0] == '['
 }
 
-// output is a result as a text, or as contents where it has more than that.
+// output returns a result as a text, or as contents if it has media.
 func output(r *model.Result) any {
 	media := slices.ContainsFunc(r.Parts, func(p model.Part) bool { return p.Media != nil })
 	if !media || r.IsError {
@@ -185,7 +185,7 @@ func output(r *model.Result) any {
 	return contents(r.Parts)
 }
 
-// contents are parts as a text where that is enough, or as a list.
+// contents returns parts as a text if that suffices, or as a list.
 func contents(parts []model.Part) any {
 	return wire.Contents(parts, func(text string) content { return content{Type: "input_text", Text: text} }, func(media *model.Media) (content, bool) {
 		switch {

@@ -12,33 +12,35 @@ import (
 )
 
 const (
-	// Provider is the name under which this adapter keeps what belongs to OpenAI. For
-	// another server, @ and its host follow.
+	// Provider is the name under which this adapter stores OpenAI's own data in messages. For
+	// another server, @ and its host are appended.
 	Provider       = "responses"
 	defaultBaseURL = "https://api.openai.com/v1"
 )
 
-// Options say which model is asked, and where.
+// Options name the model and its service.
 type Options struct {
-	// Model is the model's name. It is needed.
+	// Model is the model's name. It is required.
 	Model string
-	// BaseURL is where responses is, such as http://localhost:8000/v1; empty means OpenAI's own.
+	// BaseURL is the URL below which responses is, such as http://localhost:8000/v1; empty means
+	// OpenAI's own.
 	BaseURL string
-	// Key is sent as the bearer token; empty sends none.
+	// Key is sent as the bearer token; if it is empty, none is sent.
 	Key string
 	// Window and Price go into Info.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 leaves that to the provider.
+	// MaxTokens limits answers to requests without a limit; with 0 the provider decides.
 	MaxTokens int
-	// Body are more members of the request, such as reasoning with effort or summary.
+	// Body holds additional members of the request, such as reasoning with effort or summary.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
-	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
+	// HTTPClient sends the requests; nil means http.DefaultClient. It is not changed. Redirects are
+	// not followed, so that the key goes to no other server. Use its transport to add headers or a
+	// key for each request.
 	HTTPClient *http.Client
 }
 
-// Model is a language model behind the Responses API. It is safe for concurrent use.
+// A Model is a language model behind the Responses API. It is safe for concurrent use.
 type Model struct {
 	options  Options
 	provider string
@@ -47,8 +49,8 @@ type Model struct {
 
 var _ model.Model = (*Model)(nil)
 
-// New returns the model that the options name. Nothing is sent. It is an error if
-// the name of the model is missing, or the URL is none.
+// New returns the model named in the options. It sends nothing. It returns an error if the model's
+// name is missing or the URL is malformed.
 func New(o Options) (*Model, error) {
 	if o.Model == "" {
 		return nil, errors.New("responses: the name of the model is missing; set Model")
@@ -78,8 +80,8 @@ func (m *Model) Info() model.Info {
 	}
 }
 
-// Generate asks for the next message; see [model.Model]. What the provider turns
-// out not to take is left out, and the request made again; Notes tell of tools.
+// Generate requests the next message; see [model.Model]. If the provider refuses a part of the
+// request, it repeats the request without it. Notes list omitted tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
 }

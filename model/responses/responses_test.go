@@ -13,8 +13,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// service answers the requests of a test one after the other, the last answer
-// again and again.
+// A service sends its answers to the requests of a test in order and repeats the last one.
 type service struct {
 	answers []reply
 	sent    []string
@@ -79,7 +78,7 @@ func TestWhatAServerDoesNotTakeIsLeftOut(t *testing.T) {
 		"Invalid schema for function 'bad': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"x\"'.": `"bad"`,
 	} {
 		m, s := opened(t, Options{}, refusal(complaint), reply{200, fine})
-		for want := 2; want <= 3; want++ { // the second time it is known
+		for want := 2; want <= 3; want++ { // the second time the part is known to be refused
 			if _, err := m.Generate(context.Background(), asking("good", "bad"), nil); err != nil {
 				t.Fatalf("%s: %v", complaint, err)
 			}
@@ -124,7 +123,7 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-// It calls what it had come to, and did not stop for that.
+// The response keeps its complete calls, but its reason to stop is another.
 func TestAResponseThatIsNotCompleteDidNotStopForItsCalls(t *testing.T) {
 	t.Parallel()
 	for _, status := range []string{"incomplete", "cancelled"} {
@@ -140,7 +139,7 @@ func TestAResponseThatIsNotCompleteDidNotStopForItsCalls(t *testing.T) {
 	}
 }
 
-// Proxies write the mark of chat completions also behind a stream that broke off.
+// Proxies write the end mark of chat completions also behind a stream that broke off.
 func TestAResponseEndsWithItsEvent(t *testing.T) {
 	t.Parallel()
 	m, _ := opened(t, Options{}, reply{200, `data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","status":"in_progress","arguments":"","call_id":"1","name":"a"}}

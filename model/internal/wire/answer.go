@@ -22,66 +22,68 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Answer is an answer while it comes, as far as all wires have the same of it.
+// An Answer is an answer that is being received. It holds the state common to all wires.
 type Answer struct {
 	Provider string
 	Emit     func(model.Delta)
 	IDs      *IDs
-	Marked   bool // of a stream with nothing but [DONE] behind it, that is the end; other wires have an event for it
+	Marked   bool // [DONE] without another end event ends the stream; other wires have an event for it
 
-	Model   string       // under which it was answered
-	Reason  string       // why the model stopped, as the provider calls it
+	Model   string       // name of the answering model
+	Reason  string       // reason for the end, in the provider's words
 	Usage   *model.Usage // nil while the provider has counted nothing
-	Refused bool         // the model said so with more than the reason
+	Refused bool         // the model refused by more than the reason
 
-	Begun     bool       // something of a message has come
-	Done      bool       // its end has come; nothing more is read
-	Fault     string     // why nothing more is read
-	Complaint *Complaint // what the provider says instead
+	Begun     bool       // part of a message has come
+	Done      bool       // the end has come; further input is ignored
+	Fault     string     // reason to stop reading
+	Complaint *Complaint // error of the provider
 }
 
-// Assembly puts an answer together, in the form of one wire. Both kinds of JSON are valid but for bytes that are no text.
+// An Assembly builds an answer in the format of one wire. Its input is valid JSON except for
+// invalid UTF-8.
 type Assembly interface {
-	Event(data []byte) // takes in an event of a stream
-	Whole(data []byte) // takes in an answer that is no stream
-	// Message is what all of it adds up to. Of an answer that broke off, or was cut, calls that are not complete are left out.
+	Event(data []byte) // adds an event of a stream
+	Whole(data []byte) // adds an answer that is not a stream
+	// Message returns the assembled message. If the answer broke off or was cut, it omits
+	// incomplete calls.
 	Message(broken bool) model.Message
 }
 
-// Complain takes in what the provider says instead of an answer.
+// Complain records an error of the provider.
 func (a *Answer) Complain(data []byte) {
 	c := complaintOf(data)
 	a.Complaint = &c
 }
 
-// Text emits a piece of the text.
+// Text emits a piece of text.
 func (a *Answer) Text(text string) {
 	if text != "" {
 		a.Emit(model.Delta{Text: text})
 	}
 }
 
-// Reasoning emits a piece of what the model thought.
+// Reasoning emits a piece of reasoning.
 func (a *Answer) Reasoning(text string) {
 	if text != "" {
 		a.Emit(model.Delta{Reasoning: text})
 	}
 }
 
-// Arguments emits a piece of the arguments of a call.
+// Arguments emits a piece of a call's arguments.
 func (a *Answer) Arguments(call int, text string) {
 	if text != "" {
 		a.Emit(model.Delta{Call: &model.CallDelta{Index: call, Arguments: text}})
 	}
 }
 
-// read reads an answer to its end: a stream, or one JSON text of a server that does not stream, which
-// not all of these say.
+// read reads an answer to its end: a stream, or one JSON text of a server that does not stream. Not
+// all such servers set the media type.
 func (a *Answer) read(res *http.Response, into Assembly) error {
 	body := bufio.NewReader(res.Body)
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	first, _ := body.Peek(1)
-	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // behind which either may be
+	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // either may follow
 		_, _ = body.Discard(1)
 		first, _ = body.Peek(1)
 	}
@@ -102,16 +104,16 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	return nil
 }
 
-// isEvent reports whether a stream begins here, which some servers call JSON, as its events are.
+// isEvent reports whether the body is a stream. Some servers label it as JSON, like its events.
 func isEvent(body *bufio.Reader) bool {
 	first, _ := body.Peek(len("event:"))
 	return len(first) > 0 && first[0] == ':' || bytes.HasPrefix(first, []byte("data:")) || bytes.Equal(first, []byte("event:"))
 }
 
-// readStream takes in the events of a stream. Errors have several forms, of which one is an event of that
-// name whose data may be no JSON.
+// readStream adds the events of a stream. Errors have several forms; one is an event named error
+// whose data need not be JSON.
 func (a *Answer) readStream(body io.Reader, into Assembly) error {
-	// Some servers forget the blank line behind the last event.
+	// Some servers omit the blank line behind the last event.
 	events := eventstream.NewReader(io.MultiReader(body, strings.NewReader("\n\n")), MaxEvent)
 	for !a.Done && a.Fault == "" && a.Complaint == nil {
 		next, err := events.Next()
@@ -137,7 +139,7 @@ func (a *Answer) readStream(body io.Reader, into Assembly) error {
 	return nil
 }
 
-// response is what came.
+// response returns the response received so far.
 func (a *Answer) response(req *model.Request, message model.Message, broken bool) *model.Response {
 	message.Role = model.RoleAssistant
 	res := &model.Response{Model: a.Model, StopDetail: a.Reason, Message: message, Stop: model.StopOther}
@@ -152,7 +154,7 @@ func (a *Answer) response(req *model.Request, message model.Message, broken bool
 	return res
 }
 
-// stop translates the reason. Some servers say that it is done where they mean calls.
+// stop translates the reason. Some servers report a normal end for calls.
 func (a *Answer) stop(calls int) model.StopReason {
 	switch reason := strings.ToLower(a.Reason); {
 	case a.Refused, strings.HasPrefix(reason, "content_filter"), reason == "safety", reason == "sensitive", reason == "refusal":
@@ -171,7 +173,7 @@ func (a *Answer) stop(calls int) model.StopReason {
 	return model.StopOther
 }
 
-// IsCut reports whether the answer ended where the limit of tokens was reached.
+// IsCut reports whether the answer ended at the limit of tokens.
 func (a *Answer) IsCut() bool {
 	switch strings.ToLower(a.Reason) {
 	case "length", "max_tokens", "max_output_tokens", "model_context_window_exceeded":
@@ -180,13 +182,14 @@ func (a *Answer) IsCut() bool {
 	return false
 }
 
-// NotShown says what stands where media cannot be sent.
+// NotShown returns the text in place of media that cannot be sent.
 func NotShown(media *model.Media) string {
 	return fmt.Sprintf("[%s of %d bytes, which cannot be shown to this model]", media.Type, len(media.Data))
 }
 
-// Contents are parts as a text where that is enough, as some servers know nothing else, or else a list with a text
-// or media for each, as a wire has them. A text says what media were for which media has no form.
+// Contents returns parts as a text if that suffices, because some servers support nothing else.
+// Otherwise it returns a list with a text or media for each part, in the form of a wire. Media
+// without a form become a text.
 func Contents[C any](parts []model.Part, text func(string) C, media func(*model.Media) (C, bool)) any {
 	var list []C
 	var texts []string
@@ -208,12 +211,12 @@ func Contents[C any](parts []model.Part, text func(string) C, media func(*model.
 	return list
 }
 
-// DataURL is a URL that holds media.
+// DataURL returns a data URL with the media.
 func DataURL(media *model.Media) string {
 	return "data:" + media.Type + ";base64," + base64.StdEncoding.EncodeToString(media.Data)
 }
 
-// ResultText is the text of a result on wires that have no member for errors.
+// ResultText returns the text of a result for wires without a member for errors.
 func ResultText(r *model.Result) string {
 	var texts []string
 	for _, p := range r.Parts {
@@ -237,14 +240,14 @@ func MarkError(r *model.Result, text string) string {
 	return text
 }
 
-// Joined is text from pieces. A character whose bytes came in two pieces is
-// given on when it is whole; bytes that are none become U+FFFD.
+// Joined joins pieces of text. A character split between pieces is passed on when it is complete;
+// invalid bytes become U+FFFD.
 type Joined struct {
 	strings.Builder
 	rest string
 }
 
-// Add takes in a piece, and returns what can be shown now.
+// Add adds a piece and returns the text that is complete now.
 func (j *Joined) Add(piece string) string {
 	if piece == "" {
 		return ""
@@ -263,7 +266,7 @@ func (j *Joined) Add(piece string) string {
 	return j.write(text[:whole])
 }
 
-// End returns what was held back.
+// End returns the held bytes.
 func (j *Joined) End() string {
 	rest := j.rest
 	j.rest = ""
@@ -272,17 +275,18 @@ func (j *Joined) End() string {
 
 func (j *Joined) write(text string) string {
 	if !utf8.ValidString(text) {
-		text = string([]rune(text)) // byte by byte, however they came
+		text = string([]rune(text)) // byte by byte, independent of the pieces
 	}
 	j.WriteString(text)
 	return text
 }
 
-// maxArguments is how many bytes the arguments of one call may have.
+// maxArguments is the maximum size of one call's arguments in bytes.
 const maxArguments = 4 << 20
 
-// SetArguments reads what a model wrote as arguments into the call. Nothing and null are an empty object, and an object
-// within a JSON string is taken out of it; what else is no object makes the call malformed.
+// SetArguments sets the arguments of a call from the model's text. Nothing and null become an empty
+// object, and an object inside a JSON string is unwrapped. Any other value makes the call
+// malformed.
 func SetArguments(call *model.Call, written string) {
 	text := strings.TrimSpace(written)
 	if inner, ok := quotedObject(text); ok {
@@ -320,15 +324,15 @@ func objectProblem(text string) string {
 	return ""
 }
 
-// IDs hands out the ids of calls. Those of some servers are missing, or begin anew
-// with every message, or are the same for several calls.
+// IDs assigns the ids of calls. Some servers send none, start again with every message, or send the
+// same id for several calls.
 type IDs struct {
 	taken map[string]bool
 	turn  int
 	next  int
 }
 
-// NewIDs knows the ids of the conversation.
+// NewIDs returns IDs in which the ids of the conversation are taken.
 func NewIDs(req *model.Request) *IDs {
 	i := &IDs{taken: map[string]bool{}, turn: len(req.Messages)}
 	for m := range req.Messages {
@@ -339,7 +343,7 @@ func NewIDs(req *model.Request) *IDs {
 	return i
 }
 
-// Unique returns the id, or one made from its place in the conversation.
+// Unique returns the id, or one made from its place in the conversation if it is empty or taken.
 func (i *IDs) Unique(id string) string {
 	for id == "" || i.taken[id] {
 		id = fmt.Sprintf("call_%d_%d", i.turn, i.next)
@@ -349,8 +353,8 @@ func (i *IDs) Unique(id string) string {
 	return id
 }
 
-// ShortID is the id of a call where a provider takes only so many bytes: calls of
-// another provider can be in the conversation.
+// ShortID returns the id of a call for a provider with a limit of most bytes. The conversation can
+// have calls of other providers.
 func ShortID(id string, most int) string {
 	if len(id) <= most {
 		return id
@@ -359,8 +363,8 @@ func ShortID(id string, most int) string {
 	return "call_" + hex.EncodeToString(sum[:12])
 }
 
-// Marshal writes v, which is an object, as JSON, with more members: they replace
-// those of v that have the same name. Bytes that are not text become U+FFFD.
+// Marshal encodes v, an object, as JSON and adds more members, which replace those of v with the
+// same name. Invalid UTF-8 becomes U+FFFD.
 func Marshal[V any](v any, more map[string]V) (json.RawMessage, error) {
 	object, err := encode(v)
 	if err != nil {
@@ -376,8 +380,8 @@ func Marshal[V any](v any, more map[string]V) (json.RawMessage, error) {
 	return object, nil
 }
 
-// encode is json.Marshal without escapes for HTML, which cost tokens where a server
-// shows the text of a request to the model as it is.
+// encode is like json.Marshal without escapes for HTML. These cost tokens if a server passes the
+// text of a request to the model as it is.
 func encode(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -386,8 +390,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// String returns the text of a JSON string, and "" for anything else. Unlike the rest of Junction it takes strings that
-// are not valid UTF-8, and keeps their bytes: some servers send a character in two pieces.
+// String returns the text of a JSON string, and "" for other values. Unlike the rest of Junction it
+// accepts invalid UTF-8 and keeps the bytes: some servers send a character in two pieces.
 func String(raw []byte) string {
 	if text, ok := jsonrpc.Unquote(raw); ok {
 		return text
@@ -408,11 +412,11 @@ func String(raw []byte) string {
 	return b.String()
 }
 
-// StringOf is the text of a member, as [String]; "" if there is none.
+// StringOf returns the text of a member, as [String] does, or "" if it is missing.
 func StringOf(object []byte, name string) string { return String(jsonrpc.Get(object, name)) }
 
-// MembersBut are the members of an object that say something, but for those that
-// an adapter knows; nil if there are none.
+// MembersBut returns the members of an object that are neither null nor known to the adapter, or
+// nil if there are none.
 func MembersBut(object []byte, known ...string) map[string]json.RawMessage {
 	var more map[string]json.RawMessage
 	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
@@ -427,7 +431,8 @@ func MembersBut(object []byte, known ...string) map[string]json.RawMessage {
 	return more
 }
 
-// Extra is what of a message or call goes back to its provider as it came; nil if nothing does.
+// Extra returns members in the form of Extra of a message or call, for their provider, or nil if
+// there are none.
 func Extra(provider string, members map[string]json.RawMessage) map[string]map[string]json.RawMessage {
 	if members == nil {
 		return nil
@@ -435,7 +440,7 @@ func Extra(provider string, members map[string]json.RawMessage) map[string]map[s
 	return map[string]map[string]json.RawMessage{provider: members}
 }
 
-// runs returns where the first escapes of a text begin and end.
+// runs returns the begin and end of the first escapes in a text.
 func runs(text []byte) (start, end int) {
 	start = bytes.IndexByte(text, '\\')
 	if start < 0 {
@@ -452,7 +457,7 @@ func runs(text []byte) (start, end int) {
 	return start, min(end, len(text))
 }
 
-// Number returns the count that a member of an object holds; 0 if it holds none.
+// Number returns the count in a member of an object, or 0 if it has none.
 func Number(object []byte, name string) int {
 	var n float64
 	if json.Unmarshal(jsonrpc.Get(object, name), &n) != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// heard is an Assembly that keeps what it was given.
+// heard is an Assembly that records its input.
 type heard struct {
 	Assembly
 	events []string
@@ -17,7 +17,8 @@ type heard struct {
 func (h *heard) Event(data []byte) { h.events = append(h.events, string(data)) }
 func (h *heard) Whole(data []byte) { h.whole = string(data) }
 
-// Servers that cannot stream do not always say so, and those that can do not either.
+// Servers that do not stream do not always send the right media type, and neither do those that
+// stream.
 func TestWhetherAnAnswerIsAStreamIsSeenFromIt(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ media, body, events, whole, err string }{

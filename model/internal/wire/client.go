@@ -22,29 +22,30 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// What a provider can make grow, and how long it is waited for.
+// Limits of sizes and times that a provider controls.
 const (
-	// maxAnswer is how many bytes one answer may have, as it comes on the wire.
+	// maxAnswer is the maximum size of one answer on the wire in bytes.
 	maxAnswer = 64 << 20
-	// MaxEvent is how many bytes one event of a stream, or an answer that is no stream, may have.
+	// MaxEvent is the maximum size of one event of a stream, or of an answer that is not a stream,
+	// in bytes.
 	MaxEvent = 16 << 20
-	// maxTapped is how many bytes of each body an Exchange keeps.
+	// maxTapped is the number of bytes of each body in an Exchange.
 	maxTapped = 4 << 20
-	// answerTime is how long the first byte of an answer may take: a model on the
-	// user's own machine may have to be loaded first.
+	// answerTime is how long the first byte of an answer may take: a model on the user's machine
+	// may have to be loaded first.
 	answerTime = 10 * time.Minute
 	// idleTime is how long a stream may be silent.
 	idleTime = 5 * time.Minute
 )
 
-// What went wrong with the answer itself.
+// Errors of the answer itself.
 var (
 	ErrIdle     = errors.New("the provider fell silent")
 	ErrTooLarge = errors.New("the answer is larger than 64 MiB")
 )
 
-// Client returns a client like base (nil means [http.DefaultClient]) that follows no redirects: a key is sent to the
-// server it was meant for and to no other. base is not changed.
+// Client returns a client like base (nil means [http.DefaultClient]) that does not follow
+// redirects, so that a key goes only to its own server. base is not changed.
 func Client(base *http.Client) *http.Client {
 	base = cmp.Or(base, http.DefaultClient)
 	c := *base
@@ -52,20 +53,20 @@ func Client(base *http.Client) *http.Client {
 	return &c
 }
 
-// exchange is a request and its answer, whose body it is: bounded in size and silence.
+// An exchange is a request and the body of its response, with limits of size and silence.
 type exchange struct {
 	model.Exchange
 	tap    func(model.Exchange)
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // that each byte winds up again
+	timer  *time.Timer // reset by each byte
 	body   io.ReadCloser
 	size   int64
 	got    bytes.Buffer
 }
 
-// do makes a request with a body. The tap learns of it when it has failed, or the body of the answer is
-// closed; it may be nil.
+// do sends a request with a body. tap, if not nil, is called when the request has failed or the
+// body of the response is closed.
 func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exchange)) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	x := &exchange{tap: tap, ctx: ctx, cancel: cancel, body: http.NoBody}
@@ -84,8 +85,8 @@ func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exch
 	return res, nil
 }
 
-// because returns the cause of an end where it is ours, as the error of the
-// transport says no more than that the context was canceled.
+// because returns the cause of an end if it is one of ours; the error of the transport only reports
+// that the context was canceled.
 func (x *exchange) because(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, ErrIdle) || errors.Is(cause, ErrTooLarge) {
 		return cause
@@ -93,7 +94,7 @@ func (x *exchange) because(err error) error {
 	return err
 }
 
-// Read reads on. The error is ErrIdle or ErrTooLarge where a limit was the cause.
+// Read reads from the body. The error is ErrIdle or ErrTooLarge if a limit was the cause.
 func (x *exchange) Read(p []byte) (int, error) {
 	n, err := x.body.Read(p)
 	if n > 0 {
@@ -115,7 +116,7 @@ func (x *exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the exchange and tells its tap, once.
+// Close ends the exchange and calls its tap, once.
 func (x *exchange) Close() error {
 	x.timer.Stop()
 	err := x.body.Close()
@@ -128,26 +129,27 @@ func (x *exchange) Close() error {
 	return err
 }
 
-// MaxAttempts is in how many forms one request is made: each time without what the provider refused before.
+// MaxAttempts is the number of forms in which one request is sent, each without the parts that the
+// provider refused before.
 const MaxAttempts = 12
 
-// Service is a provider's API: where requests go, and what it takes.
+// A Service is a provider's API and its restrictions.
 type Service struct {
 	Provider string
 	URL      string
-	Client   *http.Client // one of [Client]
+	Client   *http.Client // made by [Client]
 	Key      string
 	Header   func(h http.Header, key string) // sets the headers of a request
 	Dialect  model.Dialect
 	Learned  Learned
 
-	// Body writes a request with these tools, without what was learned.
+	// Body encodes a request with these tools, before learned restrictions are applied.
 	Body func(req *model.Request, tools []model.Tool) ([]byte, error)
-	// Begin begins to put an answer together.
+	// Begin starts the assembly of an answer.
 	Begin func(a *Answer) Assembly
 }
 
-// BaseURL reads the URL below which an API is. The error shows like, a good one.
+// BaseURL parses the URL below which an API is. The error shows like, a valid example.
 func BaseURL(provider, base, like string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -156,7 +158,7 @@ func BaseURL(provider, base, like string) (*url.URL, error) {
 	return u, nil
 }
 
-// Generate makes the request, and again without what is refused; see [model.Model].
+// Generate sends the request, and repeats it without the refused parts; see [model.Model].
 func (s *Service) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if emit == nil {
 		emit = func(model.Delta) {}
@@ -166,8 +168,8 @@ func (s *Service) Generate(ctx context.Context, req *model.Request, emit func(mo
 	})
 }
 
-// insist makes a request with ask, whose Response says that an answer had begun, and
-// again without what was refused. Notes of the Response tell of tools and pictures.
+// insist sends a request with ask and repeats it without the refused parts. A Response of ask means
+// that an answer had begun. Notes of the Response list tools and pictures that were omitted.
 func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools []model.Tool) (*model.Response, error)) (*model.Response, error) {
 	tools, notes := model.Lower(req.Tools, s.Dialect)
 	tools, aside := s.Learned.without(tools)
@@ -192,7 +194,8 @@ func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools 
 	return nil, &model.Error{Provider: s.Provider, Message: fmt.Sprintf("the request was refused in %d forms, at last: %v", MaxAttempts, last), Err: model.ErrBadTool}
 }
 
-// ask makes a request in one form, and reads the answer. The Response is nil where nothing of one had come.
+// ask sends a request in one form and reads the answer. The Response is nil if no part of one had
+// come.
 func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
 	body, err := s.Body(req, tools)
 	if err != nil {
@@ -226,46 +229,47 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 
 // Bearer sends the key as a bearer token.
 func Bearer(h http.Header, key string) {
-	h.Set("Accept", "application/json") // as OpenAI's libraries say, also for a stream
+	h.Set("Accept", "application/json") // as OpenAI's libraries send, also for a stream
 	if key != "" {
 		h.Set("Authorization", "Bearer "+key)
 	}
 }
 
-// Member is a member of a request that a service may not take.
+// A Member is a member of a request that a service may refuse.
 type Member struct {
 	Name string
-	// Words are what a complaint about it mentions, one of them.
+	// Words lists words; a complaint about the member contains one of them.
 	Words []string
 }
 
-// Learned is what was found out about a service by asking: the tools, pictures and members that
-// it does not take. It may be used from many goroutines.
+// Learned holds the restrictions of a service found by its refusals: tools, pictures and members.
+// It is safe for concurrent use.
 type Learned struct {
-	// Members are those that can be left out, in the order in which they are looked for.
+	// Members lists the members that can be omitted, in the order in which they are looked for.
 	Members []Member
 
 	mu         sync.Mutex
-	refused    map[[sha256.Size]byte]string // tools, by all that was sent of them, and pictures, by their data; and why
+	refused    map[[sha256.Size]byte]string // reasons by hash, of a tool's whole definition or of a picture's data
 	left       map[string]bool
 	mostTokens int // of an answer; 0 while no limit was refused
 }
 
-// Left returns the members that are left out.
+// Left returns the omitted members.
 func (l *Learned) Left() map[string]bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.left)
 }
 
-// MostTokens is the largest limit of an answer that the model takes; 0 if that is not known.
+// MostTokens returns the largest limit of an answer that the model accepts, or 0 if that is
+// unknown.
 func (l *Learned) MostTokens() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mostTokens
 }
 
-// from learns from an error. It says whether to ask again, and with which tools.
+// from learns from an error. It reports whether to send the request again, and with which tools.
 func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity || failure.Err != nil {
@@ -278,8 +282,8 @@ func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes 
 	return tools, nil, l.learn(failure.Message)
 }
 
-// learn finds the member that an error is about, and leaves it out from now on. It
-// reports false if there is none, or it was left out already.
+// learn finds the member that an error is about and omits it from now on. It reports false if there
+// is none, or if it was already omitted.
 func (l *Learned) learn(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,10 +313,10 @@ var (
 	missingHint = regexp.MustCompile(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
 )
 
-// namedTools are the tools that an error is about, by position or by name.
+// namedTools returns the indexes of the tools that an error is about, found by position or by name.
 func namedTools(message string, tools []model.Tool) []int {
 	if missingHint.MatchString(message) {
-		return nil // it is about the conversation, in which tools are named too
+		return nil // the error is about the conversation, which also names tools
 	}
 	for _, list := range []string{"function_declarations", "functions", "tools"} {
 		var found []int
@@ -335,12 +339,12 @@ func namedTools(message string, tools []model.Tool) []int {
 	return found
 }
 
-// leastWindow is the least number of tokens that is believed to be a model's window: a
-// smaller one in a complaint counts something else.
+// leastWindow is the smallest plausible window of a model in tokens. A smaller number in a
+// complaint counts something else.
 const leastWindow = 256
 
-// windows find how many tokens a model takes in what providers say about a request that
-// is too long. The number of the request stands next to it, and must not be taken for it.
+// windows match the model's window in the complaints of providers about a request that is too long.
+// The size of the request is next to it, and must not be matched instead.
 var windows = []*regexp.Regexp{
 	// OpenAI, DeepSeek, vLLM, OpenRouter, Mistral: "maximum context length is 32768 tokens"; xAI: "maximum prompt length is";
 	// vLLM: "longer than the maximum model length of"
@@ -357,7 +361,7 @@ var windows = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)([\d,]+) maximum context length`),
 }
 
-// windowOf is how many tokens the model takes, as a complaint says; 0 if it does not.
+// windowOf returns the model's window in tokens according to a complaint, or 0.
 func windowOf(c Complaint) int {
 	if c.Window >= leastWindow {
 		return c.Window

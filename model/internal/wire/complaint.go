@@ -17,17 +17,17 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxErrorBody is how many bytes are read of an answer that is an error.
+// maxErrorBody is the number of bytes read of an error response.
 const maxErrorBody = 1 << 20
 
-// Complaint is what a provider says in an error, whatever form it has.
+// A Complaint is an error of a provider, in whatever form it came.
 type Complaint struct {
 	Message, Code, Param string
-	// Window is the number of tokens that the model takes, where a member has it.
+	// Window is the model's window in tokens if a member holds it, else 0.
 	Window int
 }
 
-// answered is the error for an answer that is not a message.
+// answered returns the error for a response that is not a message.
 func (s *Service) answered(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	c := complaintOf(body)
@@ -40,7 +40,8 @@ func (s *Service) answered(res *http.Response) error {
 	return err
 }
 
-// failure is the error for a complaint, without the key; the status is 0 in the middle of a stream.
+// failure returns the error for a complaint, without the key. status is 0 in the middle of a
+// stream.
 func (s *Service) failure(c Complaint, status int) *model.Error {
 	text := c.Message
 	if c.Param != "" && !strings.Contains(text, c.Param) {
@@ -56,8 +57,8 @@ func (s *Service) failure(c Complaint, status int) *model.Error {
 	return failure
 }
 
-// problem says why an answer is not whole; nil if it is, whatever became of the
-// connection then. The error is that of reading.
+// problem returns the error for an incomplete answer, or nil if the answer is complete, even if the
+// connection failed after it. err is the error of reading.
 func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	message := a.Fault
 	switch {
@@ -88,8 +89,8 @@ func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
 	return &model.Error{Provider: s.Provider, Message: Text(message, s.Key), Err: cause}
 }
 
-// complaintOf reads an error: OpenAI's form, a list of it (Gemini), a text in its
-// place (Ollama), the members at the top (vLLM, Mistral, FastAPI), or plain text.
+// complaintOf parses an error: OpenAI's form, a list of it (Gemini), a text in its place (Ollama),
+// the members at the top (vLLM, Mistral, FastAPI), or plain text.
 func complaintOf(body []byte) Complaint {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
@@ -121,7 +122,7 @@ func complaintOf(body []byte) Complaint {
 	if n, err := strconv.Atoi(firstText(inner, "n_ctx")); err == nil { // llama.cpp
 		c.Window = n
 	}
-	// A status as the code says less than the name next to it.
+	// The type is more specific than a status as the code.
 	if name := firstText(inner, "type", "status"); name != "" && isNumber(c.Code) {
 		c.Code = name
 	}
@@ -136,7 +137,7 @@ func complaintOf(body []byte) Complaint {
 	return c
 }
 
-// firstText is the first of the members that says something.
+// firstText returns the first non-empty member.
 func firstText(object map[string]any, names ...string) string {
 	for _, name := range names {
 		switch v := object[name].(type) {
@@ -166,7 +167,7 @@ var (
 	noModel = regexp.MustCompile(`(?i)^not_found_error .*\bmodel\b|model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
-// codes are the words of providers that say it all, in small letters.
+// codes maps the unambiguous codes of providers, in small letters, to errors.
 var codes = map[string]error{
 	"model_not_found":      model.ErrNoModel,
 	"authentication_error": model.ErrUnauthorized, "permission_error": model.ErrUnauthorized,
@@ -174,7 +175,7 @@ var codes = map[string]error{
 	"overloaded": model.ErrOverloaded, "overloaded_error": model.ErrOverloaded, "unavailable": model.ErrOverloaded, "server_overloaded": model.ErrOverloaded,
 }
 
-// causeOf is what callers branch on.
+// causeOf returns the error for errors.Is.
 func causeOf(c Complaint, status int) error {
 	if n, err := strconv.Atoi(c.Code); err == nil && status == 0 {
 		status = n
@@ -193,10 +194,11 @@ func causeOf(c Complaint, status int) error {
 	return Sentinel(status)
 }
 
-// maxErrorText is how many bytes of a provider's error are reported.
+// maxErrorText is the number of bytes of a provider's error that are reported.
 const maxErrorText = 2 << 10
 
-// Sentinel returns which of model's errors a status stands for; nil for those that need a look at the answer itself.
+// Sentinel returns the error of package model for a status, or nil if the response itself must be
+// examined.
 func Sentinel(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -209,8 +211,8 @@ func Sentinel(status int) error {
 	return nil
 }
 
-// RetryAfter returns how long the headers of an answer ask to wait, or 0. It knows
-// seconds, dates, and the milliseconds that some providers send.
+// RetryAfter returns the wait that the headers of a response ask for, or 0. It supports seconds,
+// dates, and the milliseconds that some providers send.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
 		return time.Duration(ms * float64(time.Millisecond))
@@ -228,8 +230,8 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Text returns a provider's text as it may be reported: bounded, and without any of
-// the secrets, which some servers repeat in what they complain about.
+// Text returns a provider's text in a form that may be reported: shortened, and without the
+// secrets, which some servers repeat in their errors.
 func Text(text string, secrets ...string) string {
 	for _, secret := range secrets {
 		if len(secret) >= 4 {
@@ -239,10 +241,10 @@ func Text(text string, secrets ...string) string {
 	return plaintext.Short(strings.ToValidUTF8(strings.TrimSpace(text), "\ufffd"), maxErrorText)
 }
 
-// maxRefused is how many refused tools and pictures are remembered.
+// maxRefused is the number of refused tools and pictures that are remembered.
 const maxRefused = 256
 
-// remember notes why something is refused, for good.
+// remember stores the reason why something is refused, for good.
 func (l *Learned) remember(what [sha256.Size]byte, why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,7 +254,7 @@ func (l *Learned) remember(what [sha256.Size]byte, why string) {
 	l.refused[what] = why
 }
 
-// without sets aside the tools that are known to be refused.
+// without removes the tools that are known to be refused.
 func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model.Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -266,7 +268,7 @@ func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model
 	return taken, notes
 }
 
-// refuse sets tools aside for good, by their positions, and returns the others.
+// refuse removes the tools at some positions for good and returns the others.
 func (l *Learned) refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
 	for _, i := range bad {
 		l.remember(fingerprint(&tools[i]), "the provider does not take it: "+complaint)
@@ -278,7 +280,7 @@ func fingerprint(t *model.Tool) [sha256.Size]byte {
 	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
 }
 
-// Estimate guesses the tokens of a request and its answer, where nobody says.
+// Estimate guesses the tokens of a request and its answer, for a provider that does not count them.
 func Estimate(req *model.Request, answer *model.Message) model.Usage {
 	input, pictures := len(req.System), 0
 	for i := range req.Messages {
@@ -296,7 +298,7 @@ func Estimate(req *model.Request, answer *model.Message) model.Usage {
 	}
 }
 
-// sizeOf is how many bytes of a message are read, and how many of it were thought.
+// sizeOf returns the number of bytes of a message, and how many of them are reasoning.
 func sizeOf(m *model.Message) (size, thought int) {
 	for i := range m.Parts {
 		p := &m.Parts[i]

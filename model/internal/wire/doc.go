@@ -1,3 +1,3 @@
-// Package wire is what the adapters of package model share below the vendors' libraries: an HTTP client with limits and
-// a tap, what a status means, and how the arguments of a call are read.
+// Package wire holds the code that the adapters of package model share: an HTTP client with limits
+// and a tap, the meaning of statuses, and the parsing of a call's arguments.
 package wire

@@ -11,16 +11,18 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A picture that is refused would be refused in every request from then on, and the conversation could not go on.
+// A refused picture would be refused in every later request, too, and the conversation could not
+// continue.
 var (
-	// aboutPictures is a complaint about a picture, where there was one. Servers whose
-	// models know texts only complain about the list that it stands in.
+	// aboutPictures matches a complaint about a picture in the request. Servers whose models
+	// support only text complain about the list that contains it.
 	aboutPictures = regexp.MustCompile(`(?i)\bimages?\b|image_url|input_image|multi-?modal|mmproj|content.{0,20} must be a string`)
-	// noPictures is one about all pictures, and not about what is wrong with one.
+	// noPictures matches a complaint about all pictures, not about a fault of one.
 	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
-// sendable is the request with texts in place of pictures that are not taken; it shares with req what is not changed.
+// sendable returns the request with texts in place of pictures that are refused. It shares
+// unchanged parts with req.
 func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +45,8 @@ func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request 
 
 func isPicture(m *model.Media) bool { return strings.HasPrefix(strings.ToLower(m.Type), "image/") }
 
-// withTexts is parts with texts in place of what is not taken; nil where all is.
+// withTexts returns parts with texts in place of media that takes refuses, or nil if all are
+// accepted.
 func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	var changed []model.Part
 	for i, p := range parts {
@@ -68,8 +71,8 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	return changed
 }
 
-// fromPictures learns from an error that is about pictures: none of those that were sent is taken, or else one of the
-// newest is not. Some servers say it with the status of a fault of their own.
+// fromPictures learns from an error about pictures: all that were sent are refused, or else one of
+// the newest. Some servers report it with the status of a server error.
 func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {
@@ -90,7 +93,7 @@ func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.No
 	return []model.Note{{Text: what + " not shown to the model, as its provider refused: " + failure.Message}}, true
 }
 
-// refusePictures remembers the pictures among parts, and returns how many there are.
+// refusePictures remembers the pictures among parts as refused and returns their number.
 func (l *Learned) refusePictures(parts []model.Part) (n int) {
 	for i := range parts {
 		if result := parts[i].Result; result != nil {
@@ -104,7 +107,7 @@ func (l *Learned) refusePictures(parts []model.Part) (n int) {
 	return n
 }
 
-// picturesIn is how many pictures there are among parts.
+// picturesIn returns the number of pictures among parts.
 func picturesIn(parts []model.Part) (n int) {
 	for i := range parts {
 		if result := parts[i].Result; result != nil {

@@ -13,7 +13,7 @@ func pictured(mime, data string) model.Part {
 	return model.Part{Media: &model.Media{Type: mime, Data: []byte(data)}}
 }
 
-// album is a conversation with three pictures; the second is in a result.
+// album returns a conversation with three pictures; the second is in a result.
 func album() *model.Request {
 	return &model.Request{Messages: []model.Message{
 		{Role: model.RoleUser, Parts: []model.Part{{Text: "one"}, pictured("image/png", "first")}},
@@ -22,7 +22,7 @@ func album() *model.Request {
 	}}
 }
 
-// shown are the data of pictures and sounds in a request.
+// shown returns the data of the pictures and sounds in a request.
 func shown(req *model.Request) (all []string) {
 	var look func(parts []model.Part)
 	look = func(parts []model.Part) {
@@ -41,13 +41,13 @@ func shown(req *model.Request) (all []string) {
 	return all
 }
 
-// A provider that refuses pictures gets texts in their place, else no question of the
-// conversation could be answered any more. The complaints are those of issues.
+// If a provider refuses pictures, texts take their place. Otherwise the conversation could not
+// continue. The complaints are quoted from issues.
 func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 	t.Parallel()
 	for complaint, test := range map[string]struct {
 		status int
-		left   []string // nil: it is no complaint about pictures
+		left   []string // nil if it is not a complaint about pictures
 	}{
 		"Invalid content type. image_url is only supported by certain models.":                                                                     {400, []string{"sound"}},
 		"this model does not support image input (ref: b8bd630e)":                                                                                  {400, []string{"sound"}},
@@ -94,7 +94,7 @@ func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 		if want := "[image/jpeg of 9 bytes, which cannot be shown to this model]"; last[1].Text != want {
 			t.Errorf("%s: in its place stands %+v", complaint, last[1])
 		}
-		// It is remembered, and another picture has its chance.
+		// The refusal is remembered, and other pictures are still sent.
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleUser, Parts: []model.Part{pictured("image/png", "new")}})
 		if got := shown(s.Learned.sendable(req, &model.Dialect{})); !slices.Equal(got, append(test.left, "new")) {
 			t.Errorf("%s: the next request sends %q", complaint, got)
@@ -102,7 +102,7 @@ func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 	}
 }
 
-// Each complaint about one picture takes the newest one that is left, and there is an end.
+// Each complaint about one picture removes the newest one that is left, until none is.
 func TestPicturesAreLeftOutOneAfterTheOther(t *testing.T) {
 	t.Parallel()
 	s := &Service{Provider: "p"}
@@ -137,7 +137,7 @@ func TestPicturesThatADialectDoesNotTakeBecomeTexts(t *testing.T) {
 	}
 }
 
-// Where the provider counts no tokens, a picture is not free.
+// If the provider counts no tokens, a picture is not free.
 func TestAPictureIsEstimated(t *testing.T) {
 	t.Parallel()
 	if got := Estimate(album(), &model.Message{}).Input; got < 3*model.PictureTokens {

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// answering is a transport that answers with a body.
+// answering is a transport that is a function.
 type answering func(*http.Request) (*http.Response, error)
 
 func (a answering) RoundTrip(req *http.Request) (*http.Response, error) { return a(req) }

@@ -34,7 +34,7 @@ var adapters = []adapter{
 	}},
 }
 
-// with makes a model of options, to which those of a stream are added.
+// with opens a model with its options after decoding those of a stream into them.
 func with[M model.Model](given json.RawMessage, options any, open func() (M, error)) (model.Model, error) {
 	if given != nil {
 		if err := json.Unmarshal(given, options); err != nil {
@@ -44,8 +44,8 @@ func with[M model.Model](given json.RawMessage, options any, open func() (M, err
 	return open()
 }
 
-// plainText is a model whose answer is the text of a page, as it comes. It was
-// done if the text ends with a tilde; otherwise it was cut off at its limit.
+// plainText is a model whose answer is the text of a page, as it comes. It is complete if the text
+// ends with a tilde; otherwise it was cut off at its limit.
 type plainText struct{ client *http.Client }
 
 func (p plainText) Info() model.Info { return model.Info{Provider: "plain", Language: true} }

@@ -1,25 +1,23 @@
-// Package wiretest tests the adapters of package model on the streams in their testdata. Each says
-// where it comes from: it is synthetic, which means written by hand after the formats
-// that providers publish and the faults that issues report; or published, and where;
-// or recorded, from which server and on which day. Each is a txtar file:
+// Package wiretest tests the adapters of package model with the streams in their testdata. Each
+// stream names its origin. A synthetic one was written by hand after the formats that providers
+// publish and the faults that issues report. A published one names its place, and a recorded one
+// the server and the day. Each is a txtar file:
 //
-//	what it is, and whose format
+//	a description, with the provider of the format
 //	synthetic, published: URL, or recorded: SERVER, DAY
 //	-- options.json --   further options of the adapter; may be missing
 //	-- request.json --   the model.Request; missing is one message of a user
-//	-- sent.json --      must be within what was sent: objects may have more
-//	                     members there, and null says that there is none
+//	-- sent.json --      must be within the request sent: objects may have more
+//	                     members there, and null excludes a member
 //	-- answer.http --    status line and headers; missing is 200 and an event stream
-//	-- body --           what the provider answers; or body.quoted, Go strings, one
+//	-- body --           the provider's answer; or body.quoted, Go strings, one
 //	                     on each line, for bytes that a text file cannot hold
-//	-- response.json --  what Generate returned
-//	-- deltas.txt --     what was emitted, pieces of the same thing joined
+//	-- response.json --  the result of Generate
+//	-- deltas.txt --     the emitted deltas, pieces of the same kind joined
 //
-// The last two are written by the tests themselves when they run with -update,
-// and read by whoever did that.
+// The tests write the last two themselves when they run with -update. Read the changes after that.
 //
-// Every body is answered whole, byte by byte, and in parts with a border at every byte,
-// and the outcome must be the same each time. Then it
-// is cut off at every byte, and the outcome must be an error or an answer, with a
-// message that can be kept either way.
+// Every body is sent whole, byte by byte, and in parts with a border at every byte; the outcome
+// must be the same each time. Then it is cut off at every byte. The outcome must be an error or an
+// answer, in both cases with a message that can be kept.
 package wiretest

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// FuzzStream runs the adapters on bodies made from those of the streams: whatever comes, they
-// end with an answer or an error, and with a message that can be kept.
+// FuzzStream runs the adapters on bodies derived from the streams. They must end with an answer or
+// an error, and with a message that can be kept.
 func FuzzStream(f *testing.F) {
 	for i, a := range adapters {
 		for _, path := range a.paths(f) {

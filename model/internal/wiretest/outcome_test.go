@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// outcome is all that a caller of Generate sees, as text.
+// An outcome is the result of Generate, as text.
 type outcome struct {
 	response, deltas string
 	got              *model.Response
@@ -66,7 +66,7 @@ func sentinels(err error) []string {
 	return names
 }
 
-// lines writes deltas as lines of text, pieces of the same thing joined.
+// lines formats deltas as lines of text; pieces of the same kind are joined.
 func lines(deltas []model.Delta) string {
 	var b strings.Builder
 	for i := 0; i < len(deltas); {
@@ -104,7 +104,7 @@ func kindOf(d model.Delta) string {
 	return "text"
 }
 
-// faults says what makes a message unfit to be kept and sent back.
+// faults lists the reasons why a message cannot be kept and sent back.
 func faults(m *model.Message) []string {
 	var found []string
 	if m.Role != model.RoleAssistant {

@@ -8,14 +8,14 @@ import (
 	"net/http"
 )
 
-// provider is an http.RoundTripper that answers every request with the stream.
+// provider is an http.RoundTripper that responds to every request with the stream.
 type provider struct {
 	stream *stream
 	body   func() io.Reader
-	sent   []byte // the last body of a request
+	sent   []byte // the body of the last request
 }
 
-// RoundTrip answers at once.
+// RoundTrip responds at once.
 func (p *provider) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := p.took(req); err != nil {
 		return nil, err
@@ -37,13 +37,13 @@ func (p *provider) took(req *http.Request) (err error) {
 	return err
 }
 
-// parts reads one part after another, and then the error.
+// parts reads one part after another, and then returns the error.
 type parts struct {
 	parts [][]byte
 	end   error
 }
 
-// Read reads of one part at a time.
+// Read reads from one part at a time.
 func (r *parts) Read(p []byte) (int, error) {
 	for len(r.parts) > 0 && len(r.parts[0]) == 0 {
 		r.parts = r.parts[1:]
@@ -62,7 +62,7 @@ type single struct{ *bytes.Reader }
 // Read reads one byte.
 func (r single) Read(p []byte) (int, error) { return r.Reader.Read(p[:min(1, len(p))]) }
 
-// missing says what of want is not in got, and where.
+// missing returns the parts of want that got lacks, with their places.
 func missing(want, got json.RawMessage) string {
 	var w, g any
 	if err := json.Unmarshal(want, &w); err != nil {

@@ -22,17 +22,17 @@ type stream struct {
 	Path    string
 	Options json.RawMessage
 	Request model.Request
-	Sent    json.RawMessage // nil: anything may be sent
+	Sent    json.RawMessage // nil if any request is allowed
 	Status  int
 	Header  http.Header
 	Body    []byte
-	// Response and Deltas are what is expected.
+	// Response and Deltas are the expected results.
 	Response, Deltas string
 
 	archive *txtar.Archive
 }
 
-// origin is the line that says where a stream comes from.
+// origin matches the line that gives the origin of a stream.
 var origin = regexp.MustCompile(`(?m)^(synthetic$|synthetic, |published: |recorded: )`)
 
 // read reads the file of a stream.
@@ -105,7 +105,7 @@ func unquoted(data []byte) ([]byte, error) {
 	return body, nil
 }
 
-// write puts an outcome into the file as what is expected from now on.
+// write stores an outcome in the file as the expected one.
 func (s *stream) write(o outcome) error {
 	s.set("response.json", o.response)
 	s.set("deltas.txt", o.deltas)

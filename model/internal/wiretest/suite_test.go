@@ -15,21 +15,21 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An adapter is run on a folder of streams.
+// An adapter is tested with a folder of streams.
 type adapter struct {
-	// name is that of its package, in which testdata/streams has the files, *.txtar.
+	// name is the name of its package, whose folder testdata/streams has the files, *.txtar.
 	name string
-	// atLeast is how many there must be, so that none gets lost.
+	// atLeast is the minimum number of streams, so that none gets lost.
 	atLeast int
-	// open makes the adapter, which sends its requests through the client and
-	// does not retry by itself. The options are the stream's options.json, or nil.
+	// open opens the adapter, which sends its requests through the client and does not retry.
+	// options are the stream's options.json, or nil.
 	open func(client *http.Client, options json.RawMessage) (model.Model, error)
-	// textChanges is for adapters whose text can be another when an answer is cut
-	// off: what is no call yet is text then.
+	// textChanges marks adapters whose text can change when an answer is cut off, because an
+	// unfinished call is text.
 	textChanges bool
 }
 
-// update says that what is expected is written anew.
+// update makes the tests write the expected results.
 var update = flag.Bool("update", false, "write what the streams are expected to give")
 
 func TestStreams(t *testing.T) {
@@ -95,14 +95,13 @@ func (a adapter) stream(t *testing.T, path string) {
 		t.Errorf("deltas.txt is\n%s\nand the stream gave\n%s", stream.Deltas, whole.deltas)
 	}
 	if testing.Short() {
-		return // one goroutine reads it some thousand times
+		return // the test reads it some thousand times in one goroutine
 	}
 	splitEverywhere(t, stream, whole, run)
 	a.cutEverywhere(t, stream, whole, run)
 }
 
-// splitEverywhere answers in parts whose borders are at each byte once, a few of
-// them at a time.
+// splitEverywhere splits the answer at each byte once, at a few borders at a time.
 func splitEverywhere(t *testing.T, s *stream, whole outcome, run func(func() io.Reader) outcome) {
 	t.Helper()
 	const borders = 4
@@ -120,8 +119,8 @@ func splitEverywhere(t *testing.T, s *stream, whole outcome, run func(func() io.
 	}
 }
 
-// cutEverywhere ends the answer behind each byte, by turns as a lost connection
-// does and as a server does that thinks it is done.
+// cutEverywhere cuts the answer after each byte, alternately like a lost connection and like a
+// server that ends normally.
 func (a adapter) cutEverywhere(t *testing.T, stream *stream, whole outcome, run func(func() io.Reader) outcome) {
 	t.Helper()
 	for i := 0; i < len(stream.Body) && !t.Failed(); i++ {
@@ -135,8 +134,8 @@ func (a adapter) cutEverywhere(t *testing.T, stream *stream, whole outcome, run 
 	}
 }
 
-// checkKept checks that an outcome can be used: an error that says what it is,
-// and a message that can go back to the provider.
+// checkKept checks that an outcome is usable: its error has a cause, and its message can be sent
+// back to the provider.
 func checkKept(t *testing.T, at string, o outcome) {
 	t.Helper()
 	var failure *model.Error
@@ -156,7 +155,7 @@ func checkKept(t *testing.T, at string, o outcome) {
 	}
 }
 
-// checkPart checks that half an answer says nothing that the whole does not.
+// checkPart checks that a part of an answer contains nothing that the whole does not.
 func (a adapter) checkPart(t *testing.T, at string, part, whole *model.Response) {
 	t.Helper()
 	if !a.textChanges && !strings.HasPrefix(whole.Message.Text(), part.Message.Text()) {
@@ -180,5 +179,5 @@ func same(t *testing.T, how string, want, got outcome) {
 	}
 }
 
-// tail shows the end of what was answered.
+// tail returns the end of a body, for errors.
 func tail(body []byte) string { return string(body[max(0, len(body)-24):]) }

@@ -1,61 +1,65 @@
 package watch
 
-// Kind is what a program wants of a file or an address.
+// Kind is the kind of an access to a file or an address.
 type Kind uint8
 
 const (
-	Look    Kind = iota // whether a file is there, and what it is
-	Read                // the contents of a file or folder
-	Write               // to change what a file holds or is
-	Change              // to make, rename or remove a file or folder, which changes the folder that it is in
-	Run                 // to start a program
-	Connect             // to reach an address
-	Listen              // to be reached at an address
+	Look    Kind = iota // check that a file exists, and its attributes
+	Read                // read the contents of a file or folder
+	Write               // change the contents or attributes of a file
+	Change              // create, rename or remove a file or folder, which changes the folder above
+	Run                 // start a program
+	Connect             // connect to an address
+	Listen              // listen at an address
 )
 
 func (k Kind) String() string {
 	return [...]string{"look", "read", "write", "change", "run", "connect", "listen"}[k]
 }
 
-// A Scope says which calls are watched. What is not costs nothing.
+// A Scope selects the watched calls. Other calls cost nothing.
 type Scope uint8
 
 const (
-	// Connections are calls that connect.
+	// Connections selects calls that connect.
 	Connections Scope = iota
-	// Opens are those, and all that open, run, change or remove a file.
+	// Opens also selects all calls that open, run, change or remove a file.
 	Opens
-	// Looks are those, and what a program does far more often: to look whether a file is there.
+	// Looks also selects the much more frequent checks whether a file exists.
 	Looks
 )
 
-// Access is one thing that a program tried.
+// An Access is one attempted access of a program.
 type Access struct {
 	Kind Kind
-	// Path is absolute and has no "..". Links in it are not followed. A Unix socket that is connected to or listened at has one, too.
+	// Path is absolute and has no "..". Links in it are not followed. Unix sockets of Connect and
+	// Listen have a path, too.
 	Path string
-	// Address is an IP address with its port, of Connect and Listen. It is empty where Path is not.
+	// Address is an IP address with its port, for Connect and Listen. It is empty if Path is not.
 	Address string
 }
 
-// Options are those of a Watcher.
+// Options configure a Watcher.
 type Options struct {
-	// See gets each access once, and more often only where more than Remembered differ. The call waits until See returns, so
-	// what the program sees is still there; only a process that is killed does not wait.
+	// See receives each access once, and again only if more than Remembered differ. The call waits
+	// until See returns, so that the program's files are unchanged; only a process that is killed
+	// does not wait.
 	See func(Access)
-	// Skip says quickly that an access is not to be reported; nil reports all.
+	// Skip reports quickly that an access need not be reported; nil reports all.
 	Skip func(Access) bool
-	// PerSecond is how many calls are looked at in each second; others go on unseen, and are counted in Missed. 0 is maxPerSecond.
+	// PerSecond is the number of calls examined in each second; further ones continue unexamined,
+	// and are counted by Missed. 0 means maxPerSecond.
 	PerSecond int
-	// Remembered is how many accesses are known not to be new; 0 is maxRemembered.
+	// Remembered is the number of remembered accesses; 0 means maxRemembered.
 	Remembered int
 }
 
 const (
-	// maxPerSecond is more than a program needs that reads the tree of a repository; a loop gets no more of a core than this.
+	// maxPerSecond exceeds the calls of a program that reads the tree of a repository. It bounds
+	// the share of a core that a loop can use.
 	maxPerSecond = 20_000
-	// maxRemembered times 8 bytes is what a Watcher keeps.
+	// maxRemembered times 8 bytes is the memory of a Watcher.
 	maxRemembered = 16_384
-	// maxPath is PATH_MAX of Linux: the kernel takes no longer one.
+	// maxPath is PATH_MAX of Linux, the limit of the kernel.
 	maxPath = 4096
 )

@@ -4,47 +4,47 @@ package watch
 
 import "golang.org/x/sys/unix"
 
-// A call says where the arguments of a system call name files.
+// A call describes the arguments of a system call that name files.
 type call struct {
 	names [2]name
-	// open says which kind of use an open is.
+	// open locates the flags of an open, which determine its kind.
 	open openFlags
-	// flags is the argument in which AT_EMPTY_PATH says that an open file is meant; 0 where it cannot.
+	// flags is the argument with AT_EMPTY_PATH, which refers to an open file; 0 if there is none.
 	flags int
-	// address is a call with a socket's address in arguments 1 and 2.
+	// address marks a call with a socket's address in arguments 1 and 2.
 	address bool
 }
 
-// A name is where a path stands.
+// A name locates a path.
 type name struct {
 	used bool
 	kind Kind
-	dir  int // argument with the folder that the path is relative to; -1 is the current one
+	dir  int // argument with the folder that the path is relative to; -1 means the current one
 	path int // argument
 }
 
-// openFlags says where the flags of an open are.
+// openFlags locates the flags of an open.
 type openFlags uint8
 
 const (
 	noOpen    openFlags = iota
 	inSecond            // argument 1
 	inThird             // argument 2
-	inTheHow            // the struct open_how that argument 2 points to
+	inTheHow            // in the struct open_how that argument 2 points to
 	isCreated           // always O_CREAT|O_WRONLY|O_TRUNC
 )
 
-// at names a path in argument path, relative to the folder in the argument before it.
+// at returns the name of a path in argument path, relative to the folder in the argument before it.
 func at(kind Kind, path int) name { return name{used: true, kind: kind, dir: path - 1, path: path} }
 
-// here names a path in an argument, relative to the current folder.
+// here returns the name of a path in an argument, relative to the current folder.
 func here(kind Kind, path int) name { return name{used: true, kind: kind, dir: -1, path: path} }
 
 func one(n name) call { return call{names: [2]name{n}} }
 
 func two(a, b name) call { return call{names: [2]name{a, b}} }
 
-// common are the calls that every architecture has.
+// common returns the calls of every architecture.
 func common() map[int]call {
 	return map[int]call{
 		unix.SYS_OPENAT:     {names: [2]name{at(Read, 1)}, open: inThird},

@@ -7,7 +7,7 @@ const (
 	fstatat   = unix.SYS_NEWFSTATAT
 )
 
-// table are the calls that are looked at: in addition to the common ones those that are older than openat.
+// table returns the watched calls: the common ones and those that are older than openat.
 func table() map[int]call {
 	t := common()
 	for number, c := range map[int]call{

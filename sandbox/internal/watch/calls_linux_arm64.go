@@ -7,5 +7,5 @@ const (
 	fstatat   = unix.SYS_FSTATAT
 )
 
-// table are the calls that are looked at: this architecture has none that is older than openat.
+// table returns the watched calls: this architecture has none that are older than openat.
 func table() map[int]call { return common() }

@@ -18,7 +18,7 @@ const (
 	dataArgs   = 16
 )
 
-// asks reports whether the listener is asked about a call.
+// asks reports whether the scope includes a call.
 func (s Scope) asks(c call) bool {
 	switch kind := c.names[0].kind; s {
 	case Connections:
@@ -29,8 +29,8 @@ func (s Scope) asks(c call) bool {
 	return true
 }
 
-// filter asks the listener about the calls of the table that are in the scope, and allows all others.
-// Those of another architecture, such as 32-bit programs, are not seen.
+// filter returns a filter that notifies the listener of the table's calls in the scope, and allows
+// all others. Calls of another architecture, such as those of 32-bit programs, are not watched.
 func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	asked := table()
 	maps.DeleteFunc(asked, func(_ int, c call) bool { return !scope.asks(c) })
@@ -51,7 +51,7 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
 			continue
 		}
-		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
+		// With AT_EMPTY_PATH the call refers to an open file, like fstat, which is frequent.
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
 		f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(c.flags), Size: 4})
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.AT_EMPTY_PATH, SkipTrue: allow(), SkipFalse: ask()})
@@ -59,10 +59,10 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(f, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}))
 }
 
-// Install makes the kernel ask at the returned listener before each call of the calling thread, and of what it starts,
-// that names a file or an address. The thread must be locked and must not be able to gain privileges
-// (PR_SET_NO_NEW_PRIVS). The scope says about which of these. From then on such calls wait until a Watcher runs at the
-// listener, and fail with ENOSYS when the last copy of it is closed.
+// Install makes the kernel notify the returned listener of calls in the scope by the calling thread
+// and its children. The thread must be locked and must not be able to gain privileges
+// (PR_SET_NO_NEW_PRIVS). From then on such calls wait until a Watcher runs at the listener, and
+// fail with ENOSYS when its last copy is closed.
 func Install(scope Scope) (listener int, err error) {
 	raw, err := filter(scope)
 	if err != nil {
@@ -71,7 +71,7 @@ func Install(scope Scope) (listener int, err error) {
 	program := unix.SockFprog{Len: uint16(len(raw)), Filter: (*unix.SockFilter)(unsafe.Pointer(&raw[0]))}
 	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
 	fd, errno := install(flags, &program)
-	if errno == unix.EINVAL { // before Linux 5.19: a signal makes the call begin again
+	if errno == unix.EINVAL { // before Linux 5.19: a signal restarts the call
 		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)
 	}
 	if errno != 0 {

@@ -40,22 +40,22 @@ type reply struct {
 	flags uint32
 }
 
-// A Watcher answers for the kernel's listener, and tells what programs access.
+// A Watcher serves the kernel's listener and reports the accesses of programs.
 type Watcher struct {
 	listener *os.File
 	o        Options
 	calls    map[int]call
 	missed   atomic.Uint64
 
-	// What follows belongs to Run.
+	// The following fields are used only by Run.
 	seed   maphash.Seed
 	seen   map[uint64]struct{}
-	second time.Time // when the current second began
-	looked int       // calls looked at in it
+	second time.Time // begin of the current second
+	looked int       // calls examined in it
 	buf    [maxPath]byte
 }
 
-// New watches those who ask at a listener, which it closes.
+// New returns a Watcher of the programs at a listener, which it closes.
 func New(listener *os.File, o Options) *Watcher {
 	if o.PerSecond == 0 {
 		o.PerSecond = maxPerSecond
@@ -69,12 +69,12 @@ func New(listener *os.File, o Options) *Watcher {
 	return &Watcher{listener: listener, o: o, calls: table(), seed: maphash.MakeSeed(), seen: map[uint64]struct{}{}}
 }
 
-// Missed is how many calls were not looked at, because there were too many in a
-// second or a process let nobody read its memory.
+// Missed returns the number of calls that were not examined. There were too many in a second, or
+// the memory of a process could not be read.
 func (w *Watcher) Missed() uint64 { return w.missed.Load() }
 
-// Run lets calls go on, and tells them, until all that ask have ended or ctx has. After
-// ctx has ended, what still runs can open no file any more.
+// Run reports calls and lets them continue, until all watched programs have ended or ctx is done.
+// After that, remaining programs cannot open files any more.
 func (w *Watcher) Run(ctx context.Context) error {
 	defer w.listener.Close()
 	woken, wake, err := os.Pipe()
@@ -85,9 +85,11 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer wake.Close()
 	stop := context.AfterFunc(ctx, func() { wake.Write([]byte{0}) })
 	defer stop()
-	// Fd makes the file blocking, as these threads wait in the kernel: a lone call then costs least.
+	// Fd makes the file blocking, because these threads wait in the kernel: then a single call is
+	// fastest.
 	listener := int(w.listener.Fd())
-	// Since Linux 6.6 who asks and who answers change places on one core: 14 µs in place of 17 for an open, on a busy machine.
+	// Since Linux 6.6 the caller and the Watcher can alternate on one core: an open takes 14 µs
+	// instead of 17 on a busy machine.
 	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), unix.SECCOMP_IOCTL_NOTIF_SET_FLAGS, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 	polled := []unix.PollFd{{Fd: int32(listener), Events: unix.POLLIN}, {Fd: int32(woken.Fd()), Events: unix.POLLIN}}
 	for {
@@ -102,18 +104,18 @@ func (w *Watcher) Run(ctx context.Context) error {
 			if err := w.next(listener); err != nil {
 				return err
 			}
-		case polled[0].Revents != 0: // POLLHUP: nobody is left who could ask
+		case polled[0].Revents != 0: // POLLHUP: all watched programs have ended
 			return nil
 		}
 	}
 }
 
-// next takes a call, looks at it, reports it and lets it go on. It reports first: once the call goes on it may be the last thing that the
-// program does, and with the program all would be gone by which can be found out what the call meant.
+// next receives a call, examines it, reports it and lets it continue. It reports first: the call
+// may be the last of the program, and with the program the data to interpret it would be lost.
 func (w *Watcher) next(listener int) error {
 	var n notification
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
-		if errno == unix.ENOENT || errno == unix.EINTR { // who asked was killed
+		if errno == unix.ENOENT || errno == unix.EINTR { // the caller was killed
 			return nil
 		}
 		return fmt.Errorf("taking a call of a watched program: %w", errno)
@@ -135,7 +137,7 @@ func (w *Watcher) next(listener int) error {
 	return nil
 }
 
-// mayLook counts the calls of each second.
+// mayLook counts the calls of each second, and reports whether the limit allows another.
 func (w *Watcher) mayLook() bool {
 	if now := time.Now(); now.Sub(w.second) >= time.Second {
 		w.second, w.looked = now, 0
@@ -144,7 +146,7 @@ func (w *Watcher) mayLook() bool {
 	return w.looked <= w.o.PerSecond
 }
 
-// look finds out what a call accesses, and returns how much of it is new.
+// look determines the accesses of a call, and returns the number of new ones.
 func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	c := w.calls[int(n.number)]
 	count := 0
@@ -172,12 +174,13 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	if count == 0 {
 		return 0
 	}
-	// The process may have been killed meanwhile and its number given to another one, whose memory was read.
+	// The process may have been killed meanwhile, and its id reused by the process whose memory was
+	// read.
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)); errno != 0 {
 		return 0
 	}
 	for _, a := range accesses[:count] {
-		if len(w.seen) >= w.o.Remembered { // to report some once more costs less than to know which are the oldest
+		if len(w.seen) >= w.o.Remembered { // repeating some reports is cheaper than tracking the oldest
 			clear(w.seen)
 		}
 		w.seen[maphash.Comparable(w.seed, a)] = struct{}{}
@@ -185,10 +188,10 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 	return count
 }
 
-// errUnnamed says that a call names no file and no address that could be reported.
+// errUnnamed reports that a call names no file and no address.
 var errUnnamed = errors.New("names nothing")
 
-// file finds the path that a call names.
+// file determines the path that a call names.
 func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 	text, err := w.text(n.pid, n.args[at.path])
 	if err != nil {
@@ -209,7 +212,7 @@ func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 			return err
 		}
 		if dir == "" || dir[0] != '/' {
-			return errUnnamed // a pipe, or what else is no folder
+			return errUnnamed // a pipe, or another file that is not a folder
 		}
 		path = dir + "/" + path
 	}
@@ -217,7 +220,7 @@ func (w *Watcher) file(n *notification, c call, at name, a *Access) error {
 	return nil
 }
 
-// folder is the link that says what a path is relative to.
+// folder returns the link to the folder that a path is relative to.
 func folder(n *notification, at name) string {
 	process := "/proc/" + strconv.FormatUint(uint64(n.pid), 10)
 	if at.dir < 0 || int32(n.args[at.dir]) == unix.AT_FDCWD {
@@ -262,7 +265,7 @@ func (w *Watcher) address(n *notification, a *Access) error {
 		return err
 	}
 	switch family := binary.NativeEndian.Uint16(b); {
-	case family == unix.AF_UNIX && len(b) > 2 && b[2] != 0: // else it has no file
+	case family == unix.AF_UNIX && len(b) > 2 && b[2] != 0: // otherwise it has no file
 		path, _, _ := bytes.Cut(b[2:], []byte{0})
 		a.Path = string(path)
 		if path[0] != '/' {
@@ -288,7 +291,7 @@ func (w *Watcher) address(n *notification, a *Access) error {
 	return nil
 }
 
-// text reads a path up to its zero byte, page by page, as the next page may not be there.
+// text reads a path up to its zero byte, page by page, because the next page may be missing.
 func (w *Watcher) text(pid uint32, at uint64) ([]byte, error) {
 	page := uint64(os.Getpagesize())
 	for n := 0; n < maxPath; {
@@ -319,7 +322,7 @@ func (w *Watcher) read(pid uint32, at uint64, b []byte) ([]byte, error) {
 	remote := unix.RemoteIovec{Base: uintptr(at), Len: len(b)}
 	n, _, errno := unix.RawSyscall6(unix.SYS_PROCESS_VM_READV, uintptr(pid), uintptr(unsafe.Pointer(&local)), 1, uintptr(unsafe.Pointer(&remote)), 1, 0)
 	if errno == unix.EFAULT {
-		return nil, errUnnamed // the kernel refuses the call for it
+		return nil, errUnnamed // the kernel also refuses the call
 	}
 	if errno != 0 || n == 0 {
 		return nil, fmt.Errorf("reading the memory of a watched program: %w", errno)
@@ -327,7 +330,7 @@ func (w *Watcher) read(pid uint32, at uint64, b []byte) ([]byte, error) {
 	return b[:n], nil
 }
 
-// known reports whether an access was reported.
+// known reports whether an access was already reported.
 func (w *Watcher) known(a Access) bool {
 	_, ok := w.seen[maphash.Comparable(w.seed, a)]
 	return ok

@@ -71,7 +71,7 @@ func launch() {
 	fail(syscall.Exec(program, os.Args[1:], os.Environ()))
 }
 
-// A watched program that was started.
+// watched is a watched program that was started.
 type watched struct {
 	cmd      *exec.Cmd
 	listener *os.File
@@ -79,7 +79,7 @@ type watched struct {
 	out      strings.Builder
 }
 
-// start starts a program with a listener at which nobody answers yet.
+// start starts a program with a listener that has no Watcher yet.
 func start(t testing.TB, child string, args ...string) *watched {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -144,7 +144,7 @@ func run(t testing.TB, o Options, child string, args ...string) (*Watcher, []Acc
 	return watcher, accesses
 }
 
-// path is an argument of a system call.
+// path returns an argument of a system call.
 func path(p string) uintptr {
 	b, err := unix.BytePtrFromString(p)
 	if err != nil {
@@ -153,7 +153,7 @@ func path(p string) uintptr {
 	return uintptr(unsafe.Pointer(b))
 }
 
-// children are what a watched program does, by name.
+// children maps names to the actions of watched programs.
 var children = map[string]func(args []string) error{
 	"uses everything": func(args []string) error {
 		dir := args[0]
@@ -190,7 +190,7 @@ var children = map[string]func(args []string) error{
 		net.Dial("unix", "socket")
 		net.Dial("tcp", "127.0.0.1:9")
 		net.Dial("tcp", "[::1]:9")
-		// What names nothing, or nothing that can be read.
+		// Calls without a name, or with an unreadable one.
 		sys(unix.SYS_OPENAT, here, 1, 0)
 		sys(unix.SYS_OPENAT, here, path(strings.Repeat("x", 5000)), 0)
 		sys(unix.SYS_OPENAT, at, path(""), 0)
@@ -258,7 +258,7 @@ func TestEachCallThatNamesAFileOrAnAddressIsSeen(t *testing.T) {
 	if !slices.Contains(accesses, Access{Kind: Run, Path: os.Args[0]}) {
 		t.Errorf("the start of the program itself was not seen: %v", accesses)
 	}
-	if watcher.Missed() != 1 { // the descriptor that is no folder
+	if watcher.Missed() != 1 { // the descriptor that is not a folder
 		t.Errorf("%d calls were missed, want 1", watcher.Missed())
 	}
 }
@@ -420,7 +420,7 @@ func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
 		scope  Scope
 		number int
 		arch   uint32
-		arg    int // that has the flags
+		arg    int // argument with the flags
 		flags  uint32
 		want   int
 	}{
@@ -441,7 +441,7 @@ func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
 		{"openat to create, of connections", Connections, unix.SYS_OPENAT, auditArch, 2, unix.O_CREAT | unix.O_RDWR, allow},
 		{"connect, of connections", Connections, unix.SYS_CONNECT, auditArch, 0, 0, ask},
 	} {
-		data := make([]byte, 64) // big-endian, as this VM reads the network's order
+		data := make([]byte, 64) // big-endian, because this VM reads network byte order
 		be := func(at int, v uint32) {
 			data[at], data[at+1], data[at+2], data[at+3] = byte(v>>24), byte(v>>16), byte(v>>8), byte(v)
 		}
