@@ -197,10 +197,10 @@ func (r *Record) task(body json.RawMessage) (goesOn bool) {
 
 // A call is the [mcp.Noter] of a request, which collects notes for its line.
 type call struct {
-	ctx    context.Context // is that of the request
+	ctx    context.Context // of the request
 	log    *Log
-	record Record     // is the record when the request came, for lines about decisions
-	outer  note.Noter // is that of other observers of the request; may be nil
+	record Record     // the record when the request came, for lines about decisions
+	outer  note.Noter // of other observers of the request; may be nil
 	resent atomic.Int32
 
 	mu           sync.Mutex
@@ -208,7 +208,7 @@ type call struct {
 	allow        bool
 	rewritten    []string // note.Arguments, note.Result
 
-	about atomic.Pointer[string] // is the tool of a task; nil if the request is not about one
+	about atomic.Pointer[string] // the tool of a task; nil if the request is not about one
 
 	denied atomic.Bool // is set if it was refused
 	fold   sync.Once   // sets folded

@@ -41,7 +41,7 @@ func TestLogOfAnOlderVersion(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		filter Filter
-		lines  []int // holds their numbers
+		lines  []int // their numbers
 	}{
 		{"all", Filter{}, []int{1, 2, 3, 4, 5, 6, 7, 8}},
 		{"calls", Filter{Kind: "call"}, []int{1, 3, 5, 6, 7}},

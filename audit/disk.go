@@ -17,32 +17,32 @@ import (
 // A disk is the part of a log on disk. One goroutine at a time uses it.
 type disk struct {
 	root    *os.Root
-	dir     string      // is where root was opened
-	folder  os.FileInfo // is that of root
+	dir     string      // where root was opened
+	folder  os.FileInfo // of root
 	options *Options
 
-	now    time.Time // is when the group that is being written came
-	looked time.Time // is when the files were last found where they were opened; zero if the last look failed
-	seen   uint64    // is the last line at that time
-	notes  [][]byte  // holds lines that are written before those of the next group
+	now    time.Time // when the group that is being written came
+	looked time.Time // when the files were last found where they were opened; zero if the last look failed
+	seen   uint64    // the last line at that time
+	notes  [][]byte  // lines that are written before those of the next group
 
-	files    []string // holds names, oldest first; the last one is being written
+	files    []string // names, oldest first; the last one is being written
 	file     *os.File
-	size     int64     // is that of file, without a partial write
+	size     int64     // of file, without a partial write
 	torn     bool      // is set if file may have more than that
-	first    uint64    // is the number of the first line of file
-	began    time.Time // is when the first line of file other than a checkpoint was written; zero if there is none
-	wrote    time.Time // is when the last one was
+	first    uint64    // the number of the first line of file
+	began    time.Time // when the first line of file other than a checkpoint was written; zero if there is none
+	wrote    time.Time // when the last one was
 	ledger   ledger
-	leaving  []entry  // holds files to remove once lines report it
-	causes   []string // holds the reasons, in the same order
-	expired  [][]byte // are those lines
+	leaving  []entry  // files to remove once lines report it
+	causes   []string // the reasons, in the same order
+	expired  [][]byte // those lines
 	aged     bool     // requests a check for old files, even without lines
 	opened   time.Time
 	clock    clock
 	headFile *os.File
 	head     head
-	headAt   time.Time // is when it was written
+	headAt   time.Time // when it was written
 	headDue  bool      // is set if lines came since
 	unsigned int       // counts lines since the last checkpoint
 	due      bool      // is set if a checkpoint is due

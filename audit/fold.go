@@ -27,7 +27,7 @@ type foldKey struct{ caller, profile, method, name, rule string }
 
 // A fold counts the refusals since the last line about them.
 type fold struct {
-	last  Record // is the newest, without arguments
+	last  Record // the newest, without arguments
 	count int    // counts those without a line
 	since time.Time
 }
@@ -40,8 +40,8 @@ type folds struct {
 	mu     sync.Mutex
 	by     map[foldKey]*fold
 	places *share.Budget    // counts the entries of by, except the zero key
-	room   int64            // is the number of bytes that they may take now
-	took   map[string]int64 // holds the bytes by caller since a time
+	room   int64            // the number of bytes that they may take now
+	took   map[string]int64 // the bytes by caller since a time
 	since  time.Time
 }
 

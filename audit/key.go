@@ -27,7 +27,7 @@ type Key struct {
 
 	mu   sync.Mutex
 	mac  hash.Hash // is for groups of lines, and for the head
-	text []byte    // is the input of mac
+	text []byte    // the input of mac
 }
 
 // NewKey makes a key from 32 random bytes, such as from a keyring.

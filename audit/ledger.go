@@ -59,8 +59,8 @@ func (k *Key) sealFile(e *entry) digest {
 
 // A ledger lists the finished files of a log.
 type ledger struct {
-	files []entry // holds them, oldest first, without the file that is being written
-	runs  []entry // holds ranges of removed lines, oldest first
+	files []entry // them, oldest first, without the file that is being written
+	runs  []entry // ranges of removed lines, oldest first
 	lines int     // counts lines in the file
 }
 

@@ -58,7 +58,7 @@ type Record struct {
 
 	began   time.Time
 	refusal bool   // is set if the request was refused
-	caller  string // is the caller of that request, as named by internal/share
+	caller  string // the caller of that request, as named by internal/share
 }
 
 // A Filter selects lines. Empty fields select all; of the others all must match. The tags are those
@@ -107,7 +107,7 @@ func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 
 // A line is a parsed line of a log.
 type line struct {
-	object []byte // is the object without seq, hash and mac
+	object []byte // the object without seq, hash and mac
 	seq    uint64
 	digest digest
 	seal   *digest // is nil unless it ends a group

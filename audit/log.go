@@ -79,14 +79,14 @@ type Log struct {
 	heading *time.Timer   // starts the write of the next head
 
 	running atomic.Int64 // counts requests that will each add a line
-	looked  atomic.Int64 // is when the files were last where they were opened, in nanoseconds; 0 if they were not
+	looked  atomic.Int64 // when the files were last where they were opened, in nanoseconds; 0 if they were not
 
 	mu      sync.Mutex
 	pending *group
-	spare   [][]byte // holds buffers of written lines for reuse
+	spare   [][]byte // buffers of written lines for reuse
 	armed   bool     // is set while the timer runs
 	closed  bool
-	failing error // is the error of the last write; nil if it succeeded
+	failing error // the error of the last write; nil if it succeeded
 
 	folds folds
 	disk  disk // belongs to the holder of turn

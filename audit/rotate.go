@@ -186,9 +186,9 @@ const (
 
 // A clock detects that the time of day moved ahead of the elapsed time.
 type clock struct {
-	wall  time.Time     // is the time of day at the last look
-	ran   time.Duration // is the elapsed time then
-	until time.Duration // is the elapsed time before which no file is removed by age
+	wall  time.Time     // the time of day at the last look
+	ran   time.Duration // the elapsed time then
+	until time.Duration // the elapsed time before which no file is removed by age
 }
 
 // look returns how far the clock was set ahead since the last look, if that is more than maxJump.

@@ -47,7 +47,7 @@ type Report struct {
 // A Fault is a place where a log was changed.
 type Fault struct {
 	File string
-	Line int // is the line in File, from 1; 0 means all of it
+	Line int // the line in File, from 1; 0 means all of it
 	What string
 }
 
@@ -92,20 +92,20 @@ type verification struct {
 	seenHead bool // is set once the last line of the head was read
 
 	file   string
-	number int // is that of the line in the file
+	number int // of the line in the file
 	first  line
 	prev   line
 	open   int  // counts lines after the last group that ended
-	begins head // is the beginning of the log by the last checkpoint
+	begins head // the beginning of the log by the last checkpoint
 
-	said []Span // holds removed lines in a line that is not followed by a seal or signature yet
+	said []Span // removed lines in a line that is not followed by a seal or signature yet
 	gaps []gap
 }
 
 // A gap is a range of missing lines. A later line may report that the log itself removed them.
 type gap struct {
 	first, last uint64
-	next        line // is the line after them
+	next        line // the line after them
 	file        string
 	number      int
 }

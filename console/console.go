@@ -44,14 +44,14 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // Its path cannot be guessed. Cookies do not depend on ports, so a browser would otherwise send the
 // cookie of http://127.0.0.1:1 to a stranger's http://127.0.0.1:2.
 type Console struct {
-	path    string // has the form "/RANDOM/"
-	cookie  string // is the value of the cookie of browsers that were let in
+	path    string // the form "/RANDOM/"
+	cookie  string // the value of the cookie of browsers that were let in
 	api     *http.ServeMux
 	handler http.Handler
 
 	mu      sync.Mutex
-	unused  *invitation // is the unused link; nil if there is none
-	waiting []once      // holds documents outside of path
+	unused  *invitation // the unused link; nil if there is none
+	waiting []once      // documents outside of path
 }
 
 // An invitation is a link that lets one browser in, until its context is done.

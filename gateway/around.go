@@ -10,7 +10,7 @@ import (
 // connection and its requests go on.
 type surroundings struct {
 	Upstream
-	chain mcp.Handler // is the member wrapped by Middleware
+	chain mcp.Handler // the member wrapped by Middleware
 }
 
 func (m *member) surroundedAs(u Upstream) *surroundings {

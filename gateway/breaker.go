@@ -54,13 +54,13 @@ type breaker struct {
 	unanswered int // counts requests in a row without a response
 	times      int // counts how often it opened in a row
 	until      time.Time
-	cause      error // is the error of the last request without a response
+	cause      error // the error of the last request without a response
 	heard      time.Time
-	pinging    time.Time // is the time of the first unanswered ping; zero if the last ping was answered
+	pinging    time.Time // the time of the first unanswered ping; zero if the last ping was answered
 	silence    int       // numbers the present silence, or the next one
-	excused    time.Time // is the time until which a request that came before the silence explains it
+	excused    time.Time // the time until which a request that came before the silence explains it
 	doubted    bool      // is set if a request got no response in time, so that a ping is due
-	mute       error     // is the reason why the connection was ended as the server sends nothing; else nil
+	mute       error     // the reason why the connection was ended as the server sends nothing; else nil
 }
 
 // An arrival holds the time when a request came, and the number of the silence in which it came.

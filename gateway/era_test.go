@@ -52,7 +52,7 @@ func TestTheEraInWhichAServerCanAskIsUsed(t *testing.T) {
 		upstream gateway.Upstream
 		revision string
 		tool     string
-		first    string // is the result of the first call
+		first    string // the result of the first call
 	}{
 		{"one legacy client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{Program: true}, "2025-11-25", "ask", "you are bob"},
 		{"one modern client", asker(true, fastMCP, false), gateway.Options{OneClient: true}, gateway.Upstream{}, "2026-07-28", "ask", "call again"},

@@ -81,14 +81,14 @@ type Gateway struct {
 	mu      sync.RWMutex
 	members []*member // are in the order in which they were added
 	count   int       // counts all members that ever existed
-	added   time.Time // is when the last of them was added
+	added   time.Time // when the last of them was added
 	// remembers is set if the definitions of a member were remembered.
 	remembers bool
 	removed   bool          // is set after a member was removed
-	offer     *offer        // is the offer of all members; nil when it must be made again
+	offer     *offer        // the offer of all members; nil when it must be made again
 	renewed   chan struct{} // is closed when the offer changes
 	changes   *changes.Feed
-	hearings  []*hearing // holds the receivers of log messages; see logs.go
+	hearings  []*hearing // the receivers of log messages; see logs.go
 }
 
 // New returns a gateway without members. Close it when done.

@@ -59,12 +59,12 @@ type instance struct {
 	rearranged chan struct{} // has capacity 1; see [Gateway.Rearrange]
 	ctx        context.Context
 	cancel     context.CancelCauseFunc
-	era        string   // is the era of the client that it was started for
-	of         identity // is the share that it counts for; see countedAs
+	era        string   // the era of the client that it was started for
+	of         identity // the share that it counts for; see countedAs
 
 	// Guarded by the lock of instances:
 	users int       // counts running requests
-	used  time.Time // is the time when the last of them ended, or when it failed
+	used  time.Time // the time when the last of them ended, or when it failed
 	stale bool      // is set if it has the wrong era, so that it gets no further request; see era.go
 }
 
@@ -77,8 +77,8 @@ func (m *member) isolated() bool {
 // An identity names the user or client of an instance, if no connection or session does.
 type identity struct {
 	issuer, subject string
-	grantee         string // is the client that the user's credentials were issued to
-	client, version string // are the client's own name and version
+	grantee         string // the client that the user's credentials were issued to
+	client, version string // the client's own name and version
 }
 
 // identityOf returns the key of the instance that a request is for.

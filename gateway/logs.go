@@ -79,9 +79,9 @@ type users struct{ last atomic.Pointer[user] }
 
 type user struct {
 	identity
-	caller any       // is the session or connection of the client
+	caller any       // the session or connection of the client
 	others bool      // is set if another identity used the member, too
-	since  time.Time // is when this client began to use it after another one; zero if there was no other
+	since  time.Time // when this client began to use it after another one; zero if there was no other
 }
 
 // note records the client of a request.

@@ -58,8 +58,8 @@ func (l *reader) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error)
 func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
 	for _, test := range []struct {
 		uri         string
-		first, next []string // holds the requests that each server gets
-		want        string   // is the text, or a part of the error
+		first, next []string // the requests that each server gets
+		want        string   // the text, or a part of the error
 	}{
 		{"note://a", []string{"note://a"}, nil, "this is note://a"},
 		{"note://a/b/c", []string{"note://a/b/c"}, nil, "this is note://a/b/c"},

@@ -28,16 +28,16 @@ type member struct {
 	cancel   context.CancelFunc
 	staying  context.Context // is done when it is removed or replaced: no further request begins then; see replace.go
 	dismiss  context.CancelCauseFunc
-	before   atomic.Pointer[member]  // is the member that it replaces, while that still runs
+	before   atomic.Pointer[member]  // the member that it replaces, while that still runs
 	behind   *behind                 // is nil if it does not wait for another member
 	done     chan struct{}           // is closed when none of its goroutines runs
 	calls    calls                   // counts running requests of clients
 	called   atomic.Bool             // is set if a client called a tool after lists were last listed
-	stale    atomic.Pointer[pending] // holds its changed lists; nil while they are not followed
+	stale    atomic.Pointer[pending] // its changed lists; nil while they are not followed
 	users    users                   // records who used it; see logs.go
 	name     string
 	asker    string                 // is its name in the state of requests for which it needs input; see takeAsker
-	prefixed atomic.Pointer[string] // is the prefix of its tools and prompts; see names.go
+	prefixed atomic.Pointer[string] // the prefix of its tools and prompts; see names.go
 	index    int                    // orders starts: members with a lower index start first
 	upstream Upstream
 	waiting  mcp.Handler // wraps the member and waits for its tasks; see tasks.go
@@ -63,7 +63,7 @@ type member struct {
 	doing     string // describes the progress of a start
 	err       error
 	failures  int                     // counts failed starts and connections of a short life in a row
-	retry     time.Time               // is when it may be started again after more than one failure
+	retry     time.Time               // when it may be started again after more than one failure
 	attempts  int                     // counts failed attempts to start it
 	restarted bool                    // is set to request a new connection; see restart.go
 	end       context.CancelCauseFunc // ends the present attempt to connect; nil before the first
@@ -71,20 +71,20 @@ type member struct {
 	handler   mcp.Handler             // is nil while it is not connected
 	client    *mcp.Client
 	ends      int         // counts lost connections
-	endedBy   error       // is the reason why the last one was lost
-	cut       *mcp.Client // is the last connection that Restart ended
+	endedBy   error       // the reason why the last one was lost
+	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // guards client; nil for a Handler in this process
 	listings  map[string]listing
-	listedOf  *definitions.Definitions // holds the definitions that listings were made of; nil without them
+	listedOf  *definitions.Definitions // the definitions that listings were made of; nil without them
 	shown     uint64                   // counts how often listings were made
 	offered   offeredOnce              // see server.go
-	known     *definitions.Definitions // holds the remembered or read definitions; nil without them
-	began     time.Time                // is when the last reading of the lists began
-	unread    map[string]error         // holds the reasons why lists could not be read, by method; nil, or never changed
-	listsCut  map[string]error         // holds the reasons why only a part of a list is used, by method; nil, or never changed
-	gateways  []string                 // holds the ids of the gateways behind it; see loop.go
+	known     *definitions.Definitions // the remembered or read definitions; nil without them
+	began     time.Time                // when the last reading of the lists began
+	unread    map[string]error         // the reasons why lists could not be read, by method; nil, or never changed
+	listsCut  map[string]error         // the reasons why only a part of a list is used, by method; nil, or never changed
+	gateways  []string                 // the ids of the gateways behind it; see loop.go
 
-	era        string      // is the era in which it can ask, as in [definitions.Definitions]; see era.go
+	era        string      // the era in which it can ask, as in [definitions.Definitions]; see era.go
 	eraChanged bool        // is set if this process found the era
 	eraDue     atomic.Bool // is set if the present connection has the other era
 	changing   bool        // is set while the connection may be ended for that

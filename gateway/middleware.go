@@ -106,9 +106,9 @@ func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools,
 
 // A Tool is the tool of a name that clients see.
 type Tool struct {
-	Server     string          // is the member that has it
-	Name       string          // is the member's own name of it
-	Definition json.RawMessage // is the definition that clients see, but with the member's own name; not to be changed
+	Server     string          // the member that has it
+	Name       string          // the member's own name of it
+	Definition json.RawMessage // the definition that clients see, but with the member's own name; not to be changed
 }
 
 // Tool returns the tool of a name; false if no member lists it now.

@@ -140,9 +140,9 @@ type naming struct {
 	members   []*member
 	conflicts Conflicts
 	found     map[string]owned
-	refused   map[string]string // holds the reasons why no member has a name, by name
-	passed    map[string]bool   // holds names that a listed entry should have and does not have
-	shared    []*member         // holds members with URIs that another member has, too
+	refused   map[string]string // the reasons why no member has a name, by name
+	passed    map[string]bool   // names that a listed entry should have and does not have
+	shared    []*member         // members with URIs that another member has, too
 }
 
 func newNaming(k kind, members []*member, o *Options) *naming {

@@ -62,7 +62,7 @@ func TestNoToolIsLostWhatEverTheNames(t *testing.T) {
 	for _, tt := range []struct {
 		what    string
 		servers []string            // are in the order of the configuration
-		tools   map[string][]string // holds those of each server
+		tools   map[string][]string // those of each server
 		plain   []string            // keep their names; each is server:tool
 		renamed int
 	}{

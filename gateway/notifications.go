@@ -296,7 +296,7 @@ type watch struct {
 	gateway *Gateway
 	offers  choice
 	matches *matching
-	owned   map[*member]map[string]bool // holds the client's URIs for which each member is subscribed to
+	owned   map[*member]map[string]bool // the client's URIs for which each member is subscribed to
 }
 
 // A watchEnd reports that the subscription at a member ended.
@@ -419,7 +419,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 type watchPeer struct {
 	member *member
 	client *changes.Listener
-	known  map[string][]string // holds the client's URIs by the member's own URIs
+	known  map[string][]string // the client's URIs by the member's own URIs
 }
 
 // Notify passes updates on. Changes before the subscription are not known, so its acknowledgement

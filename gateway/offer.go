@@ -86,31 +86,31 @@ func usedBy(method string) (k kind, found bool) {
 // A listing is one list of one member.
 type listing struct {
 	entries  []listed
-	unlisted []string // holds names of the member's tools or prompts that its middleware omits
+	unlisted []string // names of the member's tools or prompts that its middleware omits
 }
 
 type listed struct {
-	name     string // is the member's own name or URI
+	name     string // the member's own name or URI
 	raw      json.RawMessage
-	template *uritemplate.Template // is that of a resource template; nil if it does not conform to RFC 6570
-	loose    *uritemplate.Loose    // is the same as any server may read it; nil if it may match nothing
-	headers  []paramheader.Field   // holds the arguments of a tool that headers repeat
-	view     string                // is the URI of a tool's view; see views.go
+	template *uritemplate.Template // of a resource template; nil if it does not conform to RFC 6570
+	loose    *uritemplate.Loose    // the same as any server may read it; nil if it may match nothing
+	headers  []paramheader.Field   // the arguments of a tool that headers repeat
+	view     string                // the URI of a tool's view; see views.go
 }
 
 // An offer holds the lists of all members at one moment. It does not change.
 type offer struct {
 	members []*member
-	lists   map[string]*revision.Kept    // holds whole results by method
+	lists   map[string]*revision.Kept    // whole results by method
 	found   map[string]map[string]owned  // is keyed by method and exposed name
-	hidden  map[string]map[string]owned  // is the same for entries that are in no list, but can be used
-	matches []match                      // holds templates, in order
-	spelled map[string]string            // holds URIs of resources that are not canonical, by their canonical form
+	hidden  map[string]map[string]owned  // the same for entries that are in no list, but can be used
+	matches []match                      // templates, in order
+	spelled map[string]string            // URIs of resources that are not canonical, by their canonical form
 	omitted map[*member]int              // counts tools that are listed under no name
 	renamed map[*member][]string         // describes the entries that have another name than the wanted one
-	refused map[string]map[string]string // holds the reasons why no member has a name, by method and name
-	passed  map[string]map[string]bool   // holds names that a listed entry should have and does not have, by method
-	shared  map[*member]bool             // holds members whose results may name URIs of others; see resources.go
+	refused map[string]map[string]string // the reasons why no member has a name, by method and name
+	passed  map[string]map[string]bool   // names that a listed entry should have and does not have, by method
+	shared  map[*member]bool             // members whose results may name URIs of others; see resources.go
 }
 
 // owned is the entry of one exposed name.

@@ -27,9 +27,9 @@ type Selection struct {
 // An Entry is a tool, prompt, resource, template or skill of a member.
 type Entry struct {
 	Kind    string // is tool, prompt, resource, resource template or skill
-	Server  string // is the member that has it
-	Name    string // is the member's own name, URI or template
-	Exposed string // is the name that clients see
+	Server  string // the member that has it
+	Name    string // the member's own name, URI or template
+	Exposed string // the name that clients see
 }
 
 // Only returns a Handler that offers a part of the gateway's offer, under the same names. Other
@@ -42,7 +42,7 @@ type part struct {
 	selection Selection
 
 	mu    sync.Mutex
-	of    *offer // is the offer that lists were made from; nil before the first
+	of    *offer // the offer that lists were made from; nil before the first
 	lists map[string]*revision.Kept
 }
 

@@ -129,7 +129,7 @@ func TestNamesAreWhatTheOptionsSay(t *testing.T) {
 		options gateway.Options
 		first   gateway.Upstream
 		want    []string
-		refused string // is a name that no member has
+		refused string // a name that no member has
 	}{
 		{"a map gives a tool its public name, without the prefix", gateway.Options{}, gateway.Upstream{Names: map[string]string{"version": "which"}},
 			[]string{"a__held", "b__held", "b__version", "which"}, "a__version"},

@@ -75,7 +75,7 @@ func (m *member) follows(before *member) {
 // A behind holds the state of a member after it no longer waits for the one that it replaces.
 type behind struct {
 	state    State
-	borrowed *definitions.Definitions // holds the definitions of the replaced member
+	borrowed *definitions.Definitions // the definitions of the replaced member
 }
 
 // own returns the known definitions of the server itself, and not of the one that it replaces.

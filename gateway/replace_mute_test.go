@@ -17,7 +17,7 @@ func TestAProgramThatAnswersNothingIsReplacedWhenItWouldBeRestarted(t *testing.T
 	for _, test := range []struct {
 		name             string
 		timeout, patient time.Duration
-		after            time.Duration // is the time of the change
+		after            time.Duration // the time of the change
 		want             string
 	}{
 		{"while a client waits", -1, 0, 30 * time.Minute, `server "s" answered neither a ping nor a request for 30m0s: the response is lost, and the server may have executed the request`},

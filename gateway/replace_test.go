@@ -21,7 +21,7 @@ import (
 type lasting struct {
 	mu      sync.Mutex
 	started []string      // lists the versions of all connections
-	open    []*mcp.Client // holds the clients of all connections
+	open    []*mcp.Client // the clients of all connections
 	overlap bool          // is set if two versions were connected at the same time
 }
 

@@ -42,7 +42,7 @@ const (
 type matching struct {
 	left   int
 	most   int             // limits the work for one member
-	listen map[*member]int // holds the work for each member for all URIs; nil if each URI counts alone
+	listen map[*member]int // the work for each member for all URIs; nil if each URI counts alone
 }
 
 func newMatching() *matching { return &matching{left: maxMatching, most: maxMemberMatching} }
@@ -112,10 +112,10 @@ func (n *naming) mayHave(m *member, uri string) bool {
 // A resource is the target of a URI that clients know.
 type resource struct {
 	member *member
-	uri    string // is the member's own URI
+	uri    string // the member's own URI
 
-	listed        string // is the URI that clients see, if they used another spelling
-	template, own string // are the exposed and the own form of a template that may match loosely; empty if it matches exactly
+	listed        string // the URI that clients see, if they used another spelling
+	template, own string // the exposed and the own form of a template that may match loosely; empty if it matches exactly
 }
 
 // isIn reports whether a client that used a URI is offered its target.
@@ -128,7 +128,7 @@ func (r *resource) isIn(offers choice, asked string) bool {
 
 type match struct {
 	member  *member
-	exposed string // is the template that clients see
+	exposed string // the template that clients see
 	listed
 }
 
@@ -275,8 +275,8 @@ type place struct {
 	text     string
 	member   *member
 	template bool
-	other    *place // is the nearest of another member that is a prefix of this one
-	outer    *place // is the nearest of all that is a prefix of this one
+	other    *place // the nearest of another member that is a prefix of this one
+	outer    *place // the nearest of all that is a prefix of this one
 }
 
 // noteOverlaps notes the members with a template that may match a URI which another member has, or

@@ -120,7 +120,7 @@ func TestResultsNameResourcesAsClientsKnowThem(t *testing.T) {
 	tests := []struct {
 		conflicts gateway.Conflicts
 		server    string
-		want      []string // holds the URIs in a result
+		want      []string // the URIs in a result
 	}{
 		{gateway.Suffix, "one", []string{same, "file:///notes/x", "only:one", "https://elsewhere"}},
 		{gateway.Suffix, "two", []string{"junction:two/" + same, "junction:two/file:///notes/x", "only:two", "https://elsewhere"}},

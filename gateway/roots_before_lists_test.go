@@ -21,7 +21,7 @@ import (
 // may have no list before it gets a response or an error. Its tool returns the last one.
 type askingServer struct {
 	conn net.Conn
-	asks []string // holds the methods of the messages at which it asks
+	asks []string // the methods of the messages at which it asks
 	slow bool     // is set if it lists nothing before it got a response
 	more int      // counts further requests for the roots after that, one after the other
 

@@ -25,7 +25,7 @@ type remote struct {
 	begun    int
 	pings    int // counts pings
 	waiting  int // counts pings that wait
-	most     int // is the maximum of waiting
+	most     int // the maximum of waiting
 }
 
 func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -83,7 +83,7 @@ func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestPingsOfARemoteServerThatAnswersNothingDoNotPileUpAndItsSessionIsEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		patient, after time.Duration
-		pings          int // is the maximum
+		pings          int // the maximum
 	}{
 		"after a call that failed": {10 * time.Second, time.Minute, 5}, // each takes the ten seconds of the timeout
 		"while a call waits":       {time.Hour, 30 * time.Minute, 31},

@@ -25,7 +25,7 @@ func TestAServerThatAnswersNothingIsRestartedAMinuteAfterARequestGotNoResponse(t
 		name             string
 		timeout, patient time.Duration
 		tries            int           // counts further calls, one after the other
-		pause            time.Duration // is the time before each of them
+		pause            time.Duration // the time before each of them
 		isolation        gateway.Isolation
 		after            time.Duration
 	}{

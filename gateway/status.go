@@ -52,8 +52,8 @@ type Status struct {
 	Read time.Time
 	// Tried is set once its definitions are known or it failed to connect.
 	Tried     bool
-	Revision  string              // is the revision of the connection; empty in process
-	Server    *mcp.Implementation // is the server's own description; may be nil
+	Revision  string              // the revision of the connection; empty in process
+	Server    *mcp.Implementation // the server's own description; may be nil
 	Tools     int
 	Prompts   int
 	Resources int
@@ -78,7 +78,7 @@ type Status struct {
 
 // A ListError is the reason why a list of a connected server is not complete.
 type ListError struct {
-	Method string // is the method that lists
+	Method string // the method that lists
 	Err    error
 }
 

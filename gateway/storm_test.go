@@ -27,7 +27,7 @@ type storm struct {
 	t    *testing.T
 	mu   sync.Mutex
 	calm bool
-	made map[string]*mcp.Server // holds the newest server of each member
+	made map[string]*mcp.Server // the newest server of each member
 	n    func(most int) int
 }
 

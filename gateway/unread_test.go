@@ -80,7 +80,7 @@ func TestAListThatIsCutIsShown(t *testing.T) {
 	}
 	tests := map[string]struct {
 		entries, size int
-		want          string // is the reason; empty if all are used
+		want          string // the reason; empty if all are used
 		used          int
 	}{
 		"bytes":         {3, 1 << 20, "tools/list: it is cut after entry 1, as a list may have 2 MiB", 1},

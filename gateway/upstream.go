@@ -79,7 +79,7 @@ type Start struct {
 	member  *member
 	release func()
 	whose   any
-	era     string // is the era of the one client of the connection; empty if there may be several
+	era     string // the era of the one client of the connection; empty if there may be several
 }
 
 // Client returns the metadata that the gateway's one client declared; nil if there may be several.

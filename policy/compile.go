@@ -30,7 +30,7 @@ type Options struct {
 type Policy struct {
 	env      *cel.Env
 	fallback *compiled   // decides if no rule does
-	rules    []*compiled // holds them ordered, the strictest first
+	rules    []*compiled // them ordered, the strictest first
 	matching *matching
 }
 

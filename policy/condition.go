@@ -28,7 +28,7 @@ const (
 // condition is the When of a rule. It is safe for concurrent use.
 type condition struct {
 	program   cel.Program
-	variables map[string]bool // holds the variables that it uses
+	variables map[string]bool // the variables that it uses
 	args      bool            // is set if it uses args
 	whole     bool            // is set if it uses args other than for a member, for the presence of one, or for their number
 	needs     []string        // lists members of args without which it is false: has(args.NAME) && …

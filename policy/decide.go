@@ -19,7 +19,7 @@ type Decision struct {
 	Unknown []string `json:"unknown,omitempty"`
 	Trace   []Step   `json:"trace,omitempty"` // lists the rules that apply or failed, the strictest first; of Explain every rule
 
-	name string // is that of Rule; empty if it is not computed yet
+	name string // of Rule; empty if it is not computed yet
 }
 
 // RuleName returns [Rule.String] of the rule that decided.

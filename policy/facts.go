@@ -28,9 +28,9 @@ type facts struct {
 	arguments map[string]any
 	rounded   bool        // reports whether a number of them differs from the compared value
 	hidden    bool        // reports whether a member of them is not known
-	fault     error       // is the reason why there are no arguments
+	fault     error       // the reason why there are no arguments
 	known     []variable  // caches used variables; they are few, so that a list is faster than a map
-	space     [4]variable // is the initial memory of known
+	space     [4]variable // the initial memory of known
 }
 
 // variable is a variable with its CEL value.

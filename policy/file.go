@@ -24,7 +24,7 @@ const (
 
 // File is a file of rules. Compile its Rules, together with those of others.
 type File struct {
-	Path    string // is the given path
+	Path    string // the given path
 	Rules   []Rule // have their Source
 	Default Effect // is empty if the file sets none
 	// DefaultSource is the place of Default, such as policy.json:12, for [Options].

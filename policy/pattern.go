@@ -16,7 +16,7 @@ const (
 
 // pattern is a pattern of names.
 type pattern struct {
-	text string // is the text of the pattern; for one name, the name
+	text string // the text of the pattern; for one name, the name
 	kind kind
 }
 

@@ -10,12 +10,12 @@ import (
 // Problem is one fault of one rule or file, with its place and the remedy. Errors of [Compile],
 // [Load] and [Append] hold one for each fault; errors.As finds the first.
 type Problem struct {
-	Source string // is the rule's Source, or the file; may be empty
-	Rule   string // is the rule's name, or its index among the given ones, such as "rule 3"
-	Field  string // is the faulty member, such as "when"; may be empty
-	Line   int    // is the line in a condition, from 1; 0 means the whole field
-	Column int    // is the character in that line of a condition, from 1
-	Err    error  // is the fault with its remedy
+	Source string // the rule's Source, or the file; may be empty
+	Rule   string // the rule's name, or its index among the given ones, such as "rule 3"
+	Field  string // the faulty member, such as "when"; may be empty
+	Line   int    // the line in a condition, from 1; 0 means the whole field
+	Column int    // the character in that line of a condition, from 1
+	Err    error  // the fault with its remedy
 }
 
 // Error returns the fault with its place, rule, field and position.

@@ -184,7 +184,7 @@ func Vouches(names []string, server string, command []string, own bool) bool {
 type compiled struct {
 	rule   *Rule
 	name   string // is [Rule.String] of it
-	reason string // is that of a decision by it
+	reason string // of a decision by it
 	server pattern
 	tool   pattern
 	when   *condition // is nil without a condition

@@ -39,7 +39,7 @@ type Gateway struct {
 	applying sync.Mutex // is held by Apply, also while Admit asks a user
 	mu       sync.Mutex
 	started  bool
-	prints   map[string]print // holds the prints of the servers that were added
+	prints   map[string]print // the prints of the servers that were added
 }
 
 // served holds the handlers of a plan.

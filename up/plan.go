@@ -83,8 +83,8 @@ func (s Server) hold(u *gateway.Upstream, own settings.Server) {
 
 // A Diff lists the changes of [Gateway.Apply].
 type Diff struct {
-	Added, Changed, Removed []string // holds names of servers
+	Added, Changed, Removed []string // names of servers
 	Rules, Settings         bool     // report whether these changed
 	Waits                   bool     // is set if [Gateway.Start] has yet to add the servers
-	Failed                  []error  // holds the errors of servers that could not be added or changed; these are not served
+	Failed                  []error  // the errors of servers that could not be added or changed; these are not served
 }

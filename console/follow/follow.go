@@ -102,9 +102,9 @@ func serve(w http.ResponseWriter, r *http.Request, s Stream) {
 // A Ring holds the newest of the added items, numbered from 1 on, for readers that follow it. It is
 // not safe for concurrent use.
 type Ring[T any] struct {
-	items   []T           // has item n at n modulo its length
-	First   uint64        // is the number of the oldest item
-	Next    uint64        // is the number of the item that is added next
+	items   []T           // item n at n modulo its length
+	First   uint64        // the number of the oldest item
+	Next    uint64        // the number of the item that is added next
 	changed chan struct{} // is closed by Wake; nil while no reader waits
 }
 

@@ -50,7 +50,7 @@ type connection struct {
 	id      string
 	server  Server
 	journal *journal
-	log     traffic.Log // holds its messages
+	log     traffic.Log // its messages
 	unsee   func()      // ends the display of messages
 	ctx     context.Context
 	end     context.CancelCauseFunc
@@ -60,7 +60,7 @@ type connection struct {
 	mu        sync.Mutex
 	state     string
 	fault     *Fault
-	attempt   *attempt // is the last one
+	attempt   *attempt // the last one
 	level     mcp.LogLevel
 	gone      bool // is set once no goroutine may begin
 	users     int  // counts requests of pages that are being handled
@@ -79,7 +79,7 @@ type attempt struct {
 	// The other fields are guarded by the connection's mu.
 	opened  *Opened     // is nil until the server is found
 	client  *mcp.Client // is nil while it is not connected
-	stray   string      // is the first line of standard output that was not a message
+	stray   string      // the first line of standard output that was not a message
 	refused bool        // is set if initialize got no response
 	older   bool        // is set if HTTP+SSE replaced Streamable HTTP
 }
@@ -452,8 +452,8 @@ func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan str
 // followers hold little.
 type follower struct {
 	*journal
-	last uint64 // is the event that it has sent, at least in part
-	rest []byte // is the unsent part of that event
+	last uint64 // the event that it has sent, at least in part
+	rest []byte // the unsent part of that event
 }
 
 // next appends a part of the new events to text.

@@ -31,7 +31,7 @@ type question struct {
 	Params   json.RawMessage `json:"params,omitempty"`
 	Asked    time.Time       `json:"asked"`
 
-	answered chan answer // has capacity 1
+	answered chan answer // capacity 1
 }
 
 // An answer is the page's response.

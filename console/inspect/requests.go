@@ -53,10 +53,10 @@ type asked struct {
 	cancel  context.CancelCauseFunc
 	ctx     context.Context // is done when the request ends
 	clock   *idle.Timer     // ends a request without progress
-	met     []finding       // holds those of the messages that came for it
-	message json.RawMessage // is the one sent to the server
-	url     string          // is where it was sent
-	header  http.Header     // holds the headers with which it was sent
+	met     []finding       // those of the messages that came for it
+	message json.RawMessage // the one sent to the server
+	url     string          // where it was sent
+	header  http.Header     // the headers with which it was sent
 }
 
 // size returns the counted bytes of the request. It includes errors and findings, which a server

@@ -185,9 +185,9 @@ func (r *Ring) numberOf(row uint64) uint64 {
 type search struct {
 	ring     *Ring
 	filter   *filter
-	block    []byte // is the part of the file with the next messages
+	block    []byte // the part of the file with the next messages
 	from     int64  // is its offset
-	first    uint64 // is the oldest message after it was read
+	first    uint64 // the oldest message after it was read
 	searched int    // counts bytes
 	scratch  []byte
 }
@@ -269,8 +269,8 @@ var filters = fields.ParamsOf[parameters]()
 // A filter selects messages.
 type filter struct {
 	client, server, method, name string
-	kinds                        uint16   // has bit n set if kind n is shown; 0 shows all
-	texts                        [][]byte // holds alternatives in lower case, one of which must be in the message
+	kinds                        uint16   // bit n set if kind n is shown; 0 shows all
+	texts                        [][]byte // alternatives in lower case, one of which must be in the message
 	errors, noHeaders, noPing    bool
 	pid                          int32
 	call                         uint64
@@ -497,9 +497,9 @@ func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 type stream struct {
 	ring    *Ring
 	filter  *filter
-	at      uint64 // is the newest message that was sent
-	cleared uint64 // is that of the ring at the last look
-	ends    uint64 // is that of the ring, too
+	at      uint64 // the newest message that was sent
+	cleared uint64 // of the ring at the last look
+	ends    uint64 // of the ring, too
 	fault   string
 }
 

@@ -50,20 +50,20 @@ type Ring struct {
 	readers follow.Readers
 
 	adding  sync.Mutex // serializes writers; readers never hold it
-	records []byte     // holds the records that are being added
-	pending []added    // holds their entries
+	records []byte     // the records that are being added
+	pending []added    // their entries
 
 	mu      sync.Mutex         // is never held while a file is read or written
-	index   follow.Ring[entry] // has an entry for each message
-	kept    uint64             // is a number; no message before it is in the file
-	head    int64              // is the offset of the next record in the file
-	fault   error              // is the reason why messages are not kept now
-	cleared uint64             // is the newest message that Clear removed
+	index   follow.Ring[entry] // an entry for each message
+	kept    uint64             // a number; no message before it is in the file
+	head    int64              // the offset of the next record in the file
+	fault   error              // the reason why messages are not kept now
+	cleared uint64             // the newest message that Clear removed
 	table   textTable
-	recent  [len(hops)][2]textsID // holds those of the newest message and the newest note of each hop
+	recent  [len(hops)][2]textsID // those of the newest message and the newest note of each hop
 	calls   map[callOf]*call
-	joined  recentCall // is the call of the newest message
-	left    recentCall // is the call of the oldest one
+	joined  recentCall // the call of the newest message
+	left    recentCall // the call of the oldest one
 	ended   []int32    // lists processes that have ended, the newest last
 	ends    uint64     // counts its changes
 	rows    uint64     // counts all listed messages so far
@@ -80,8 +80,8 @@ type entry struct {
 	size, count                       int32
 	texts                             textsID
 	kind                              kind
-	hop                               int8 // is an index of hops
-	effect                            int8 // is an index of effects, for a decision
+	hop                               int8 // an index of hops
+	effect                            int8 // an index of effects, for a decision
 	toClient, failed, headers, legacy bool
 	common                            bool // is set if its texts have the message
 	ping                              bool // is set for a ping that did not fail
@@ -469,7 +469,7 @@ func (r *Ring) shared(n uint64) (message string, has bool) {
 // texts are those of a message in the index. Most messages share all of them with others.
 type texts struct {
 	client, server, method, name, note string
-	shared                             string // is the message itself if others share it
+	shared                             string // the message itself if others share it
 }
 
 // A textsID is the number of texts in a table. Number 0 stands for empty texts, and is not in it.
@@ -487,7 +487,7 @@ type counted struct {
 	texts
 	uses   int32
 	fits   fit
-	asking uint64 // is the look for which fits is valid
+	asking uint64 // the look for which fits is valid
 }
 
 const textsSize = 150 // approximate overhead of texts in bytes
@@ -555,9 +555,9 @@ const usualMessages = 6 // messages of a call over HTTP: with one server, a requ
 
 // A call holds the data that all messages of a call share, although few have it.
 type call struct {
-	client   textsID   // is the number of texts with its client; 0 while it is not known
-	servers  []textsID // holds those of texts with its servers
-	messages []uint64  // holds their numbers, the oldest first
+	client   textsID   // the number of texts with its client; 0 while it is not known
+	servers  []textsID // those of texts with its servers
+	messages []uint64  // their numbers, the oldest first
 }
 
 // A recentCall caches the last lookup, as messages of one call come close to each other.

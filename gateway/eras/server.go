@@ -54,7 +54,7 @@ type Server struct {
 	mu      sync.Mutex
 	client  *mcp.Client   // is nil before the first request, while the era changes, and at the end
 	running int           // counts its requests, without subscriptions
-	era     string        // is the era in which the server can ask
+	era     string        // the era in which the server can ask
 	tried   bool          // is set once the era changed, which happens only once
 	due     bool          // is set if the connection has the other era
 	retired chan struct{} // is closed once the connection before is closed; nil if there was none

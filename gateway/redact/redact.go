@@ -35,7 +35,7 @@ func (p Places) And(more Places) Places {
 // Options hold the hidden places of a server.
 type Options struct {
 	All   Places            // holds for all tools; its Results also for resources that are JSON
-	Tools map[string]Places // holds further places of single tools, by name
+	Tools map[string]Places // further places of single tools, by name
 }
 
 // Middleware returns middleware that hides places. A tool with hidden results has no outputSchema,

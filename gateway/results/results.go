@@ -60,7 +60,7 @@ func prefix(server string) string { return scheme + "://" + url.PathEscape(serve
 type keeper struct {
 	options Options
 	next    mcp.Handler
-	prefix  string // is the prefix of the URIs
+	prefix  string // the prefix of the URIs
 	store   *Store
 }
 

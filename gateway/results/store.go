@@ -34,7 +34,7 @@ func NewStore(most int) *Store {
 type text struct {
 	text, kind string
 	server     string
-	user       string // is the user whose share it counts for
+	user       string // the user whose share it counts for
 	of         mcp.Grant
 	since      time.Time
 }

@@ -34,7 +34,7 @@ func TestListsThatCrossLetNothingPassThatOneOfThemWithholds(t *testing.T) {
 	pages, other := paged{{"a does a"}, {"b does b"}}, paged{{"a does a"}, {"c does c"}}
 	type step struct {
 		list int   // requests a page of this list
-		page int   // is the number of the page
+		page int   // the number of the page
 		is   paged // responds to the request of this list with these pages
 	}
 	ask := func(list, page int) step { return step{list, page, nil} }
@@ -43,7 +43,7 @@ func TestListsThatCrossLetNothingPassThatOneOfThemWithholds(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		steps []step
-		want  string // holds the tools that can be called
+		want  string // the tools that can be called
 	}{
 		{"the older answer comes last", []step{ask(1, 0), ask(2, 0), answer(2, after), answer(1, before)}, "b"},
 		{"the list that was asked for last has the older answer", []step{ask(1, 0), ask(2, 0), answer(1, after), answer(2, before)}, "b"},

@@ -124,16 +124,16 @@ type Reviewer struct {
 	options Options
 
 	mu     sync.RWMutex
-	last   map[guard.Kind]judged // holds the result of the last list
-	before map[guard.Kind]judged // holds that of the list before, for names that may come on further pages of the last one
+	last   map[guard.Kind]judged // the result of the last list
+	before map[guard.Kind]judged // of the list before, for names that may come on further pages of the last one
 	first  map[guard.Kind]bool   // is set if the server was not known when the last list began
 	noted  map[guard.Kind]int    // counts the noted pages
 }
 
 // judged holds the definitions of one list.
 type judged struct {
-	withheld map[string]Withheld // holds withheld definitions by name
-	passed   map[string]bool     // holds the names of the others
+	withheld map[string]Withheld // withheld definitions by name
+	passed   map[string]bool     // the names of the others
 }
 
 // of returns the withheld definition of a name, and whether the list has the name as withheld or

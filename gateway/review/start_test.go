@@ -22,7 +22,7 @@ import (
 
 // A program is a server whose file may change while it does not run.
 type program struct {
-	text   atomic.Pointer[string] // is the description of its tool
+	text   atomic.Pointer[string] // the description of its tool
 	broken atomic.Bool            // is set if its list of tools cannot be read
 	dials  atomic.Int32
 	ran    atomic.Int32
@@ -114,7 +114,7 @@ func TestTheCallThatStartsAServerWaitsUntilItsDefinitionsWereCompared(t *testing
 		mode      review.Mode
 		isolation gateway.Isolation
 		between   func(*program) // changes the program before the call
-		why       string         // is the reason of the error; empty if it runs
+		why       string         // the reason of the error; empty if it runs
 	}{
 		{"one that changed while it did not run", review.Changes, gateway.Shared, func(p *program) { p.describe(evil) }, withheld},
 		{"one that changed after it was approved", review.All, gateway.Shared, func(p *program) { p.describe(evil) }, withheld},

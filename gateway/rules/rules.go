@@ -59,7 +59,7 @@ type decider struct {
 	next    mcp.Handler
 
 	mu    sync.RWMutex
-	tools map[string]claims // holds those of the last list
+	tools map[string]claims // those of the last list
 }
 
 // claims holds a server's description of a tool.

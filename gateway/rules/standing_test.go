@@ -21,7 +21,7 @@ func TestCompletionsAndSkillsAreDecidedAsWhatTheyAreFor(t *testing.T) {
 		name           string
 		rule           policy.Rule
 		method, params string
-		want           string // is a part of the error; empty if the request passes
+		want           string // a part of the error; empty if the request passes
 	}{
 		{"a prompt that is denied is not completed", deny(`method == "prompts/get"`), "completion/complete", prompt, "not allowed"},
 		{"a rule about resources says nothing of it", deny(`method == "resources/read"`), "completion/complete", prompt, ""},

@@ -23,7 +23,7 @@ type recent struct {
 // A search is the last one of a client.
 type search struct {
 	at    time.Time
-	found map[string]string // holds queries by tool
+	found map[string]string // queries by tool
 }
 
 // searcherOf returns the key of the client: the user, else the connection or session, else the

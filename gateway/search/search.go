@@ -92,11 +92,11 @@ type searcher struct {
 	recent  recent
 
 	mu     sync.Mutex
-	read   []json.RawMessage // holds the pages that the other fields were made from
+	read   []json.RawMessage // the pages that the other fields were made from
 	tools  map[string]json.RawMessage
 	hidden bool            // is set if search replaces tools
-	listed json.RawMessage // is the list for clients then
-	groups map[string]bool // holds the servers in the index
+	listed json.RawMessage // the list for clients then
+	groups map[string]bool // the servers in the index
 }
 
 // Handle lists, finds, describes and calls tools, and passes other requests on.

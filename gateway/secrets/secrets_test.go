@@ -32,7 +32,7 @@ func TestSecretsAreLetThroughAsTheOptionsSay(t *testing.T) {
 		options secrets.Options
 		tool    string
 		text    string
-		want    string // is a part of the result or of the error
+		want    string // a part of the result or of the error
 		refused bool
 	}{
 		{secrets.Options{Arguments: true, Results: true}, "post", "hello", "posted hello", false},

@@ -44,7 +44,7 @@ type Envelope struct {
 type Body struct {
 	JSON   []byte
 	Append func(dst []byte) ([]byte, error) // where JSON is nil
-	Kept   *Kept                            // has the forms of JSON, where that is sent to many clients; else nil
+	Kept   *Kept                            // the forms of JSON, where that is sent to many clients; else nil
 	// TextOnly: it is known to hold nothing that a revision has no form for.
 	TextOnly bool
 }

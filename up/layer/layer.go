@@ -128,18 +128,18 @@ type Options struct {
 // methods are safe for concurrent use.
 type Stack struct {
 	Options
-	Opened *settings.Settings         // holds the settings at Open; must not be changed
-	Pins   atomic.Pointer[guard.Pins] // holds the approved definitions; nil without review
+	Opened *settings.Settings         // the settings at Open; must not be changed
+	Pins   atomic.Pointer[guard.Pins] // the approved definitions; nil without review
 	Log    *audit.Log                 // is nil if calls are not logged
-	Folder string                     // is the folder of Log
-	Tasks  *tasks.Tasks               // holds the tasks of the gateway's clients
+	Folder string                     // the folder of Log
+	Tasks  *tasks.Tasks               // the tasks of the gateway's clients
 
 	plan      atomic.Pointer[Plan]
 	counts    *metrics.Metrics // is nil without metrics
 	exporters []*export.Exporter
 	tracer    *trace.TracerProvider  // is nil if requests make no spans
 	resource  telemetry              // describes this process
-	results   *results.Store         // holds the long results of all servers
+	results   *results.Store         // the long results of all servers
 	withheld  *prometheus.CounterVec // counts withheld definitions by server
 }
 
@@ -153,7 +153,7 @@ type Plan struct {
 	limits   map[limitOf]limit
 	redacted map[string]redact.Options // is keyed by server, without entries for servers with no redaction
 	audit    *settings.Audit           // describes the content of the log; nil means the default
-	unlogged redact.Paths              // holds the paths hidden in arguments and results of the audit log
+	unlogged redact.Paths              // the paths hidden in arguments and results of the audit log
 	picks    map[string]*settings.Selection
 }
 

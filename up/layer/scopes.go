@@ -48,7 +48,7 @@ func (s *Stack) perScopes(o settings.Authorization, around mcp.Middleware) mcp.M
 	if !s.Authorizes || len(o.Tools) == 0 {
 		return around
 	}
-	var matter []string // holds the scopes that affect which tools a caller sees
+	var matter []string // the scopes that affect which tools a caller sees
 	for _, scopes := range o.Tools {
 		matter = append(matter, scopes...)
 	}

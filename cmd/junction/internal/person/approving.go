@@ -24,7 +24,7 @@ type Approving struct {
 
 	mu       sync.Mutex
 	done     []string        // lists servers that were reviewed
-	withheld map[string]bool // holds servers with definitions that wait for approval, as there was no user to ask
+	withheld map[string]bool // servers with definitions that wait for approval, as there was no user to ask
 }
 
 // Withheld returns the servers that the model does not get because there was no user to ask,

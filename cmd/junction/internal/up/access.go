@@ -110,7 +110,7 @@ type Access struct {
 	Keys     func(*http.Request) (*mcp.Principal, error) // authenticates by key; nil if keys let no client in
 	Verifier auth.Verifier                               // checks tokens; nil if tokens let no client in
 	Issuers  []string
-	local    *authserver.Server // is the authorization server of --auth local; nil without it
+	local    *authserver.Server // the authorization server of --auth local; nil without it
 	Needs    []string
 	Scopes   []string
 	proofs   auth.Proofs
@@ -118,10 +118,10 @@ type Access struct {
 	Refused  reach.RefusalCounter
 	unknown  []string // lists scopes that are in no setting, each with its owner
 
-	Exchanges *Exchanges // holds the tokens got in exchange for those of callers; nil if there are none
+	Exchanges *Exchanges // the tokens got in exchange for those of callers; nil if there are none
 
 	mu     sync.Mutex
-	Guards map[string]*auth.Guard // holds the guards by resource
+	Guards map[string]*auth.Guard // the guards by resource
 }
 
 // openAccess returns the Access for --auth and the settings. It is nil if --auth names no way to

@@ -31,7 +31,7 @@ type board struct {
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // is nil before Start and after Close
-	shown   map[string]string // holds the last printed state of each server
+	shown   map[string]string // the last printed state of each server
 	summed  bool              // is set once the summary of all tried servers was printed
 	ends    map[string]int    // counts the lost connections of each server that were printed
 	renamed map[string]int    // counts the renamed names of each server that were printed

@@ -24,7 +24,7 @@ type Exchanges struct {
 	some atomic.Bool // is set by the first Add; before that, no token is kept with its request
 
 	Mu  sync.Mutex
-	All []*Exchanging // holds several of one server while it is replaced
+	All []*Exchanging // several of one server while it is replaced
 }
 
 // Add adds a server, before any token is exchanged for it. A nil x does nothing.

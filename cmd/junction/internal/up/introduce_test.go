@@ -16,7 +16,7 @@ func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 	for name, test := range map[string]struct {
 		at   string
 		f    up.Front
-		want string // has PORT in place of the port that was taken
+		want string // PORT in place of the port that was taken
 	}{
 		"an address of this machine":               {"127.0.0.1:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
 		"all addresses":                            {"0.0.0.0:0", up.Front{}, "http://127.0.0.1:PORT/mcp"},
@@ -51,7 +51,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		typed string
 		named []string // lists the names on the command line
-		want  string   // is the part after the file; "none" if there must be no entry
+		want  string   // the part after the file; "none" if there must be no entry
 	}{
 		"all":                          {"1 2\n", []string{"a", "b"}, " a b"},
 		"some of all":                  {"1\n", nil, " a"},

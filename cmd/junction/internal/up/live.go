@@ -21,7 +21,7 @@ import (
 type LiveUp struct {
 	*Served
 	ui      *live.UI
-	connect strings.Builder // holds the text about how clients connect
+	connect strings.Builder // the text about how clients connect
 }
 
 // newLive returns a live screen, before any server is started.

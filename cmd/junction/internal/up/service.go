@@ -47,11 +47,11 @@ environment is written into it: keep secrets in files, or name them in the unit 
 
 // A Service runs junction up for a user at login.
 type Service struct {
-	Program string   // is the path of junction
-	Args    []string // holds up and its flags
-	Folder  string   // is the working directory
-	Path    string   // is the PATH of the programs that it starts
-	log     string   // is the file to which launchd writes output
+	Program string   // the path of junction
+	Args    []string // up and its flags
+	Folder  string   // the working directory
+	Path    string   // the PATH of the programs that it starts
+	log     string   // the file to which launchd writes output
 }
 
 // serviceName is the name of the systemd unit.

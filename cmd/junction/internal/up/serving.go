@@ -47,7 +47,7 @@ type Front struct {
 	Hosts   []string // lists host names by which clients may reach it
 	Origins []string // lists origins of web pages that may use it
 	Auth    string   // is none, or the ways to authenticate clients
-	Public  string   // is the origin by which clients reach it; empty means its address
+	Public  string   // the origin by which clients reach it; empty means its address
 	proxies []string // lists networks of proxies that are trusted about the address of a client
 	Security
 	drain reach.Drain

@@ -31,7 +31,7 @@ const (
 // A Security describes the encryption of an address and the clients that may connect to it.
 type Security struct {
 	Cert, Key string // are files; empty if connections are not encrypted
-	ClientCA  string // is a file of authorities that sign client certificates; empty if clients need none
+	ClientCA  string // a file of authorities that sign client certificates; empty if clients need none
 }
 
 func (s *Security) flags(flags *pflag.FlagSet) {
@@ -90,7 +90,7 @@ type Certificate struct {
 
 	mu     sync.Mutex
 	Looked time.Time
-	fault  string // is the last logged reason why the files cannot be used; empty if they can
+	fault  string // the last logged reason why the files cannot be used; empty if they can
 	stamp  string // identifies the versions of the files that were read
 	now    *tls.Config
 	begins time.Time // and ends limit the time in which the certificate and those that signed it are valid

@@ -12,7 +12,7 @@ import (
 type unmatched struct {
 	mu      sync.Mutex
 	servers []string // lists the configured servers
-	from    string   // is the file of the settings
+	from    string   // the file of the settings
 	said    map[string]bool
 }
 

@@ -35,13 +35,13 @@ const (
 // An Options holds the command line of up.
 type Options struct {
 	Front
-	Flags     *reach.SettingFlags // holds the flags that are settings, too
-	otlp      string              // is a collector of traces; empty means that of the environment
+	Flags     *reach.SettingFlags // the flags that are settings, too
+	otlp      string              // a collector of traces; empty means that of the environment
 	NoPrefix  bool
-	Admin     string   // is the admin address; empty means none
+	Admin     string   // the admin address; empty means none
 	BareAdmin bool     // allows an unencrypted admin address of a network
 	console   bool     // serves a console
-	profile   string   // is the profile on standard input and output
+	profile   string   // the profile on standard input and output
 	Names     []string // lists servers; empty means all
 }
 
