@@ -13,8 +13,9 @@
 # Specification 2026-07-28, basic/patterns/mrtr, "Server Requirements (Basic Workflow)", last point: a server may ask on
 # several attempts at the same request. 2025-11-25, server/tools, "Error Handling": a tool reports failure with isError.
 # Users: ask all questions in one round.
-# Junction: remedy in `junction up`, which speaks 2026-07-28 to this server and asks the older client itself (tried by
-# hand). `junction proxy` on standard input and output needs --revision 2026-07-28 for it; docs/bridge.md does not name it.
+# Junction: remedy. `junction up` speaks 2026-07-28 to this server and asks the older client itself (tried by hand).
+# `junction proxy` on standard input and output reports the failure and changes to 2026-07-28: see docs/bridge.md, "Which
+# revision is spoken", and gateway/eras/server_test.go ("questions as a result").
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

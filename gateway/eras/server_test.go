@@ -49,6 +49,17 @@ func asker(era, text string, asError bool) *mcp.Server {
 	return s
 }
 
+// questioner returns a server of both eras that sends questions as the result of a legacy call.
+func questioner() mcp.Handler {
+	s := asker(definitions.Modern, "", false)
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "tools/call" && eras.Of(&req.Meta) == definitions.Legacy {
+			return mcp.Result{JSON: json.RawMessage(`{"content":[],"inputRequests":{"name":{"method":"elicitation/create","params":{"message":"name?"}}},"requestState":"x"}`)}, nil
+		}
+		return s.Handle(ctx, req)
+	})
+}
+
 // asked returns a client that answers as bob.
 func asked(t *testing.T, h mcp.Handler, revision string) *mcp.Client {
 	t.Helper()
@@ -81,12 +92,16 @@ func TestServerIsAskedInTheEraInWhichItCanAsk(t *testing.T) {
 		{"a session and a result", definitions.Legacy, fastMCP, false},
 		{"a session and an error", definitions.Legacy, pythonSDK, true},
 		{"rounds", definitions.Modern, noRounds, false},
+		{"questions as a result", definitions.Modern, "", false},
 	} {
 		for _, way := range []string{"pipe", "http"} {
 			for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 				for _, tool := range []string{"ask", "look"} {
 					t.Run(fmt.Sprint(server.name, " ", way, " ", revision, " ", tool), func(t *testing.T) {
-						h := asker(server.era, server.text, server.asError)
+						var h mcp.Handler = asker(server.era, server.text, server.asError)
+						if server.text == "" {
+							h = questioner()
+						}
 						to := stream.Pipe(h)
 						if way == "http" {
 							endpoint := streamable.Handler(h)
