@@ -97,7 +97,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			if err := client.Ping(t.Context()); err != nil {
 				t.Errorf("what is not written down does not go on: %v", err)
 			}
-			for end := time.Now().Add(20 * time.Second); !strings.Contains(stderr.String(), "file too large"); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(guardTime); !strings.Contains(stderr.String(), "file too large"); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
 					t.Fatalf("its own log does not say why: %s", stderr.String())
 				}

@@ -134,7 +134,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	r := serving(t, "up", "--policy", "rules.json", "everything")
 	await := func(what string, holds func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(guardTime); !holds(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %s", what, r.stderr)
 			}
@@ -171,7 +171,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 	r := serving(t, "up", "--tools", "all", "--admin", "127.0.0.1:0", "--config", config)
 	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`)
 	at := ""
-	for end := time.Now().Add(10 * time.Second); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(guardTime); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		at = printed.FindString(r.stderr.String())
 	}
 	get := func(path string) (int, string) {
