@@ -93,7 +93,7 @@ func TestExitCodeIsTheSameThroughUp(t *testing.T) {
 	config, calls := exitingCalls(t)
 	r := serving(t, "up", "--tools", "all", "--config", config)
 	waitFor(t, "servers that were tried", func() bool {
-		return strings.HasPrefix(shownStatus(t)[0].Summary, "5 servers: 1 connected, 4 failed")
+		return strings.HasPrefix(firstShown(t).Summary, "5 servers: 1 connected, 4 failed")
 	})
 	for _, c := range calls {
 		c.exits(t, "through up", "call", r.url, c.server+"__"+c.words[0])
@@ -110,7 +110,7 @@ func TestCallUsesTheServerThatRuns(t *testing.T) {
 	entry := map[string]any{"command": "sh", "args": append([]string{"-c", script, "sh", starts}, argv...)}
 	config := configuration(t, map[string]any{"memory": entry})
 	serving(t, "up", "--config", config, "--audit="+filepath.Join(t.TempDir(), "audit"))
-	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	count := func() int {
 		text, err := os.ReadFile(starts)
 		if err != nil {

@@ -183,6 +183,9 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
+	waitFor(t, "the tools are offered", func() bool {
+		return strings.Contains(runs(t, "", "tools", r.url, "--refresh").stdout, "everything__add")
+	})
 	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "") // it was tried then
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, body := get(path); code != http.StatusOK || body != "ok\n" {

@@ -43,6 +43,19 @@ func shownStatus(t *testing.T) []cli.Instance {
 	return all.Instances
 }
 
+// firstShown returns the first junction that status shows with servers, once one answers in time.
+func firstShown(t *testing.T) (first cli.Instance) {
+	t.Helper()
+	waitFor(t, "a junction with servers is shown", func() bool {
+		all := shownStatus(t)
+		if len(all) > 0 {
+			first = all[0]
+		}
+		return len(first.Servers) > 0
+	})
+	return first
+}
+
 // learn runs up until it has seen n servers.
 func learn(t *testing.T, config string, n int) {
 	t.Helper()
