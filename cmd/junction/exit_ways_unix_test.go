@@ -70,6 +70,9 @@ func (c exitingCall) exits(t *testing.T, way string, words ...string) {
 
 // The exit code of a call says what went wrong with the server, whichever way it goes.
 func TestExitCodeIsTheSameWithAServerOfItsOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
 	clitest.Alone(t)
 	config, calls := exitingCalls(t)
 	for _, c := range calls {
@@ -78,6 +81,9 @@ func TestExitCodeIsTheSameWithAServerOfItsOwn(t *testing.T) {
 }
 
 func TestExitCodeIsTheSameThroughProxy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
 	clitest.Alone(t)
 	config, calls := exitingCalls(t)
 	for _, c := range calls {
@@ -89,6 +95,9 @@ func TestExitCodeIsTheSameThroughProxy(t *testing.T) {
 }
 
 func TestExitCodeIsTheSameThroughUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
 	clitest.Alone(t)
 	config, calls := exitingCalls(t)
 	r := serving(t, "up", "--tools", "all", "--config", config)

@@ -87,6 +87,9 @@ func TestTheFileHasALimitInBytes(t *testing.T) {
 
 // Messages of all lengths, so that each is written over parts of others, at the end of the file, too.
 func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine keeps and reads many messages")
+	}
 	r := opened(t, Options{Bytes: 1})
 	size := func(n int) int { return n * 7919 % 300_000 }
 	for n := 1; n <= 600; n++ {
@@ -102,6 +105,9 @@ func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
 }
 
 func TestNamesHaveALimitInBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine adds many messages")
+	}
 	r := opened(t, Options{})
 	for n := 1; n <= 20_000; n++ {
 		e := message(n, 10)
@@ -195,6 +201,9 @@ func TestWhereThereIsNoFolderTheRestGoesOn(t *testing.T) {
 }
 
 func TestManyMessagesCostLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine adds many messages, to measure what they take")
+	}
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
