@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -14,11 +15,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/formfill"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/state"
+	"golang.org/x/crypto/argon2"
 )
 
 func TestMain(m *testing.M) {
@@ -62,16 +65,25 @@ func (of web) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// quickHash returns a hash of [password] that takes microseconds to check: one of [newHash] takes 30 ms, and each test has several.
+var quickHash = sync.OnceValue(func() string {
+	salt := make([]byte, saltSize)
+	key := argon2.IDKey([]byte(password), salt, 1, 8, 1, hashSize)
+	text := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=8,t=1,p=1$%s$%s", argon2.Version, text(salt), text(key))
+})
+
 func newSite(t *testing.T, change ...func(*Options)) *site {
 	t.Helper()
 	users, err := OpenUsers(filepath.Join(t.TempDir(), "users.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, scopes := range map[string][]string{"ann": {"read", "write"}, "ben": {"read"}} {
-		if err := users.Add(t.Context(), name, password, scopes); err != nil {
-			t.Fatal(err)
-		}
+	err = users.file.Change(t.Context(), func([]User) ([]User, error) {
+		return []User{{Name: "ann", Hash: quickHash(), Scopes: []string{"read", "write"}}, {Name: "ben", Hash: quickHash(), Scopes: []string{"read"}}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	s := &site{t: t, store: state.NewMemory(0), users: users, from: "192.0.2.1:1", web: web{}}
 	o := Options{

@@ -70,7 +70,7 @@ func TestAURIOfManyFoldersIsNoFileOfASkillAtOnce(t *testing.T) {
 	if _, err := mcp.NewClient(g).ReadResource(t.Context(), "skill://git"+strings.Repeat("/x", 100_000)); err == nil {
 		t.Error("it was read")
 	}
-	if took := time.Since(began); took > time.Second {
+	if took := time.Since(began); took > 5*time.Second { // milliseconds, on a machine that is not busy
 		t.Errorf("it took %v to say that there is no such resource", took)
 	}
 }

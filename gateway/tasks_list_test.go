@@ -60,7 +60,7 @@ func TestAListOfTasksIsOfAllMembersAndWaitsForNone(t *testing.T) {
 	}
 	list := func(h mcp.Handler, user string) []string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
 		defer cancel()
 		result, err := client(h, user).Do(ctx, "tasks/list", nil)
 		if err != nil {

@@ -31,6 +31,9 @@ func argumentsOf(pairs ...string) []byte {
 }
 
 func TestCarriedSecretsBehindMuchElse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads large arguments")
+	}
 	base := base64.StdEncoding.EncodeToString
 	for name, before := range map[string]string{
 		"encoded texts":       strings.Repeat(base([]byte("an ordinary piece of text"))+" ", 1_000),

@@ -95,7 +95,7 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 		{"memory", "", "--no-sandbox", ""},
 		{"time", "", "", ""}, // whose tools only read
 	} {
-		clitest.InProcess(t)
+		clitest.Alone(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", c.server)
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
@@ -118,7 +118,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
 		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
 	} {
-		clitest.InProcess(t)
+		clitest.Alone(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")

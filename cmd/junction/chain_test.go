@@ -127,7 +127,7 @@ func (s *separate) has(text string) bool {
 // watch counts until standard error holds a text, and a moment longer.
 func (s *separate) watch(text string) {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(guardTime)
 	until := deadline
 	for time.Now().Before(until) {
 		s.most = max(s.most, s.running())
@@ -149,7 +149,7 @@ func (s *separate) end() {
 	s.t.Helper()
 	_ = s.cmd.Process.Signal(os.Interrupt)
 	_ = s.cmd.Wait() // it may have ended with an error of its own
-	for deadline := time.Now().Add(10 * time.Second); s.running() > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(guardTime); s.running() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Errorf("%d processes are left", s.running())
 			return

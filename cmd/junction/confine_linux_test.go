@@ -67,13 +67,13 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 
 // The folder of a project is not shown because the file stands there; one that the entry names is.
 func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	project := t.TempDir()
 	writeBelow(t, project, ".env", "TOKEN=made-up")
 	if err := os.Mkdir(filepath.Join(project, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(project)
+	clitest.Chdir(t, project)
 	argv := self(t, "serve", "filesystem", "--root", project)
 	args, err := json.Marshal(argv[1:])
 	if err != nil {

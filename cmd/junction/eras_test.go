@@ -57,6 +57,9 @@ func sessionAsker(t *testing.T) (ways map[string]string) {
 }
 
 func TestProxyFindsTheEraInWhichAServerCanAsk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
 	clitest.Alone(t)
 	for way, server := range sessionAsker(t) {
 		for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {

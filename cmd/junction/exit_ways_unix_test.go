@@ -28,22 +28,24 @@ const diesCalled = `while read -r line; do
 	esac
 done`
 
-// The exit code of a call says what went wrong with the server, whichever way it goes.
-func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
-	clitest.Alone(t)
-	config := configuration(t, map[string]any{
+// An exitingCall is a call of a tool, and the exit code that says what went wrong.
+type exitingCall struct {
+	name, server string
+	words        []string // a tool, and flags
+	code         int
+}
+
+// exitingCalls returns a configuration and calls of its servers.
+func exitingCalls(t *testing.T) (config string, calls []exitingCall) {
+	t.Helper()
+	config = configuration(t, map[string]any{
 		"live":    map[string]any{"command": "sh", "args": []string{"-c", diesCalled}, "timeout": "2s"},
 		"ended":   map[string]any{"command": "sh", "args": []string{"-c", "echo broken >&2; exit 3"}},
 		"missing": map[string]any{"command": filepath.Join(t.TempDir(), "none")},
 		"nowhere": map[string]any{"url": "http://127.0.0.1:1/mcp"},
 		"refuses": map[string]any{"command": "sh", "args": []string{"-c", `read -r line; printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}\n'; read -r line; printf '{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}\n'; cat >/dev/null`}},
 	})
-	type call struct {
-		name, server string
-		words        []string
-		code         int
-	}
-	calls := []call{
+	return config, []exitingCall{
 		{"an error of the server", "live", []string{"refused"}, cli.ExitProtocol},
 		{"a tool that fails", "live", []string{"fails"}, cli.ExitToolFailed},
 		{"a tool that there is not", "live", []string{"none"}, cli.ExitProtocol},
@@ -56,33 +58,56 @@ func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
 		{"an address where nobody listens", "nowhere", []string{"tool"}, cli.ExitConnection},
 		{"a server that refuses the handshake", "refuses", []string{"tool"}, cli.ExitConnection},
 	}
+}
+
+// exits runs a call by the first words of a command.
+func (c exitingCall) exits(t *testing.T, way string, words ...string) {
+	t.Helper()
+	if got := runs(t, "", append(words, c.words[1:]...)...); got.code != c.code || got.stdout != "" {
+		t.Errorf("%s, %s: exit code %d, want %d\n%s%s", c.name, way, got.code, c.code, got.stdout, got.stderr)
+	}
+}
+
+// The exit code of a call says what went wrong with the server, whichever way it goes.
+func TestExitCodeIsTheSameWithAServerOfItsOwn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
+	clitest.Alone(t)
+	config, calls := exitingCalls(t)
 	for _, c := range calls {
 		runs(t, "", append([]string{"call", c.server, "--own", "--config", config}, c.words...)...).expect(t, c.code, "", "")
 	}
-	check := func(way string, c call, words ...string) {
-		t.Helper()
-		if got := runs(t, "", append(words, c.words[1:]...)...); got.code != c.code || got.stdout != "" {
-			t.Errorf("%s, %s: exit code %d, want %d\n%s%s", c.name, way, got.code, c.code, got.stdout, got.stderr)
+}
+
+func TestExitCodeIsTheSameThroughProxy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
+	clitest.Alone(t)
+	config, calls := exitingCalls(t)
+	for _, c := range calls {
+		if c.server == "live" {
+			r := serving(t, "proxy", "live", "--config", config)
+			c.exits(t, "through proxy", "call", r.url, c.words[0])
 		}
 	}
-	t.Run("proxy", func(t *testing.T) {
-		for _, c := range calls {
-			if c.server == "live" {
-				r := serving(t, "proxy", "live", "--config", config)
-				check("through proxy", c, "call", r.url, c.words[0])
-			}
-		}
+}
+
+func TestExitCodeIsTheSameThroughUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other, with other processes")
+	}
+	clitest.Alone(t)
+	config, calls := exitingCalls(t)
+	r := serving(t, "up", "--tools", "all", "--config", config)
+	waitFor(t, "servers that were tried", func() bool {
+		return strings.HasPrefix(firstShown(t).Summary, "5 servers: 1 connected, 4 failed")
 	})
-	t.Run("up", func(t *testing.T) {
-		r := serving(t, "up", "--tools", "all", "--config", config)
-		waitFor(t, "servers that were tried", func() bool {
-			return strings.HasPrefix(shownStatus(t)[0].Summary, "5 servers: 1 connected, 4 failed")
-		})
-		for _, c := range calls {
-			check("through up", c, "call", r.url, c.server+"__"+c.words[0])
-			check("by its name while up runs", c, "call", c.server, c.words[0], "--config", config)
-		}
-	})
+	for _, c := range calls {
+		c.exits(t, "through up", "call", r.url, c.server+"__"+c.words[0])
+		c.exits(t, "by its name while up runs", "call", c.server, c.words[0], "--config", config)
+	}
 }
 
 // A call by a server's name goes to the process that junction up has of it.
@@ -94,7 +119,7 @@ func TestCallUsesTheServerThatRuns(t *testing.T) {
 	entry := map[string]any{"command": "sh", "args": append([]string{"-c", script, "sh", starts}, argv...)}
 	config := configuration(t, map[string]any{"memory": entry})
 	serving(t, "up", "--config", config, "--audit="+filepath.Join(t.TempDir(), "audit"))
-	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	count := func() int {
 		text, err := os.ReadFile(starts)
 		if err != nil {

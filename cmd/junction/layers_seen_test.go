@@ -80,7 +80,7 @@ func TestLayersAreSeenEverywhere(t *testing.T) {
 	console.joins(func() { _ = c.Ping(t.Context()) })
 	for _, tt := range handled {
 		for range 1 + strings.Count(tt.layer, "limit of") { // the first call is within it
-			ctx, end := context.WithTimeout(t.Context(), seenTime)
+			ctx, end := context.WithTimeout(t.Context(), guardTime)
 			if _, err := c.CallTool(ctx, tt.tool, tt.args); ctx.Err() != nil {
 				t.Errorf("%s: %v", tt.tool, err)
 			}
@@ -221,7 +221,7 @@ func (s *handledServer) change(t *testing.T, c *mcp.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(seenTime); listed(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); listed(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the changed tool is still listed")
 		}
@@ -283,12 +283,9 @@ func (w *world) start(args ...string) *startedCommand {
 	return p
 }
 
-// seenTime is how long tests wait for what another process does. That ends only tests that fail, and is long, as the machine may be busy.
-const seenTime = time.Minute
-
-// waitFor waits until something is so, and reports whether that came within seenTime.
+// waitFor waits until something is so, and reports whether that came within guardTime.
 func (p *startedCommand) waitFor(so func() bool) bool {
-	for end := time.Now().Add(seenTime); !so(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); !so(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			return false
 		}
@@ -354,7 +351,7 @@ func (m *messages) get(url string) []byte {
 
 // joins waits until the console shows messages, of which send sends one: it looks for processes now and then.
 func (m *messages) joins(send func()) {
-	for end := time.Now().Add(seenTime); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); ; time.Sleep(20 * time.Millisecond) {
 		send()
 		var page struct{ Items []json.RawMessage }
 		if err := json.Unmarshal(m.get(m.api+"traffic?limit=1"), &page); err != nil {
@@ -371,7 +368,7 @@ func (m *messages) joins(send func()) {
 
 // has reports whether the console has a note, which may come a moment later.
 func (m *messages) has(tool, kind, message string) bool {
-	for end := time.Now().Add(seenTime); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		var page struct {
 			Items []struct {
 				Seq        uint64

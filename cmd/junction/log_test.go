@@ -36,7 +36,7 @@ func TestUpLogsAsJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--log-format", "json", "--audit=log")
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(r.stderr.String(), `"server":"broken","state":"failed"`); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(guardTime); !strings.Contains(r.stderr.String(), `"server":"broken","state":"failed"`); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it says %s", r.stderr)
 		}

@@ -160,20 +160,28 @@ func TestUpEndsAtOnceWithServersThatDo(t *testing.T) {
 	ends := filepath.Join(t.TempDir(), "ends")
 	server := map[string]any{"command": "sh", "args": append([]string{"-c", `"$@"; echo $? >>"$0"`, ends}, self(t, "serve", "everything")...), "start": "eager"}
 	config := configuration(t, map[string]any{"one": server, "two": server})
-	k := startTalk(t, "up", "--stdio", "--config", config)
-	k.ask(1, "initialize", hello)
-	for id, name := range []string{"one", "two"} {
-		if answer, _ := k.ask(2+id, "tools/call", `{"name":"`+name+`__add","arguments":{"a":1,"b":2}}`); !strings.Contains(answer, `{"sum":3}`) {
-			t.Fatal(answer)
+	behind := time.Hour // the last server
+	for attempt := 0; attempt < 5 && behind > 1500*time.Millisecond; attempt++ {
+		_ = os.Remove(ends) // of the attempt before
+		k := startTalk(t, "up", "--stdio", "--config", config)
+		k.ask(1, "initialize", hello)
+		for id, name := range []string{"one", "two"} {
+			if answer, _ := k.ask(2+id, "tools/call", `{"name":"`+name+`__add","arguments":{"a":1,"b":2}}`); !strings.Contains(answer, `{"sum":3}`) {
+				t.Fatal(answer)
+			}
 		}
+		k.end()
+		over := time.Now()
+		if statuses, err := os.ReadFile(ends); err != nil || string(statuses) != "0\n0\n" {
+			t.Fatalf("the servers ended with %q, %v", statuses, err)
+		}
+		info, err := os.Stat(ends)
+		if err != nil {
+			t.Fatal(err)
+		}
+		behind = min(behind, over.Sub(info.ModTime()))
 	}
-	k.end()
-	over := time.Now()
-	statuses, err := os.ReadFile(ends)
-	if err != nil || string(statuses) != "0\n0\n" {
-		t.Errorf("the servers ended with %q, %v", statuses, err)
-	}
-	if info, err := os.Stat(ends); err != nil || over.Sub(info.ModTime()) > 1500*time.Millisecond { // a server that does not end is given 2 seconds
-		t.Errorf("it ended at %v, %v, the last server at %v", over, err, info)
+	if behind > 1500*time.Millisecond { // a server that does not end is given 2 seconds, each time
+		t.Errorf("it ended %v after the last server", behind)
 	}
 }

@@ -35,7 +35,7 @@ func TestCallUsesServerWithTheSameSecrets(t *testing.T) {
 	config := configuration(t, map[string]any{"memory": map[string]any{"command": "sh", "args": append([]string{"-c", script, "sh", starts}, argv...),
 		"env": map[string]any{"TOKEN": "${file:" + secret + "}"}}})
 	serving(t, "up", "--config", config)
-	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	count := func() int {
 		text, err := os.ReadFile(starts)
 		if err != nil {

@@ -44,7 +44,7 @@ func TestServerThatIsGoneIsNotShownAsGood(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	runs(t, "", "status").expect(t, cli.ExitOK, "1 server: 1 failed · 0 tools\n", "")
-	if s := shownStatus(t)[0].Servers[0]; !s.Failing || s.Tools != 0 || !s.Read.IsZero() {
+	if s := firstShown(t).Servers[0]; !s.Failing || s.Tools != 0 || !s.Read.IsZero() {
 		t.Errorf("%+v", s)
 	}
 	got := runs(t, "", "list", "--config", config)
@@ -61,7 +61,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	learn(t, config, 1)
 	r := serving(t, "up", "--config", config)
 	runs(t, "", "call", r.url, "every__echo", "message=hi").expect(t, cli.ExitOK, "hi\n", "")
-	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	runs(t, "", "list", "--config", config).expect(t, cli.ExitOK, "every  (defined in "+config+", 25 tools, connected in junction up at "+r.url+")\n", "")
 	runs(t, "", "doctor", "--config", config).expect(t, cli.ExitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
 	sick := &doctor.Report{}

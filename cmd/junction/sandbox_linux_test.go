@@ -73,7 +73,7 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, cli.ExitConnection, "", `"*.com": expected at least two labels behind the *`)
 	// A link to a file that is kept elsewhere, as with others' settings, stays one.
-	if err := errors.Join(os.Rename(clitest.In(t, "mcp.json"), clitest.In(t, "kept.json")), os.Symlink("kept.json", "mcp.json")); err != nil {
+	if err := errors.Join(os.Rename(clitest.In(t, "mcp.json"), clitest.In(t, "kept.json")), os.Symlink("kept.json", clitest.In(t, "mcp.json"))); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host   api.example.com\n", "")
@@ -161,14 +161,14 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 }
 
 func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
 	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, cli.ExitOK, "web needs:",
 		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
 }
 
 func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	project := t.TempDir()
 	elsewhere, err := os.MkdirTemp("/tmp", "junction-test-")
 	if err != nil {
@@ -208,7 +208,7 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 
 // A server chooses whom it asks for, and --yes writes what is proposed.
 func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
 	if err != nil {
@@ -240,7 +240,7 @@ func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T
 // What --yes agrees to is a profile that was seen to do.
 func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T) {
 	notes(t, "")
-	if err := os.Link(self(t)[0], "server"); err != nil { // the sandbox has a /tmp of its own
+	if err := os.Link(self(t)[0], clitest.In(t, "server")); err != nil { // the sandbox has a /tmp of its own
 		t.Skip(err)
 	}
 	command := `test ! -e notes/ran && echo > notes/ran && exec ./server serve filesystem --root ./notes` // it starts once
@@ -270,7 +270,7 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 	})
 	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, cli.ExitOK, "echo is confined, by ~/junction.lock:\n  read   ~/notes\n", "")
 	runs(t, "", "sandbox", "allow", "echo", "--config", "mcp.json", "--host", "api.example.com").expect(t, cli.ExitOK, "junction.lock:\n  read   ~/notes\n+ host   api.example.com\n", "")
-	lock, err := install.ReadLock("junction.lock")
+	lock, err := install.ReadLock(clitest.In(t, "junction.lock"))
 	if err != nil {
 		t.Fatal(err)
 	}

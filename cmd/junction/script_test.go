@@ -24,6 +24,9 @@ import (
 //
 // A text is not a regular expression; \n in it is the end of a line.
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one command after the other")
+	}
 	t.Parallel()
 	bin := t.TempDir()
 	if err := os.Symlink(self(t)[0], filepath.Join(bin, "junction")); err != nil {

@@ -53,7 +53,7 @@ func serving(t *testing.T, args ...string) *running {
 	t.Cleanup(func() { r.stop() })
 	select {
 	case r.url = <-up:
-	case <-time.After(20 * time.Second):
+	case <-time.After(guardTime):
 		t.Fatalf("%s does not serve: %s", args[0], r.stderr.String())
 	}
 	return r
@@ -203,7 +203,7 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 		if said := stderr.String(); code != cli.ExitConnection || !strings.Contains(said, "the connection to the server is lost") || !strings.Contains(said, "last words") {
 			t.Errorf("exit code %d, stderr %s", code, said)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(guardTime):
 		t.Fatalf("the command runs on; stderr %s", stderr.String())
 	}
 }

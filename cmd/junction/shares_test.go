@@ -80,7 +80,7 @@ var budgets = []budget{
 // Whatever one caller takes, with credentials or without, another one is served within servedTime.
 func TestOneCallerKeepsNoOtherOut(t *testing.T) {
 	t.Parallel()
-	const servedTime = 2 * time.Second
+	const servedTime = 8 * time.Second // on a busy machine, too
 	for _, b := range budgets {
 		if b.worst == nil {
 			continue

@@ -80,10 +80,10 @@ func TestStatusNamesOperationsThatAreNoTools(t *testing.T) {
 	}
 	config := configuration(t, map[string]any{"pets": map[string]any{"openapi": from, "url": "http://127.0.0.1:1/v1"}})
 	serving(t, "up", "--config", config)
-	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	waitFor(t, "connected", func() bool { return firstShown(t).Servers[0].State == "connected" })
 	got := runs(t, "", "status")
 	got.expect(t, cli.ExitOK, "No tools of pets, as they cannot be: 1 operation\n  GET /trees: ", "")
-	if s := shownStatus(t)[0].Servers[0]; len(s.Omitted) != 1 || s.Tools != 3 {
+	if s := firstShown(t).Servers[0]; len(s.Omitted) != 1 || s.Tools != 3 {
 		t.Errorf("%d tools, omitted %q", s.Tools, s.Omitted)
 	}
 }

@@ -50,6 +50,7 @@ func TestTimeoutIsNamed(t *testing.T) {
 		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, cli.ExitConnection, `its result was not checked; --timeout gives it longer`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
+			t.Parallel()
 			got := runs(t, "", append(test.args, "--timeout", "2s")...)
 			if got.code != test.code || !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "--timeout") != 1 {
 				t.Errorf("exit code %d, want %d: %s", got.code, test.code, got.stderr)

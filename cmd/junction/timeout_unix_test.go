@@ -45,17 +45,20 @@ func TestProxyListensWhileItsServerStarts(t *testing.T) {
 		{"ends", "x", cli.ExitConnection, "", "broken"},
 		{"late", "echo", cli.ExitOK, "hi", ""},
 	} {
-		r := serving(t, "proxy", test.server, "--config", config)
-		got := runs(t, "", "call", r.url, test.tool, `{"message":"hi"}`)
-		if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.says) || strings.Contains(got.stderr, "junction up") {
-			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", test.server, got.code, test.code, got.stdout, got.stderr)
-		}
-		if test.code == cli.ExitOK {
-			continue
-		}
-		code := <-r.exitCode
-		if r.exitCode <- code; code != test.code {
-			t.Errorf("%s: the proxy ends with %d, want %d: %s", test.server, code, test.code, r.stderr)
-		}
+		t.Run(test.server, func(t *testing.T) {
+			t.Parallel()
+			r := serving(t, "proxy", test.server, "--config", config)
+			got := runs(t, "", "call", r.url, test.tool, `{"message":"hi"}`)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.says) || strings.Contains(got.stderr, "junction up") {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s", got.code, test.code, got.stdout, got.stderr)
+			}
+			if test.code == cli.ExitOK {
+				return
+			}
+			code := <-r.exitCode
+			if r.exitCode <- code; code != test.code {
+				t.Errorf("the proxy ends with %d, want %d: %s", code, test.code, r.stderr)
+			}
+		})
 	}
 }

@@ -77,7 +77,7 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 	before := serial
 	site() // another certificate in the same files
 	changed := false
-	for end := time.Now().Add(15 * time.Second); !changed && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); !changed && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		_, err := add("ann")
 		changed = err == nil && serial != before
 	}

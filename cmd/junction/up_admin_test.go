@@ -73,7 +73,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	r := serving(t, "up", "--tools", "all", "--review", "all", "--admin", "127.0.0.1:0", "--config", "servers.json")
 	await := func(what string, holds func() bool) {
 		t.Helper()
-		for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(guardTime); !holds(); time.Sleep(20 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s: %s", what, r.stderr)
 			}

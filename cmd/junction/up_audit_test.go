@@ -52,7 +52,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
 	printed, admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`), ""
-	for end := time.Now().Add(10 * time.Second); admin == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(guardTime); admin == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		admin = printed.FindString(r.stderr.String())
 	}
 	get := func(path string) string {
@@ -74,7 +74,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	if err := os.Rename(clitest.In(t, "log"), clitest.In(t, "elsewhere")); err != nil {
 		t.Skipf("skip: an open folder cannot be moved here: %v", err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); ; time.Sleep(50 * time.Millisecond) {
 		got := get("/readyz")
 		if strings.HasPrefix(got, "503 calls are refused, as they cannot be written down: ") {
 			break

@@ -17,7 +17,7 @@ func TestLinesAreWrappedOnlyOnATerminal(t *testing.T) {
 	name := strings.Repeat("long", 10)
 	config := configuration(t, map[string]any{name: map[string]any{"command": filepath.Join(t.TempDir(), strings.Repeat("missing", 10))}})
 	r := serving(t, "up", "--config", config)
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(r.stderr.String(), "failed"); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(guardTime); !strings.Contains(r.stderr.String(), "failed"); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal(r.stderr)
 		}
@@ -40,7 +40,7 @@ func TestWhatCannotStartFailsAtOnce(t *testing.T) {
 		servers[fmt.Sprint("mute", i)] = map[string]any{"command": "sh", "args": []string{"-c", "cat > /dev/null"}}
 	}
 	r := serving(t, "up", "--config", configuration(t, servers))
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(guardTime); ; time.Sleep(10 * time.Millisecond) {
 		all := shownStatus(t)
 		if len(all) == 1 && strings.Contains(all[0].Summary, ", 2 failed") {
 			break

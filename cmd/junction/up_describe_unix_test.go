@@ -29,24 +29,24 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	write(`{"mcpServers":{"good":` + string(good) + `}}`)
 	r := serving(t, "up", "--tools", "auto", "--config", "s.json")
-	waitFor(t, "it is connected", func() bool { return shownStatus(t)[0].Servers[0].Tools == 25 })
+	waitFor(t, "it is connected", func() bool { return firstShown(t).Servers[0].Tools == 25 })
 	plain := runs(t, "", "status").stdout
 	for _, word := range []string{"Not used", "Withheld", "Clients see", "cannot be used"} {
 		if strings.Contains(plain, word) {
 			t.Errorf("all is well, and status says: %s", plain)
 		}
 	}
-	if got := shownStatus(t)[0]; got.Tools != (cli.ToolsShown{Mode: "auto", Listed: 25, Of: 25}) || got.ConfigError != "" || got.Problems != nil {
+	if got := firstShown(t); got.Tools != (cli.ToolsShown{Mode: "auto", Listed: 25, Of: 25}) || got.ConfigError != "" || got.Problems != nil {
 		t.Errorf("got %+v", got)
 	}
 	r.stop()
 
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	r = serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
-	waitFor(t, "its tools are withheld", func() bool { return len(shownStatus(t)[0].Servers[0].Withheld) > 0 })
+	waitFor(t, "its tools are withheld", func() bool { return len(firstShown(t).Servers[0].Withheld) > 0 })
 	write(`{"mcpServers":`)
-	waitFor(t, "the file is known to be broken", func() bool { return shownStatus(t)[0].ConfigError != "" })
-	got := shownStatus(t)[0]
+	waitFor(t, "the file is known to be broken", func() bool { return firstShown(t).ConfigError != "" })
+	got := firstShown(t)
 	if !slices.Contains(got.Servers[0].Withheld, "echo") || got.Tools.Mode != "search" || !got.Tools.Searched || got.Tools.Listed != 3 {
 		t.Errorf("got %+v", got)
 	}
@@ -65,7 +65,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 		}
 	}
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
-	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
+	waitFor(t, "the file is read again", func() bool { return firstShown(t).ConfigError == "" })
 	runs(t, "", "status").expect(t, cli.ExitOK, "Not used: "+clitest.In(t, "s.json")+`: server "wrong": command: expected a string, got a number`+"\n", "")
 	r.stop()
 

@@ -58,7 +58,7 @@ func TestTheConsoleSeesInsideAGateway(t *testing.T) {
 		Known bool
 		Tools []struct{ Name, Own, State string }
 	}
-	for end := time.Now().Add(30 * time.Second); !offered.Known; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); !offered.Known; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(r.stderr)
 		}
@@ -90,7 +90,7 @@ func TestTheConsoleSeesInsideAGateway(t *testing.T) {
 	if status, text := ask("POST", "servers/one/approve?hash="+waiting.Servers[0].Hash, ""); status != http.StatusNoContent {
 		t.Fatalf("the approval gets %d %s", status, text)
 	}
-	for end := time.Now().Add(30 * time.Second); offered.Tools[0].State != "same" || offered.Tools[0].Name == ""; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); offered.Tools[0].State != "same" || offered.Tools[0].Name == ""; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("after the approval it is %+v", offered.Tools[0])
 		}
@@ -210,7 +210,7 @@ func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 // printedLast waits until the lines of a server that up printed last are these, as far as each says.
 func printedLast(t *testing.T, r *running, server string, want ...string) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(guardTime); ; time.Sleep(20 * time.Millisecond) {
 		var said []string
 		for line := range strings.Lines(r.stderr.String()) {
 			if words := strings.Fields(line); len(words) > 2 && words[1] == server && strings.Count(words[0], ":") == 2 {

@@ -88,7 +88,7 @@ func TestWhatIsWrongWithAConnectionIsLoggedAsTheRest(t *testing.T) {
 		_, _ = io.Copy(io.Discard, conn) // until it is closed
 		conn.Close()
 		const said = "TLS handshake error"
-		for end := time.Now().Add(15 * time.Second); !strings.Contains(r.stderr.String(), said) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(guardTime); !strings.Contains(r.stderr.String(), said) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		}
 		r.stop()
 		found := false

@@ -134,7 +134,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	r := serving(t, "up", "--policy", "rules.json", "everything")
 	await := func(what string, holds func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(guardTime); !holds(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%s: %s", what, r.stderr)
 			}
@@ -171,7 +171,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 	r := serving(t, "up", "--tools", "all", "--admin", "127.0.0.1:0", "--config", config)
 	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`)
 	at := ""
-	for end := time.Now().Add(10 * time.Second); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(guardTime); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
 		at = printed.FindString(r.stderr.String())
 	}
 	get := func(path string) (int, string) {
@@ -183,6 +183,9 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
+	waitFor(t, "the tools are offered", func() bool {
+		return strings.Contains(runs(t, "", "tools", r.url, "--refresh").stdout, "everything__add")
+	})
 	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, cli.ExitOK, "3", "") // it was tried then
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, body := get(path); code != http.StatusOK || body != "ok\n" {

@@ -217,7 +217,7 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 		t.Errorf("tools are %s: %s", all, r.stderr)
 	}
 	const what = `.mcp.json says under "junction" (policy, tools), as it belongs to a project; --config `
-	if got := shownStatus(t)[0].Problems; len(got) != 1 || !strings.Contains(got[0], what) {
+	if got := firstShown(t).Problems; len(got) != 1 || !strings.Contains(got[0], what) {
 		t.Errorf("status says %q", got)
 	}
 	a, seen := clitest.Asking(t, "n\n")

@@ -37,7 +37,7 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	r := serving(t, "up", "--config", "mcp.json")
 	await := func(lines ...string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		for deadline := time.Now().Add(guardTime); ; time.Sleep(50 * time.Millisecond) {
 			missing := ""
 			for _, line := range lines {
 				if !strings.Contains(r.stderr.String(), line+"\n") {
@@ -95,7 +95,7 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 // waitForTimes waits until a text was printed so often.
 func waitForTimes(t *testing.T, b *clitest.SafeBuffer, text string, times int) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); strings.Count(b.String(), text) < times; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(guardTime); strings.Count(b.String(), text) < times; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%q was not printed %d times: %s", text, times, b)
 		}

@@ -14,7 +14,7 @@ import (
 // editFile writes another text into the configuration or its lock.
 func editFile(t *testing.T, name, old, now string) {
 	t.Helper()
-	path := filepath.Join("junction", name)
+	path := clitest.In(t, filepath.Join("junction", name))
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func editFile(t *testing.T, name, old, now string) {
 }
 
 func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
 	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, cli.ExitOK, "+ host", "")
@@ -39,7 +39,7 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 }
 
 func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
@@ -53,7 +53,7 @@ func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()
@@ -66,7 +66,7 @@ func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
 }
 
 func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
-	clitest.InProcess(t)
+	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()

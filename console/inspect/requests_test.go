@@ -31,6 +31,9 @@ func clientOf(t *testing.T, answer func() (mcp.Result, error)) *mcp.Client {
 
 // A server with long errors must not fill the memory: errors count towards the limit.
 func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one request after the other, with large errors")
+	}
 	long := strings.Repeat("x", 1<<20-100)
 	client := clientOf(t, func() (mcp.Result, error) {
 		return mcp.Result{}, &mcp.Error{Code: -1, Message: long, Data: json.RawMessage(`"` + long + `"`)}
@@ -61,6 +64,9 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 
 // Entries of one digit take many times the memory that they have in the message.
 func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine reads a list of 64 MiB")
+	}
 	client := clientOf(t, func() (mcp.Result, error) {
 		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat(`{"name":"a"},`, 500_000) + `{"name":"a"}]}`)}, nil
 	})

@@ -88,6 +88,9 @@ func TestTheFileHasALimitInBytes(t *testing.T) {
 // Messages have all lengths, so that each is written over parts of others, also at the end of the
 // file.
 func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine keeps and reads many messages")
+	}
 	r := opened(t, Options{Bytes: 1})
 	size := func(n int) int { return n * 7919 % 300_000 }
 	for n := 1; n <= 600; n++ {
@@ -103,6 +106,9 @@ func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
 }
 
 func TestNamesHaveALimitInBytes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine adds many messages")
+	}
 	r := opened(t, Options{})
 	for n := 1; n <= 20_000; n++ {
 		e := message(n, 10)
@@ -196,6 +202,9 @@ func TestWhereThereIsNoFolderTheRestGoesOn(t *testing.T) {
 }
 
 func TestManyMessagesCostLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine adds many messages, to measure what they take")
+	}
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()

@@ -147,7 +147,7 @@ func compile(t *testing.T, root string, edited map[string]string, packages map[s
 			t.Errorf("the changes together: go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	run(append([]string{"vet", "-overlay", list}, slices.Sorted(maps.Keys(packages))...)...)
+	run(append([]string{"list", "-export", "-test", "-overlay", list}, slices.Sorted(maps.Keys(packages))...)...)
 	for _, r := range runs {
 		run("test", "-overlay", list, "-run", "^"+r[1]+"$", r[0])
 	}

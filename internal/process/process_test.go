@@ -27,7 +27,7 @@ func closeIn(t *testing.T, p *Process, steps int) {
 		t.Error(err)
 	}
 	took := time.Since(began)
-	if least := time.Duration(steps) * grace; took < least || took > least+5*time.Second {
+	if least := time.Duration(steps) * grace; took < least || took > least+9*time.Second {
 		t.Errorf("Close took %v, want %d times %v", took, steps, grace)
 	}
 	if left := members(t, p.PID()); len(left) > 0 {

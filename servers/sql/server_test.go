@@ -278,7 +278,7 @@ func TestAStatementEndsWithItsTime(t *testing.T) {
 	if got, _ := said(t, c, "query", object{"sql": endless}); !strings.Contains(got, "failed: the statement was not done after 200ms and was ended") {
 		t.Errorf("got %s", got)
 	}
-	if took := time.Since(start); took > 5*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)

@@ -47,7 +47,7 @@ func TestTheScreenEndsWhileTheTerminalIsLent(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-			case <-time.After(10 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("it does not end")
 			}
 		})
@@ -86,7 +86,7 @@ func TestKeysAreThoseOfTheScreenAfterAQuestionIsWithdrawn(t *testing.T) {
 	c.types("qq") // back, and out
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("q does not end it")
 	}
 }

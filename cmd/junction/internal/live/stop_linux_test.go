@@ -36,7 +36,7 @@ func TestCtrlZWithoutAShell(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Error("q does not end it")
 		_ = cmd.Process.Kill()
 		<-ended
