@@ -1,10 +1,12 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestAppendString(t *testing.T) {
@@ -123,6 +125,23 @@ func TestErrorNamesItsCode(t *testing.T) {
 	var err error = Errorf(InvalidParams, "tool %q: no such field", "echo")
 	if got := err.Error(); got != `tool "echo": no such field (-32602)` {
 		t.Error(got)
+	}
+}
+
+// Whatever two bytes stand next to each other, and wherever in a word, the first that is not plain is found.
+func TestPlainRunsEndWhereTheyShould(t *testing.T) {
+	for pair := range 1 << 16 {
+		for _, at := range []int{0, 3, 6, 7, 8, 15, 18, 23} {
+			text := bytes.Repeat([]byte{'~'}, 26)
+			text[at], text[at+1] = byte(pair>>8), byte(pair)
+			want := bytes.IndexFunc(text, func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r >= utf8.RuneSelf })
+			if want < 0 {
+				want = len(text)
+			}
+			if got := plainEnd(text, 0); got != want {
+				t.Fatalf("%q: the plain run ends at %d, want %d", text, got, want)
+			}
+		}
 	}
 }
 
