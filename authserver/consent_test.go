@@ -88,8 +88,8 @@ func TestAUserIsAskedAgainUnlessNothingChangedAndNobodyElseCanBeTheClient(t *tes
 	}
 }
 
-// An attacker's client with its own redirect URI gets nothing by the consent that a user gave to
-// another client (the confused deputy of the specification).
+// An attacker's client with its own redirect URI gets nothing by a user's consent to another client
+// (the confused deputy of the specification).
 func TestTheConsentForOneClientIsNoneForAnother(t *testing.T) {
 	s := newSite(t)
 	ann := s.browser("ann")

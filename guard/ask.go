@@ -78,7 +78,8 @@ func carriedSecrets(c Call, openings []string) []Finding {
 }
 
 // carried returns the private sources of other servers of which a long piece is in outgoing
-// arguments, or may be because not all of their text has fingerprints.
+// arguments. It includes sources whose text has not all fingerprints, because a piece may be
+// missed.
 func (f *Flow) carried(c Call) []Source {
 	if !c.Leaves() || len(c.Arguments) == 0 {
 		return nil

@@ -243,8 +243,8 @@ func eachIdentifier(text string, f func(start, end int) bool) {
 	}
 }
 
-// joinedName returns the end of a name that begins like the one from start to end and continues
-// with dots, slashes or colons, as in crm.find_contact.
+// joinedName extends the name from start to end over dots, slashes and colons that join it to
+// further names, as in crm.find_contact. It returns the new end.
 func joinedName(text string, start, end int) int {
 	if start > 0 && strings.IndexByte("./:", text[start-1]) >= 0 {
 		return end

@@ -3,7 +3,9 @@
 //
 // It has three independent parts.
 //
-// [Pins] stores every [Definition] that a user approved, with a hash of its content, and shows later changes with [Diff]. A changed definition must not reach a model, nor a changed command run, before it is approved again.
+// [Pins] stores every [Definition] that a user approved, with a hash of its content, and shows
+// later changes with [Diff]. A changed definition must not reach a model, nor a changed command
+// run, before it is approved again.
 //
 // A [Catalogue] scans definitions and texts for hidden characters, hidden orders, and references to
 // another server's tools, which only a host or gateway can detect. Texts are scanned as a model may

@@ -27,12 +27,15 @@ const (
 // conversation. The zero value has no sources. It is safe for concurrent use.
 //
 // A call needs approval for two reasons, regardless of the texts. The first is its arguments: an
-// outgoing secret, or an outgoing long piece of private text from another server. The second is
-// what was read before. After untrusted text, a call that writes, sends or spends needs approval.
-// So does a reading call that leaves, if private text of another server was read too. A reading
-// call to the one server from which all this text came needs none.
+// outgoing secret, or an outgoing long piece of private text from another server. The second is the
+// text that was read before. After untrusted text, a call that writes, sends or spends needs
+// approval. So does a reading call that leaves, if private text of another server was read too. A
+// reading call to the one server from which all this text came needs none.
 //
-// [Flow.Consent] remembers an approval, for its reasons only. It ends when a new untrusted source is read, or when a known one has text that looks like an order, or much more text than at the approval. Text of the called server itself is not a new source for a reading call. Text that the user attached is none for a call for which [Call.Sees] reports it.
+// [Flow.Consent] remembers an approval, for its reasons only. It ends when a new untrusted source
+// is read. It also ends when a known source has text that looks like an order, or much more text
+// than at the approval. Text of the called server itself is not a new source for a reading call.
+// Text that the user attached is none for a call for which [Call.Sees] reports it.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
@@ -259,10 +262,10 @@ func (s Source) compare(other Source) int {
 
 // Consent remembers that the user approved the question of d. Later calls of the same tool need no
 // approval for the same reason and sources, in their state at [Flow.Ask]. If the call only read,
-// this applies to all reading calls of its server, and to all tools of the sources' servers and of
-// its own. The approval ends when one of the sources has text that looks like an order, or has been
-// read more than twice and eight times as often. An approval for carried text applies only to the
-// same arguments, and approvals for secrets are not remembered.
+// this applies to all reading calls of its server. It then covers all tools of the sources'
+// servers, and of its own. The approval ends when one of the sources has text that looks like an
+// order. It also ends when one was read more than twice as often plus eight times. An approval for
+// carried text applies only to the same arguments, and approvals for secrets are not remembered.
 func (f *Flow) Consent(d Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

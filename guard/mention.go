@@ -59,7 +59,7 @@ func (s *scan) isNarrated(first int) bool {
 }
 
 // isChecked reports whether the preceding words of the clause describe a check ("detects whether a
-// prompt tries to …"), or are the label of a sample, followed by a tool's output.
+// prompt tries to …"). It also accepts the label of a sample, followed by a tool's output.
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
 	if first >= 2 && strings.HasPrefix(s.between(first-1), ":") {
@@ -200,8 +200,8 @@ func (s *scan) inSentence(j, i, far int) bool {
 	return j >= max(0, i-far) && s.words[j+1].position-s.words[j].position == 1
 }
 
-// before returns the index of the nearest word before i with one of the ideas, in the same clause
-// and at most near words away, or -1.
+// before returns the index of the nearest word before i with one of the ideas, or -1. The word must
+// be in the same clause and at most near words away.
 func (s *scan) before(i, near int, wanted ideas) int {
 	for j := i - 1; j >= max(0, i-near); j-- {
 		if strings.ContainsAny(s.between(j), ",;:.!?\n") {

@@ -53,7 +53,7 @@ func layersOf(text string) (_ []layer, all bool) {
 }
 
 // hiddenLayers returns the text with spaces in place of its hidden characters, which may have
-// replaced gaps between words, and the text of its tag characters.
+// replaced gaps between words. It also returns the text of its tag characters.
 func hiddenLayers(text string) []layer {
 	var spaced, tags strings.Builder
 	eachHidden(text, func(part string, hidden bool) {

@@ -109,9 +109,9 @@ func wordLength(text string) int {
 	return len(text)
 }
 
-// plainWord appends the word in lower case, with Latin letters in place of look-alikes, without
-// marks and apostrophes, and with letters in place of digits that resemble them. It reports whether
-// the word mixes scripts.
+// plainWord appends the word in lower case, without marks and apostrophes. Latin letters replace
+// look-alikes, and letters replace digits that resemble them. It reports whether the word mixes
+// scripts.
 func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 	latin, other, digits := false, false, false
 	for _, r := range w[:min(len(w), maxWord)] {

@@ -267,8 +267,8 @@ func Replace(d *Document, after []byte) error {
 	return Journal{}.replaceFile(path, d.Data, after, d.missing)
 }
 
-// replaceFile replaces a file as a whole, with the same mode and owner, if it still has the
-// expected content or, with isNew, is still missing.
+// replaceFile replaces a file as a whole, with the same mode and owner. The file must still have
+// the expected content or, with isNew, still be missing.
 func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) error {
 	info, err := os.Stat(path)
 	if isNew && errors.Is(err, fs.ErrNotExist) {

@@ -19,8 +19,8 @@ func (e *editor) lineEnd(at int) int {
 	return len(e.data)
 }
 
-// column returns the column at which an entry of a YAML block begins, at its dash or its name, or
-// -1 if other text precedes it.
+// column returns the column at which an entry of a YAML block begins, at its dash or its name. It
+// is -1 if other text precedes the entry.
 func (e *editor) column(in *node, at int) int {
 	line := e.data[e.lineStart(at):at]
 	if in.kind == list {

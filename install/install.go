@@ -122,7 +122,7 @@ func isNewerVersion(text, than string) bool {
 // maxAbout is the number of bytes read of a file that describes a package.
 const maxAbout = 1 << 20
 
-// About is an installed package's description of itself. Unreadable fields are empty.
+// About is an installed package's own description. Unreadable fields are empty.
 type About struct {
 	Licence, Source, Description, Readme string
 }

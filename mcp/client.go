@@ -208,7 +208,7 @@ func newClient(o ClientOptions) *Client {
 	return c
 }
 
-// introduce stores the server's description of itself.
+// introduce stores the server's own description.
 func (c *Client) introduce(r Result) error {
 	body, err := r.Encoded()
 	if err != nil {
@@ -227,8 +227,7 @@ func (c *Client) introduce(r Result) error {
 	return nil
 }
 
-// Server returns the server's description of itself, or nil if it sent none. It is for display
-// only.
+// Server returns the server's own description, or nil if it sent none. It is for display only.
 func (c *Client) Server() *Implementation { return c.info }
 
 // Capabilities returns the capabilities of the server.

@@ -60,8 +60,8 @@ var (
 )
 
 // Elicit asks the user of the running request to fill in a form and returns the form as a T. T is a
-// struct whose fields are strings, numbers, booleans, or slices of strings with an enum, with the
-// same tags as the arguments of tools. The error is [ErrDeclined] or [ErrDismissed] if the user did
+// struct whose fields are strings, numbers, booleans, or slices of strings with an enum. Its tags
+// are those of the arguments of tools. The error is [ErrDeclined] or [ErrDismissed] if the user did
 // not fill it in, and an [*Error] if the client does not support elicitation. It is
 // [ErrInputRequired] if the response comes with the next round. Return any of them unchanged.
 func Elicit[T any](ctx context.Context, message string) (T, error) {

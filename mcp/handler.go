@@ -94,8 +94,8 @@ type Request struct {
 	// counts calls counts those with Round 0.
 	Round int
 
-	// State is what an earlier round of the same request saved (see [SaveState]). It is nil if the
-	// request has one round only.
+	// State holds the data that an earlier round of the same request saved (see [SaveState]). It is
+	// nil if the request has one round only.
 	State *State
 
 	// ParamHeaders holds the Mcp-Param-* headers by canonical name if the transport repeats

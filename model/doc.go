@@ -2,9 +2,9 @@
 // list of tools, and returns the next message, piece by piece while it is generated.
 //
 // Each adapter is a package: model/openai for chat completions (OpenAI and compatible services),
-// model/responses for OpenAI's newer API, model/anthropic for messages, model/injected for models
-// without function calling, and model/offline, which is not a language model and needs neither
-// network nor key.
+// model/responses for OpenAI's newer API, and model/anthropic for messages. Package model/injected
+// is for models without function calling. Package model/offline is not a language model and needs
+// neither network nor key.
 //
 // A message keeps provider data that this package has no name for, such as reasoning that must be
 // returned verbatim and signatures of calls. The adapter sends it back. So a conversation can be

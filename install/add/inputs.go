@@ -323,10 +323,10 @@ func (w *addition) check(n registry.Need, value string) error {
 	return nil
 }
 
-// secretName returns the name under which a value is stored. It appends a hash to names that a
-// secret cannot have, to names that could be split in another way, and to names that already look
-// like one with a hash. Without it one value could replace another, and a server could get
-// another's secret. The names come from the description of a server.
+// secretName returns the name under which a value is stored. Some names get a hash: those that a
+// secret cannot have, those that could be split in another way, and those that already look like
+// one with a hash. Without it one value could replace another, and a server could get another's
+// secret. The names come from the description of a server.
 func (w *addition) secretName(name string) string {
 	whole := w.name + "." + name
 	kept := hostconfig.SecretName(whole)

@@ -176,8 +176,8 @@ func (w *addition) notUsable(what string, err error, remedy string) error {
 }
 
 // endSoon ends the context when a program is unlikely to respond. That is a while after it reported
-// to serve HTTP, as it then does not read its standard input, or after it was refused a host that
-// it may wait for. A program that has responded is not ended.
+// to serve HTTP, because it then does not read its standard input. It is also a while after it was
+// refused a host, because it may wait for the host. A program that has responded is not ended.
 func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var has atomic.Bool

@@ -94,8 +94,8 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	return w.replace(ctx, d, before, edit)
 }
 
-// lastLocked returns the locked data of a server if it matches the entry, and the last locked data,
-// from before the entry may have been edited.
+// lastLocked returns the locked data of a server if it matches the entry. It also returns the last
+// locked data, from before the entry may have been edited.
 func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedServer, err error) {
 	lock, err := a.Launcher.Locks.Of(d.Source)
 	if err != nil {

@@ -2,8 +2,8 @@
 // kernel's seccomp user notification. A call that names a file or an address waits until the
 // Watcher has read its arguments from the memory of the process. Then it continues unchanged.
 //
-// The package enforces nothing. A process may change its memory after the Watcher has read it, may
-// reach files without naming them, and the order of calls of two threads is unknown. Namespaces,
+// The package enforces nothing. A process may change its memory after the Watcher has read it, and
+// may reach files without naming them. The order of calls of two threads is unknown. Namespaces,
 // Landlock and filters of package sandbox enforce the permissions. So a hostile program can hide
 // accesses from the log, but gains nothing by it.
 //
