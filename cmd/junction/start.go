@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // junction alone shows at most 20 lines.
@@ -37,7 +38,7 @@ func showStart(ctx context.Context, a *cli.App) error {
 }
 
 // startText returns the text of showStart; fault is the first of the configuration, if there is one.
-func startText(p place.Place, entries []cli.Entry, fault string, running []cli.Instance, width int) string {
+func startText(p place.Place, entries []launch.Entry, fault string, running []cli.Instance, width int) string {
 	var files []string
 	servers := map[string][]string{}
 	own := true // there are no servers but those that ship with junction

@@ -224,7 +224,7 @@ func (t *Setup) addServers(ctx context.Context) error {
 		return err
 	}
 	reach.ReportProblems(t.App, set)
-	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.App, entries, nil), cli.Entry.IsDisabled)
+	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.App, entries, nil), launch.Entry.IsDisabled)
 	faults := reach.Consents(ctx, t.App, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
@@ -282,7 +282,7 @@ func (t *Setup) addNamed(ctx context.Context, name string) error {
 }
 
 // addConsented adds a server that may be started.
-func (t *Setup) addConsented(ctx context.Context, e cli.Entry) error {
+func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	if e.Definition == nil {
 		var o reach.Shipping
 		if e.Name == "filesystem" {
@@ -305,7 +305,7 @@ func (t *Setup) addConsented(ctx context.Context, e cli.Entry) error {
 	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := reach.Resolve(ctx, t.App, e)
-		if err == nil && !slices.Equal(e.CommandOf(target.Server.Hash()), command) {
+		if err == nil && !slices.Equal(launch.Origin(e.Definition, target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
 		}
 		return target, err

@@ -62,7 +62,7 @@ type ConfigState struct {
 	Unread    error                  // names the files that cannot be read at all; nil without any
 	Unheld    []string               // members under "junction" in projects' files that are not used
 	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is being asked; nil: none
-	OfProject []Entry                // servers of projects' files that the user was asked about
+	OfProject []launch.Entry         // servers of projects' files that the user was asked about
 }
 
 // Observers receive requests and messages of a command.

@@ -85,3 +85,8 @@ func Suggestion(names ...string) string {
 	}
 	return "; did you mean " + strings.Join(quoted, " or ") + "?"
 }
+
+// ShippedNames returns the names of the servers that ship with junction.
+func ShippedNames() []string {
+	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
+}

@@ -120,7 +120,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	a.Launch.Gateway = launch.GatewayMark(set, nil) // as in junction up, where an entry that starts it again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
+		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == name })
 	})
 	if entries, err = reach.SelectServers(entries, set, sound); err != nil {
 		return err
@@ -161,7 +161,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	examineAll(ctx, a, entries, faults, examined)
 	place := func(p *Report) int {
-		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
+		return slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == p.Server })
 	}
 	slices.SortStableFunc(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
 	if len(names) == 0 && len(a.Flags.Config) == 0 {
@@ -183,7 +183,7 @@ const (
 
 // showUnagreed prints the servers without consent together if there are several, and reports
 // whether it did.
-func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
+func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
 		if errors.As(err, new(*reach.ConsentError)) && !entries[i].IsDisabled() {
@@ -207,7 +207,7 @@ const behindTime = 5 * time.Second
 // examineAll examines servers concurrently and calls examined with each outcome, in the order of
 // the entries. A slow server delays the others by at most [behindTime]. A terminal shows the
 // unfinished ones.
-func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Report)) {
+func examineAll(ctx context.Context, a *cli.App, entries []launch.Entry, faults []error, examined func(*Report)) {
 	type place struct {
 		p    *Report
 		done time.Time // zero until it is done
@@ -319,7 +319,7 @@ func showPatient(a *cli.App, p *Report) {
 }
 
 // examine tries the links of a server, up to the first broken one.
-func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Report) {
+func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 	var s *config.Server
 	if e.Definition != nil {
 		var err error

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
 )
@@ -88,7 +89,7 @@ func DescribeRule(r policy.Rule) string {
 
 // reportUnmatchedRules prints the rules with servers that are not configured or tools that are not
 // listed. Without --config, an unconfigured server counts only if its name resembles another.
-func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []cli.Entry) {
+func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []launch.Entry) {
 	if len(entries) == 0 {
 		return
 	}

@@ -23,7 +23,7 @@ const StartingPause = 2 * time.Second
 
 // A ListedServer is a server with its listing. The listing of a disabled server is empty.
 type ListedServer struct {
-	Entry   cli.Entry
+	Entry   launch.Entry
 	Listing Listing
 	Open    bool // not asked yet, and nothing is remembered
 }
@@ -73,7 +73,7 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 	s := &StartList{App: a, Pending: map[string]string{}, free: make(chan struct{}, process.Starts()), Said: map[string]bool{}}
 	order := &ResultOrder{}
 	var open, asked []*ListedServer
-	var entries []cli.Entry
+	var entries []launch.Entry
 	for i := range all {
 		one := &all[i]
 		if order.Open = append(order.Open, one); !one.Open {

@@ -19,7 +19,7 @@ import (
 
 // EnterChain sets the mark of this gateway that the programs it starts receive. It returns the
 // entries without this gateway itself, and an error if this gateway was started by itself.
-func EnterChain(ctx context.Context, a *cli.App, set *config.Set, entries []cli.Entry, names []string, l net.Listener) ([]cli.Entry, error) {
+func EnterChain(ctx context.Context, a *cli.App, set *config.Set, entries []launch.Entry, names []string, l net.Listener) ([]launch.Entry, error) {
 	a.Launch.Gateway = launch.GatewayMark(set, names)
 	if i := slices.Index(a.Launch.Chain(), a.Launch.Gateway); i >= 0 {
 		return nil, startedByItself(set, a.Launch.Chain()[i+1:])
@@ -42,8 +42,8 @@ func startedByItself(set *config.Set, marks []string) error {
 
 // WithoutSelf returns the entries without those that would start or call the gateway serving them,
 // and prints each that it omits. l is the listener of this process, or nil.
-func WithoutSelf(ctx context.Context, a *cli.App, entries []cli.Entry, l net.Listener) []cli.Entry {
-	return slices.DeleteFunc(slices.Clone(entries), func(e cli.Entry) bool {
+func WithoutSelf(ctx context.Context, a *cli.App, entries []launch.Entry, l net.Listener) []launch.Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e launch.Entry) bool {
 		if !isSelf(ctx, a, e.Definition, l) {
 			return false
 		}
@@ -66,7 +66,7 @@ func isSelf(ctx context.Context, a *cli.App, d *config.Definition, l net.Listene
 	if slices.Contains(a.Launch.Chain(), self) {
 		return true
 	}
-	if cli.NeedsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
+	if launch.NeedsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
 		return false
 	}
 	s, err := d.Resolve(ctx)

@@ -30,7 +30,7 @@ import (
 // ConfiguredServers reads the configuration. It prints errors of files and goes on without them,
 // unless --config names the files. Without a configuration it returns servers that ship with
 // junction.
-func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
+func ConfiguredServers(a *cli.App) (*config.Set, []launch.Entry, error) {
 	set, entries, err := ReadServers(a)
 	if err != nil && len(a.Flags.Config) > 0 {
 		return nil, nil, err
@@ -64,7 +64,7 @@ func ConfigFiles(a *cli.App, o config.Options) []string {
 
 // ReadServers reads the configuration like [ConfiguredServers], and returns the errors of files in
 // place of printing them.
-func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
+func ReadServers(a *cli.App) (*config.Set, []launch.Entry, error) {
 	o := ConfigOptions(a.Place)
 	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return Input(ctx, a, in) }, a.Secret
 	if !a.CanAsk() {
@@ -73,10 +73,10 @@ func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	set, err := config.LoadAll(ConfigFiles(a, o), o)
 	a.Launch.Own.AddSettings(set)
 	err = withImport(err)
-	var entries []cli.Entry
+	var entries []launch.Entry
 	own := sync.OnceValues(func() (*settings.Settings, error) { return QuietSettings(set, len(a.Flags.Config) > 0) })
 	for _, d := range set.Servers {
-		entries = append(entries, cli.Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
+		entries = append(entries, launch.Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
 			s, err := own()
 			if err != nil {
 				return nil, err
@@ -89,7 +89,7 @@ func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
 	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.Flags.Config) == 0 {
 		for _, name := range []string{"everything", "filesystem"} {
-			entries = append(entries, cli.Entry{Name: name})
+			entries = append(entries, launch.Entry{Name: name})
 		}
 	}
 	return set, entries, err
@@ -129,10 +129,10 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 }
 
 // FindConfigured reads the configuration and returns it with the entry that [Find] returns.
-func FindConfigured(a *cli.App, name string) (*config.Set, cli.Entry, error) {
+func FindConfigured(a *cli.App, name string) (*config.Set, launch.Entry, error) {
 	set, entries, err := ConfiguredServers(a)
 	if err != nil {
-		return nil, cli.Entry{}, err
+		return nil, launch.Entry{}, err
 	}
 	e, err := Find(name, set, entries)
 	return set, e, err
@@ -140,23 +140,23 @@ func FindConfigured(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 
 // Find returns the entry with that name, or the server of that name that ships with junction. The
 // error names the problem of an invalid entry, or suggests a similar name.
-func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
-	if i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == name }); i >= 0 {
+func Find(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
+	if i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], nil
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
-			return cli.Entry{}, Unusable(p, set)
+			return launch.Entry{}, Unusable(p, set)
 		}
 	}
 	if slices.Contains(cli.ShippedNames(), name) {
-		return cli.Entry{Name: name}, nil
+		return launch.Entry{Name: name}, nil
 	}
-	return cli.Entry{}, unknownServer(name, set, entries)
+	return launch.Entry{}, unknownServer(name, set, entries)
 }
 
 // FindEnabled is like [Find], but returns an error for a disabled server.
-func FindEnabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+func FindEnabled(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
 	e, err := Find(name, set, entries)
 	if err == nil && e.IsDisabled() {
 		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
@@ -165,7 +165,7 @@ func FindEnabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, 
 }
 
 // ServerNames returns the names of entries.
-func ServerNames(entries []cli.Entry) (names []string) {
+func ServerNames(entries []launch.Entry) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
@@ -174,7 +174,7 @@ func ServerNames(entries []cli.Entry) (names []string) {
 
 // ConfiguredNames returns the names of all configured servers, including those with an invalid
 // entry.
-func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
+func ConfiguredNames(set *config.Set, entries []launch.Entry) []string {
 	names := ServerNames(entries)
 	for _, p := range set.Problems() {
 		if p.Server != "" && !slices.Contains(names, p.Server) {
@@ -186,7 +186,7 @@ func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
 
 // unknownServer returns the error for a name without a server, with a suggestion if a name is
 // similar.
-func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
+func unknownServer(name string, set *config.Set, entries []launch.Entry) error {
 	names := ServerNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
@@ -204,12 +204,12 @@ func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
 
 // Resolve returns the target of an entry: its variables replaced, its lock applied, its sandbox set
 // up.
-func Resolve(ctx context.Context, a *cli.App, e cli.Entry) (launch.Target, error) {
+func Resolve(ctx context.Context, a *cli.App, e launch.Entry) (launch.Target, error) {
 	return ResolveWith(ctx, a, e, a.Launch.AuthorizedAs)
 }
 
 // ResolveWith is like [Resolve], with send for the requests to a server that has a URL.
-func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sender) (launch.Target, error) {
+func ResolveWith(ctx context.Context, a *cli.App, e launch.Entry, send launch.Sender) (launch.Target, error) {
 	if e.Definition == nil {
 		h, err := Shipped(ctx, a, e.Name, Shipping{})
 		if err != nil {
@@ -237,7 +237,7 @@ func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sende
 
 // confine sets up the sandbox of an entry's program: as the settings define it, or else as the lock
 // does.
-func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.LockedServer) error {
+func confine(a *cli.App, c *command.Command, e launch.Entry, locked *install.LockedServer) error {
 	if e.Sandbox == nil {
 		return nil
 	}

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestConsent(t *testing.T) {
@@ -19,7 +19,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		clitest.Alone(t)
 		a, seen := clitest.Asking(t, typed)
-		err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]})
+		err := reach.Consent(t.Context(), a, launch.Entry{Name: "every", Definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -31,7 +31,7 @@ func TestConsent(t *testing.T) {
 	}
 	a, seen := clitest.Asking(t, "")
 	a.Flags.Config = []string{".mcp.json"}
-	if err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
+	if err := reach.Consent(t.Context(), a, launch.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }

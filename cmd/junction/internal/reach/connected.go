@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // ImportedServers holds the servers that junction host connect copied from a host; they stay when the host's own
@@ -82,8 +83,8 @@ func OpenJournal(p place.Place) (hostconfig.Journal, error) {
 }
 
 // withoutConnected returns the entries without those by which a host starts this configuration.
-func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
-	if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == hostconfig.OwnName }) {
+func withoutConnected(a *cli.App, entries []launch.Entry) []launch.Entry {
+	if !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == hostconfig.OwnName }) {
 		return entries
 	}
 	journal, err := OpenJournal(a.Place)
@@ -91,7 +92,7 @@ func withoutConnected(a *cli.App, entries []cli.Entry) []cli.Entry {
 		return entries
 	}
 	records, _ := journal.Records() // an entry without a record stays
-	return slices.DeleteFunc(entries, func(e cli.Entry) bool {
+	return slices.DeleteFunc(entries, func(e launch.Entry) bool {
 		return e.Name == hostconfig.OwnName && IsConnected(a.Place, records, e.Definition.Source)
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // maxConsents limits the stored answers about projects. When it is reached, all are dropped and
@@ -23,14 +24,14 @@ const maxConsents = 10_000
 
 // Consent asks the user whether a server of a project's file may be started, because the author of
 // the repository decides what it runs. It returns nil for other servers, and with --config.
-func Consent(ctx context.Context, a *cli.App, e cli.Entry) error {
-	return Consents(ctx, a, []cli.Entry{e}, true)[0]
+func Consent(ctx context.Context, a *cli.App, e launch.Entry) error {
+	return Consents(ctx, a, []launch.Entry{e}, true)[0]
 }
 
 // Consents is like [Consent] for several servers, in one list. An answer holds until the entry
 // changes; a refusal is asked again if named is true. It returns, for each entry, why the server
 // may not be started, or nil.
-func Consents(ctx context.Context, a *cli.App, entries []cli.Entry, named bool) []error {
+func Consents(ctx context.Context, a *cli.App, entries []launch.Entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(a.Flags.Config) > 0 {
 		return faults
@@ -139,7 +140,7 @@ func ConsentLines(faults []error) (lines []string) {
 
 // askConsents lists servers and asks which may be started. Without a decision it refuses all of
 // them for this time.
-func askConsents(ctx context.Context, a *cli.App, entries []cli.Entry, open []int) (answers map[int]bool, decided bool, err error) {
+func askConsents(ctx context.Context, a *cli.App, entries []launch.Entry, open []int) (answers map[int]bool, decided bool, err error) {
 	end, err := a.Person.Begin(ctx)
 	if err != nil {
 		return nil, false, err
@@ -215,12 +216,12 @@ func ParseConsents(typed string, open []int) (answers map[int]bool, decided bool
 
 // ConsentKey returns a key for the answer about a server. It depends on everything the file defines
 // of the server, and on its lock.
-func ConsentKey(a *cli.App, e cli.Entry) string {
+func ConsentKey(a *cli.App, e launch.Entry) string {
 	return consentKeyOf(e, LockFingerprint(a, e.Definition))
 }
 
 // consentKeyOf is [ConsentKey] with printed in place of the server's [LockFingerprint].
-func consentKeyOf(e cli.Entry, printed string) string {
+func consentKeyOf(e launch.Entry, printed string) string {
 	d := e.Definition
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
@@ -32,7 +33,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			t.Fatal(err)
 		}
 		if names != nil {
-			entries = slices.DeleteFunc(entries, func(e cli.Entry) bool { return !slices.Contains(names, e.Name) })
+			entries = slices.DeleteFunc(entries, func(e launch.Entry) bool { return !slices.Contains(names, e.Name) })
 		}
 		var may []string
 		for i, fault := range reach.Consents(t.Context(), a, entries, names != nil) {
@@ -113,7 +114,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
-	faults := reach.Consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
+	faults := reach.Consents(t.Context(), a, []launch.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
 	}

@@ -4,12 +4,12 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
-	server := func(name string) *reach.ListedServer { return &reach.ListedServer{Entry: cli.Entry{Name: name}} }
+	server := func(name string) *reach.ListedServer { return &reach.ListedServer{Entry: launch.Entry{Name: name}} }
 	a, b, c, d := server("a"), server("b"), server("c"), server("d")
 	r := &reach.ResultOrder{Open: []*reach.ListedServer{a, b, c, d}}
 	for _, step := range []struct {

@@ -51,7 +51,7 @@ func printOf(locked *install.LockedServer) string {
 
 // CheckLock returns an error if the lock of a project's server is not the one the user agreed to.
 // Otherwise a changed lock of a running gateway could decide what its next connection starts.
-func CheckLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
+func CheckLock(a *cli.App, e launch.Entry, locked *install.LockedServer) error {
 	if !e.OfProject() || len(a.Flags.Config) > 0 {
 		return nil
 	}
@@ -65,7 +65,7 @@ func CheckLock(a *cli.App, e cli.Entry, locked *install.LockedServer) error {
 
 // ResolveLocked returns the server as it is started, and its lock. It reads the lock once, so
 // that what is started, confined and agreed to cannot differ.
-func ResolveLocked(ctx context.Context, a *cli.App, e cli.Entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
+func ResolveLocked(ctx context.Context, a *cli.App, e launch.Entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
 	locked, err := a.Launch.Locked(e.Definition)
 	if err == nil {
 		err = CheckLock(a, e, locked)
@@ -79,7 +79,7 @@ func ResolveLocked(ctx context.Context, a *cli.App, e cli.Entry, s *config.Serve
 
 // LockText describes the lock of a server for a user who is asked for consent. It returns an empty
 // string if there is nothing to add.
-func LockText(a *cli.App, e cli.Entry) string {
+func LockText(a *cli.App, e launch.Entry) string {
 	locked, err := a.Launch.Locked(e.Definition)
 	if errors.Is(err, install.ErrNotReplaced) {
 		if locked, _ = FindLock(a, e.Definition); locked == nil {
@@ -107,7 +107,7 @@ func LockText(a *cli.App, e cli.Entry) string {
 }
 
 // lockedRights describes what a lock allows a server to do.
-func lockedRights(a *cli.App, e cli.Entry, locked *install.LockedServer) string {
+func lockedRights(a *cli.App, e launch.Entry, locked *install.LockedServer) string {
 	rights := ""
 	if locked.Package != nil && locked.Package.Scripts {
 		rights = "runs install scripts; "

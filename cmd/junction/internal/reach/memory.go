@@ -5,11 +5,12 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // StoredDefinitions returns the stored definitions of a server, or nil if there are none.
-func StoredDefinitions(ctx context.Context, e cli.Entry, store *definitions.Store) *definitions.Definitions {
-	if store == nil || e.Definition == nil || cli.NeedsInput(e.Definition) {
+func StoredDefinitions(ctx context.Context, e launch.Entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.Definition == nil || launch.NeedsInput(e.Definition) {
 		return nil
 	}
 	s, err := e.Definition.Resolve(ctx)

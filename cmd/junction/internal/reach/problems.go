@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // otherMembers maps names that other programs use for members of an entry, in lower case, to
@@ -104,7 +105,7 @@ func HasProblem(set *config.Set, name string) bool {
 func UnusableServers(set *config.Set) (all []ListedServer) {
 	for _, p := range set.Problems() {
 		if p.Server != "" && !slices.ContainsFunc(all, func(s ListedServer) bool { return s.Entry.Name == p.Server }) {
-			all = append(all, ListedServer{Entry: cli.Entry{Name: p.Server}, Listing: Listing{Err: Unusable(p, set)}})
+			all = append(all, ListedServer{Entry: launch.Entry{Name: p.Server}, Listing: Listing{Err: Unusable(p, set)}})
 		}
 	}
 	return all

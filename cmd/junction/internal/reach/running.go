@@ -30,7 +30,7 @@ const (
 
 // shared returns a target that leads to the server in a running junction up, if this command may
 // use that.
-func shared(ctx context.Context, a *cli.App, e cli.Entry) (t launch.Target, is bool) {
+func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, is bool) {
 	f := &a.Flags
 	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || f.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
 		return t, false

@@ -229,13 +229,13 @@ func ShowLog(a *cli.App, m mcp.LogMessage) {
 }
 
 // NoServersError returns an error that begins with why if no server is enabled, and nil otherwise.
-func NoServersError(why string, set *config.Set, entries []cli.Entry) error {
+func NoServersError(why string, set *config.Set, entries []launch.Entry) error {
 	var files []string
 	for _, f := range set.Files {
 		files = append(files, f.Path)
 	}
 	switch in := strings.Join(files, ", "); {
-	case slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
+	case slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
 		return nil
 	case len(entries) > 0:
 		return fmt.Errorf("%s: all of %s are disabled", why, in)
@@ -248,11 +248,11 @@ func NoServersError(why string, set *config.Set, entries []cli.Entry) error {
 
 // SelectServers returns the entries with these names, without duplicates, or all entries if there are no
 // names.
-func SelectServers(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
+func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]launch.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
 	}
-	var some []cli.Entry
+	var some []launch.Entry
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			continue

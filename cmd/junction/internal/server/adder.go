@@ -33,7 +33,7 @@ func adder(a *cli.App) *add.Adder {
 		ClientOptions: func(t launch.Target) mcp.ClientOptions { return reach.Options(a, t) },
 		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return reach.CheckLock(a, cli.Entry{Name: d.Name, Definition: d}, locked)
+			return reach.CheckLock(a, launch.Entry{Name: d.Name, Definition: d}, locked)
 		},
 		Added: func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string {
@@ -62,7 +62,9 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 // consentTo stores the user's consent to a server of a project, given when the server was shown.
 func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
-		_ = reach.ChangeConsents(a, func(said map[string]bool) { said[reach.ConsentKey(a, cli.Entry{Name: d.Name, Definition: d})] = true }) // on an error, it is asked again
+		_ = reach.ChangeConsents(a, func(said map[string]bool) {
+			said[reach.ConsentKey(a, launch.Entry{Name: d.Name, Definition: d})] = true
+		}) // on an error, it is asked again
 	}
 }
 

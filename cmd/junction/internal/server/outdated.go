@@ -19,7 +19,7 @@ import (
 
 // A lockedEntry is a configured server with its lock.
 type lockedEntry struct {
-	cli.Entry
+	launch.Entry
 	locked *install.LockedServer
 }
 
@@ -190,7 +190,7 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 // refused, and counts them.
 func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
-	var entries []cli.Entry
+	var entries []launch.Entry
 	for _, l := range locked {
 		entries = append(entries, l.Entry)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -152,8 +153,8 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 // refusedUpgrades returns why servers of a project may not be started, by name, before their locks
 // are used. It does not ask about a server that is neither named nor locked, because that stays as
 // it is.
-func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
-	var open []cli.Entry
+func refusedUpgrades(ctx context.Context, a *cli.App, chosen []launch.Entry, named bool) map[string]error {
+	var open []launch.Entry
 	for _, e := range chosen {
 		if _, known := reach.FindLock(a, e.Definition); e.Definition != nil && (named || known) {
 			open = append(open, e)

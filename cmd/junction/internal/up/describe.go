@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // A condition is what is wrong with the configuration as it was last read.
@@ -41,7 +42,7 @@ func (v *Served) describe() cli.Instance {
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
 	i.Folder, _ = v.App.Getwd()
 	now := v.Gateway.Layers().Plan()
-	entries := map[string]cli.Entry{}
+	entries := map[string]launch.Entry{}
 	for _, e := range v.serverEntries() {
 		entries[e.Name] = e
 	}

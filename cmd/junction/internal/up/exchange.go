@@ -77,7 +77,7 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
 // line contradicts it.
-func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
+func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	if e.Definition.Grant() != config.GrantExchange {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
 // with a token of the gateway's own.
 type Exchanging struct {
 	app   *cli.App
-	entry cli.Entry
+	entry launch.Entry
 	Made  atomic.Pointer[oauth.Exchange] // nil before the first caller
 }
 

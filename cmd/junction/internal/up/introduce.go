@@ -65,13 +65,13 @@ func program() string {
 // StdioArgs are the arguments that serve the same on standard input and output; nil if none do.
 // A client starts the program in another folder: it must name the files of a
 // project. As a file that is named is agreed to, so are then the servers that the person agreed to.
-func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []string {
+func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []string {
 	files, names := a.Flags.Config, o.Names
 	switch {
 	case len(files) > 0:
 	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):
 		return nil
-	case slices.ContainsFunc(served, cli.Entry.OfProject):
+	case slices.ContainsFunc(served, launch.Entry.OfProject):
 		for _, f := range set.Files {
 			files = append(files, f.Path)
 		}

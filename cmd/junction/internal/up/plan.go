@@ -15,12 +15,13 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	uplib "github.com/junction-mcp/junction/up"
 	"github.com/junction-mcp/junction/up/layer"
 )
 
 // servers returns the servers of entries, and remembers the entries.
-func (v *Served) servers(entries []cli.Entry) (all []uplib.Server) {
+func (v *Served) servers(entries []launch.Entry) (all []uplib.Server) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.Entries = entries
@@ -31,7 +32,7 @@ func (v *Served) servers(entries []cli.Entry) (all []uplib.Server) {
 }
 
 // ServerOf returns a server as the gateway takes it.
-func (v *Served) ServerOf(e cli.Entry) uplib.Server {
+func (v *Served) ServerOf(e launch.Entry) uplib.Server {
 	s := uplib.Server{Server: layer.Server{Name: e.Name, Source: e.Source(), Command: e.Command(), OfProject: e.OfProject()}}
 	d := e.Definition
 	if d == nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	uplib "github.com/junction-mcp/junction/up"
@@ -58,7 +59,7 @@ type Served struct {
 
 	client  atomic.Pointer[string] // what the one client declared; empty where there may be several
 	mu      sync.Mutex
-	Entries []cli.Entry // of the servers
+	Entries []launch.Entry // of the servers
 }
 
 // Profile returns a profile of the gateway; nil if there is none now.
@@ -178,8 +179,8 @@ func stampOfState(p place.Place, name, before string) (stamp string, changed boo
 // reread is what the files say now.
 type reread struct {
 	set        *config.Set
-	entries    []cli.Entry // of which some may have been chosen
-	configured []string    // names
+	entries    []launch.Entry // of which some may have been chosen
+	configured []string       // names
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *layer.Plan
@@ -242,11 +243,11 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
-func (v *Served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
+func (v *Served) withFaulty(set *config.Set, entries []launch.Entry) []launch.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range v.Entries {
-		there := slices.ContainsFunc(entries, func(other cli.Entry) bool { return other.Name == e.Name })
+		there := slices.ContainsFunc(entries, func(other launch.Entry) bool { return other.Name == e.Name })
 		if !there && reach.HasProblem(set, e.Name) {
 			entries = append(entries, e)
 		}

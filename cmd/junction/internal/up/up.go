@@ -291,7 +291,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
-func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
+func reportNothing(a *cli.App, set *config.Set, entries []launch.Entry) error {
 	why := reach.NoServersError("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
@@ -315,9 +315,9 @@ func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 
 // Admitted returns the servers that are not switched off and may be started. What
 // must be asked for that is asked now; named says that the person asks for these by their names.
-func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
-	var some []cli.Entry
-	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
+func (v *Served) Admitted(ctx context.Context, entries []launch.Entry, named bool) []launch.Entry {
+	var some []launch.Entry
+	entries = slices.DeleteFunc(slices.Clone(entries), launch.Entry.IsDisabled)
 	faults := reach.Consents(ctx, v.App, entries, named)
 	lines := reach.ConsentLines(faults)
 	v.Refused.Store(&lines)
@@ -338,7 +338,7 @@ func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) 
 
 // UpstreamOf is how the gateway reaches a configured server. Its variables are
 // resolved again for each connection. x, if not nil, gets tokens for its callers.
-func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *Exchanging) gateway.Upstream {
+func UpstreamOf(ctx context.Context, a *cli.App, e launch.Entry, store *definitions.Store, client string, x *Exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.Definition.Eager}
 	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return reach.Resolve(ctx, a, e) }
 	if x != nil {
@@ -373,8 +373,8 @@ func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions
 // AskInputs asks for the inputs that a server needs, before anything else is on
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
-func AskInputs(ctx context.Context, a *cli.App, e cli.Entry) {
-	if a.CanAsk() && cli.NeedsInput(e.Definition) {
+func AskInputs(ctx context.Context, a *cli.App, e launch.Entry) {
+	if a.CanAsk() && launch.NeedsInput(e.Definition) {
 		_, _ = e.Definition.Resolve(ctx)
 	}
 }

@@ -113,8 +113,8 @@ func inspectable(a *cli.App) (any, error) {
 		all = append(all, one)
 	}
 	for _, name := range cli.ShippedNames() {
-		if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name }) {
-			all = append(all, InspectableServer{Name: name, Origin: cli.Entry{Name: name}.Origin(a.Place)})
+		if !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == name }) {
+			all = append(all, InspectableServer{Name: name, Origin: launch.Entry{Name: name}.Origin(a.Place)})
 		}
 	}
 	problems := []string{}

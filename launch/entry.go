@@ -1,4 +1,4 @@
-package cli
+package launch
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/place"
-	"github.com/junction-mcp/junction/launch"
 )
 
 // An Entry is a server that a command line can name: one in a configuration, or one that ships with
@@ -28,7 +27,7 @@ func (e Entry) Origin(p place.Place) string {
 
 // IdleText describes a server that was not asked: "not started", or "not connected" for a URL.
 func (e Entry) IdleText() string {
-	if e.Definition != nil && !launch.IsProgram(e.Definition.Kind) {
+	if e.Definition != nil && !IsProgram(e.Definition.Kind) {
 		return "not connected"
 	}
 	return "not started"
@@ -65,7 +64,7 @@ func (e Entry) Command() []string {
 	if e.Definition == nil {
 		return nil
 	}
-	return e.CommandOf(e.Definition.Hash())
+	return Origin(e.Definition, e.Definition.Hash())
 }
 
 // CommandText returns the command line or URL without secrets, or an empty string for a server that ships
@@ -76,12 +75,4 @@ func (e Entry) CommandText() string {
 	}
 	named := e.Definition.Name + " (" + e.Definition.Kind.String() + "): "
 	return strings.Join(append([]string{strings.TrimPrefix(e.Definition.String(), named)}, e.Definition.Around()...), " ")
-}
-
-// CommandOf is like [Entry.Command] with the given hash of the definition.
-func (e Entry) CommandOf(hash string) []string { return launch.Origin(e.Definition, hash) }
-
-// ShippedNames returns the names of the servers that ship with junction.
-func ShippedNames() []string {
-	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
 }
