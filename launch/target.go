@@ -2,11 +2,20 @@ package launch
 
 import (
 	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // A Target is a server that can be connected to.
@@ -23,6 +32,7 @@ type Target struct {
 	IsInstalled bool                  // the program that is started is that of junction.lock, and not that of Server
 	Locked      *install.LockedServer // nil: nothing is locked of it
 	Through     string                // the junction up that has it; empty: this process connects to it
+	Connected   func()                // called by a gateway that is connected to it; may be nil
 }
 
 // Title returns the name by which a user knows the server.
@@ -33,3 +43,95 @@ func (t *Target) IsProgram() bool { return t.By != nil && t.By.IsProgram }
 
 // IsWeb reports whether the server is reached over HTTP, with headers, at an address of its own.
 func (t *Target) IsWeb() bool { return t.By != nil && t.By.IsWeb }
+
+// Connect connects to the server of an entry, after the user's consent. A program has the time of its entry to start, and a package runner
+// as long as it works.
+func (l *Launcher) Connect(ctx context.Context, e Entry) (*mcp.Client, error) {
+	if err := l.Consent(ctx, e); err != nil {
+		return nil, err
+	}
+	t, err := l.Target(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return Dial(ctx, t.Transport, l.Options(t), unwatched{}, t.StartTimeout, false)
+}
+
+// Target returns the target of an entry, to whose start the user agreed: its variables replaced, its lock applied, its sandbox set up.
+func (l *Launcher) Target(ctx context.Context, e Entry) (Target, error) {
+	return l.TargetWith(ctx, e, l.AuthorizedAs)
+}
+
+// TargetWith is like [Launcher.Target], with send for the requests to a server that has a URL.
+func (l *Launcher) TargetWith(ctx context.Context, e Entry, send Sender) (Target, error) {
+	d := e.Definition
+	if d == nil {
+		h, err := l.open(ctx, e.Name)
+		if err != nil {
+			return Target{}, err
+		}
+		return Target{Name: e.Name, Origin: e.Origin(l.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: l.logger()})}, nil
+	}
+	if slices.Contains(l.Chain(), EntryMark(d)) {
+		return Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.Name, d.Source)
+	}
+	s, err := d.Resolve(ctx)
+	if err != nil {
+		return Target{}, err
+	}
+	started, locked, err := l.Started(ctx, e, s)
+	if err != nil {
+		return Target{}, err
+	}
+	by := Of(started.Kind)
+	t, err := l.connect(by, started, d, send)
+	if c, is := t.(*command.Command); is && err == nil {
+		err = l.confine(c, e, locked)
+	}
+	return Target{Name: s.Name, Origin: e.Origin(l.Place), By: by, Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: d.StartTimeout, Revision: d.Revision}, err
+}
+
+// confine sets up the sandbox of an entry's program: as the settings define it, or else as the lock does.
+func (l *Launcher) confine(c *command.Command, e Entry, locked *install.LockedServer) error {
+	if e.Sandbox == nil {
+		return nil
+	}
+	s, err := e.Sandbox()
+	if err != nil {
+		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.Name, err)
+	}
+	var p *sandbox.Profile
+	if locked != nil {
+		p = locked.Sandbox
+	}
+	return l.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: l.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
+}
+
+// Options returns the options of a client of a target.
+func (l *Launcher) Options(t Target) mcp.ClientOptions {
+	o := mcp.ClientOptions{
+		Info: l.Info, Name: t.Name, Revision: cmp.Or(l.Revision, t.Revision), Logger: l.Logger(t.Name),
+		Timeout: cmp.Or(l.Timeout, t.Timeout), ConnectTimeout: cmp.Or(l.Timeout, t.StartTimeout),
+	}
+	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
+		o.Middleware = append(o.Middleware, removeRefusalMarks)
+	}
+	// Calls wait for the tasks that they become, except those of a proxy's client that handles tasks.
+	o.Middleware = append(o.Middleware, tasks.Wait(tasks.WaitOptions{}))
+	if l.Traffic != nil {
+		o.Wire = l.Traffic.Server(t.Title())
+	}
+	if l.Recorder != nil && !l.RecordsFront {
+		o.Middleware = append(o.Middleware, l.Recorder.Middleware(t.Title()))
+	}
+	return o
+}
+
+// Startable reports whether the program of a server exists. Only such programs wait for their turn to start; others fail at once.
+func Startable(p place.Place, s *config.Server) bool {
+	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
+		_, err := p.LookPath(s.Command)
+		return err == nil
+	}
+	return true // an error of starting it is more precise
+}

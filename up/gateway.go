@@ -115,8 +115,9 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started = true
-	plan := g.now.Load().plan
-	g.change(ctx, plan.Servers, &d)
+	plan := *g.now.Load().plan
+	plan.admit(ctx)
+	g.replace(ctx, &plan, &d)
 	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
 		_ = g.members.Settle(ctx) // those of this program are there at once; the error is ctx's
 	}
@@ -140,10 +141,11 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 		g.layers.Use(layers)
 	}
 	plan := *next
-	if plan.Layers = layers; plan.Admit != nil {
-		plan.Servers = plan.Admit(ctx)
-	}
+	plan.Layers = layers
+	plan.admit(ctx)
+	g.mu.Lock()
 	left := g.replace(ctx, &plan, &d)
+	g.mu.Unlock()
 	for _, s := range g.members.Status() {
 		_ = g.members.Reread(s.Name) // it is there
 	}
@@ -151,10 +153,8 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 	return d, nil
 }
 
-// replace replaces the plan, and returns what waits until removed servers have ended.
+// replace replaces the plan, and returns what waits until removed servers have ended. The caller holds the lock.
 func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.members.SetNames(naming(p.settings()))
 	left = func() {}
 	if d.Waits = !g.started; g.started {

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -22,7 +21,8 @@ const (
 
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
 func showStart(ctx context.Context, a *cli.App) error {
-	set, entries, unread := reach.ReadServers(a)
+	c, unread := a.Launch.Read()
+	set, entries := c.Set, c.Entries
 	running, err := cli.Instances(ctx, a.Place)
 	if err != nil {
 		return err

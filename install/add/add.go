@@ -17,7 +17,6 @@ import (
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -26,17 +25,14 @@ import (
 type Adder struct {
 	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
 	Launcher *launch.Launcher // installs, starts and reaches servers
-	Prompter Prompter
+	Prompter launch.Prompter
 
 	// Configured returns what the user has configured, and an error if its settings cannot be read. If nil, that is what File has.
 	Configured func() (Configured, error)
 	// Registries finds servers by name. If nil, packages, addresses and folders are added, and names are not.
 	Registries Registries
-	// Secret returns a secret that the user keeps, and KeepSecret keeps one. If nil, there are none, and servers that need one are not added.
-	Secret     func(ctx context.Context, name string) (string, error)
+	// KeepSecret keeps a secret of the user. If nil, servers that need one are not added.
 	KeepSecret func(ctx context.Context, name, value string) error
-	// ClientOptions returns the options of the client that looks at a server. If nil, they are those of the Launcher.
-	ClientOptions func(launch.Target) mcp.ClientOptions
 	// Remember, if not nil, is called with what a server offers.
 	Remember func(*config.Server, *definitions.Definitions)
 	// CheckLock, if not nil, returns an error if the user did not agree to what is locked of a server of a project.
@@ -97,14 +93,6 @@ func (a *Adder) busy(doing string) (done func()) {
 		return func() {}
 	}
 	return a.Busy(doing)
-}
-
-// secret returns a secret that the user keeps.
-func (a *Adder) secret(ctx context.Context, name string) (string, error) {
-	if a.Secret == nil {
-		return "", errors.New("no secrets are kept here")
-	}
-	return a.Secret(ctx, name)
 }
 
 // configured returns what the user has configured.
@@ -222,11 +210,11 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	w.noteNothing()
 	w.noteForgetful()
 	w.show()
-	question, choices := "Add it?", []Choice{yes}
+	question, choices := "Add it?", []launch.Choice{yes}
 	if w.data != nil {
 		folder := w.Launcher.Place.Tilde(w.data.folder)
 		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
-		choices = append(choices, Choice{Key: "data", Label: "with [d]ata in " + folder})
+		choices = append(choices, launch.Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
 	if agreed, err := w.agreed(ctx, question, choices); err != nil || !agreed {
 		return nil, err

@@ -209,7 +209,7 @@ func TestSecretIsKeptOutsideConfiguration(t *testing.T) {
 	if err != nil || r == nil || r.NeedsLogin {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for _, want := range []string{"CAREFUL: name: looks like another. Go on?", "{tracker needs token [] not shown, and kept outside of the configuration true }", "listed       as io.example/tracker, in the registry test"} {
+	for _, want := range []string{"CAREFUL: name: looks like another. Go on?", "{tracker needs token [] (not shown, and kept outside of the configuration) >   true }", "listed       as io.example/tracker, in the registry test"} {
 		if !strings.Contains(shown(a), want) {
 			t.Errorf("%q is missing of\n%s", want, shown(a))
 		}

@@ -221,7 +221,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	w.show() // it defines something else then
-	return w.agreed(ctx, "Add it?", []Choice{yes})
+	return w.agreed(ctx, "Add it?", []launch.Choice{yes})
 }
 
 // noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data. Where

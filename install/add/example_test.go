@@ -18,16 +18,16 @@ import (
 // An agreeing user sees what is shown, and takes the first choice.
 type agreeing struct{}
 
-func (agreeing) Asks() bool { return true }
+func (agreeing) Absent() string { return "" }
 
-func (agreeing) Choose(_ context.Context, question string, choices []add.Choice) (string, error) {
+func (agreeing) Choose(_ context.Context, question string, choices []launch.Choice) (string, error) {
 	fmt.Println(question, choices[0].Label)
 	return choices[0].Key, nil
 }
 
-func (agreeing) Text(context.Context, add.Question) (string, error) { return "", nil }
+func (agreeing) Text(context.Context, launch.Question) (string, error) { return "", nil }
 
-func (agreeing) Show(c add.Card) {
+func (agreeing) Show(c launch.Card) {
 	for _, row := range c.Rows {
 		if row[0] == "offers" || strings.HasPrefix(row[0], "  ") {
 			fmt.Println(strings.TrimSpace(row[0])+":", row[1])

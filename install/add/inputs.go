@@ -210,7 +210,7 @@ func (w *addition) missing(ctx context.Context) []registry.Need {
 
 // isKept reports whether the secret is kept already, by a name that add would give it.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
-	_, err := w.secret(ctx, w.secretName(n.Name))
+	_, err := w.Launcher.Secret(ctx, w.secretName(n.Name))
 	return err == nil
 }
 
@@ -347,15 +347,15 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 	if !w.asks() {
 		return "", commandline.Errorf("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
-	q := Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
+	q := launch.Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
 	if n.Description != "" {
 		q.Text += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
 	case n.IsSecret:
-		q.Hint = "not shown, and kept outside of the configuration"
+		q.Prompt = "(not shown, and kept outside of the configuration) > "
 	case n.Placeholder != "":
-		q.Hint = "such as " + plaintext.Line(n.Placeholder, 100)
+		q.Prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
 	}
 	for {
 		typed, err := w.Prompter.Text(ctx, q)
@@ -378,7 +378,7 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
 	}
-	return w.secret(ctx, name)
+	return w.Launcher.Secret(ctx, name)
 }
 
 // aSetting is the kind of a need that is a setting of a bundle.

@@ -60,7 +60,12 @@ type scripted struct {
 	strings.Builder
 }
 
-func (s *scripted) Asks() bool { return len(s.answers) > 0 }
+func (s *scripted) Absent() string {
+	if len(s.answers) == 0 {
+		return launch.Nobody
+	}
+	return ""
+}
 
 func (s *scripted) answer(question string) (answer string, err error) {
 	fmt.Fprintf(s, "%s?\n", question)
@@ -71,15 +76,15 @@ func (s *scripted) answer(question string) (answer string, err error) {
 	return answer, nil
 }
 
-func (s *scripted) Choose(_ context.Context, question string, choices []Choice) (string, error) {
+func (s *scripted) Choose(_ context.Context, question string, choices []launch.Choice) (string, error) {
 	return s.answer(fmt.Sprint(question, choices))
 }
 
-func (s *scripted) Text(_ context.Context, q Question) (string, error) {
+func (s *scripted) Text(_ context.Context, q launch.Question) (string, error) {
 	return s.answer(fmt.Sprint(q))
 }
 
-func (s *scripted) Show(c Card) { s.WriteString(c.Text(1 << 16)) }
+func (s *scripted) Show(c launch.Card) { s.WriteString(c.Text(1 << 16)) }
 
 // adder returns an Adder with packages and a file of the test, and a user who gives these answers.
 func adder(t *testing.T, answers ...string) *Adder {

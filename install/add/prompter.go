@@ -4,72 +4,21 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
-// A Prompter asks the user, and shows things.
-type Prompter interface {
-	// Asks reports whether a user can be asked. If not, only Show is called.
-	Asks() bool
-	// Choose returns the Key of the choice that the user makes; empty for none of them.
-	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
-	// Text returns a line that the user types, or a choice of the question.
-	Text(ctx context.Context, q Question) (string, error)
-	// Show shows a card.
-	Show(c Card)
-}
-
-// A Choice is an answer to a question.
-type Choice struct {
-	Key   string // its first letter stands for it
-	Label string // with that letter in brackets, such as "[k]eep both"
-}
-
-var yes = Choice{"yes", "[y]es"}
-
-// A Question asks for a text.
-type Question struct {
-	Text    string
-	Choices []string // the texts that are expected; nil: any text
-	Hint    string   // for what is typed; may be empty
-	Secret  bool     // what is typed is not shown
-	Fault   string   // why the text before was not taken; empty: this is asked for the first time
-}
-
-// A Card is what a user has to see, such as a server before it is added: a title, a table of names and texts, and further lines, each of which
-// may be missing. Texts of servers in it are cleaned.
-type Card struct {
-	Title string
-	Rows  [][2]string
-	Lines []string
-}
-
-// Text returns the card laid out for lines of that many cells.
-func (c Card) Text(width int) string {
-	var rows [][]string
-	for _, row := range c.Rows {
-		rows = append(rows, row[:])
-	}
-	text := terminal.Table(rows, 2, width)
-	if c.Title != "" {
-		text = c.Title + "\n" + text
-	}
-	for _, line := range c.Lines {
-		text += line + "\n"
-	}
-	return text
-}
+var yes = launch.Choice{Key: "yes", Label: "[y]es"}
 
 // say shows one line.
 func (a *Adder) say(format string, args ...any) {
-	a.Prompter.Show(Card{Title: fmt.Sprintf(format, args...)})
+	a.Prompter.Show(launch.Card{Title: fmt.Sprintf(format, args...)})
 }
 
 // asks reports whether the user can be asked, and did not agree in advance.
-func (w *addition) asks() bool { return w.Prompter.Asks() && !w.Yes }
+func (w *addition) asks() bool { return w.Prompter.Absent() == "" && !w.Yes }
 
 // confirm reports whether the user agrees.
 func (w *addition) confirm(ctx context.Context, question string) (bool, error) {
-	key, err := w.Prompter.Choose(ctx, question, []Choice{yes})
+	key, err := w.Prompter.Choose(ctx, question, []launch.Choice{yes})
 	return key != "", err
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -18,7 +19,7 @@ type late struct {
 	text string
 }
 
-func (l *late) Choose(context.Context, string, []Choice) (string, error) {
+func (l *late) Choose(context.Context, string, []launch.Choice) (string, error) {
 	return "yes", os.WriteFile(l.file, []byte(l.text), 0o600)
 }
 

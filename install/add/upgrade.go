@@ -144,7 +144,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return u, err
 	}
 	u.Outcome = Declined
-	if agreed, err := w.agreed(ctx, "Change it?", []Choice{yes}); err != nil || !agreed {
+	if agreed, err := w.agreed(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
 		return u, err
 	}
 	locked := w.lockedServer()
@@ -163,7 +163,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 
 // showChange shows what the upgrade changes: version, dependencies and definitions.
 func (w *addition) showChange(before *install.LockedServer) error {
-	var card Card
+	var card launch.Card
 	line := func(format string, args ...any) { card.Lines = append(card.Lines, fmt.Sprintf(format, args...)) }
 	switch {
 	case w.locked == nil:

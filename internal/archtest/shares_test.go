@@ -94,7 +94,7 @@ var unshared = map[string][]string{
 	"a server holds these, not its callers": {
 		"mcp/internal/upstream.chan maxResponses", "mcp/internal/upstream.chan maxWaiting", "mcp/internal/upstream.maxAsked",
 	},
-	"a document or a file has them": {"cmd/junction/internal/reach.maxConsents", "servers/graphql.maxTools", "servers/openapi.maxFiles"},
+	"a document or a file has them": {"launch.maxConsents", "servers/graphql.maxTools", "servers/openapi.maxFiles"},
 	"the user of this machine holds them": {
 		"cmd/junction/internal/reach.chan maxDialing", "cmd/junction/internal/reach.chan MaxWatchers", "cmd/junction/internal/doctor.chan process.Starts()", "cmd/junction/internal/reach.chan process.Starts()", "console/inspect.maxQuestions",
 	},

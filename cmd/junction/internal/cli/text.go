@@ -55,18 +55,6 @@ func SourcesText(p place.Place, names []string, files map[string]string, width i
 	return ""
 }
 
-// FirstNames returns the first names and the number of others.
-func FirstNames(names []string) string {
-	some := make([]string, 0, MaxRenamed+1)
-	for _, name := range names[:min(len(names), MaxRenamed)] {
-		some = append(some, plaintext.Line(name, 100))
-	}
-	if more := len(names) - len(some); more > 0 {
-		some = append(some, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(some, ", ")
-}
-
 // maxMeant limits the suggestions for an unknown name.
 const maxMeant = 3
 

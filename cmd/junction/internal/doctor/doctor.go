@@ -148,7 +148,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
-	faults := reach.Consents(ctx, a, entries, len(names) > 0)
+	faults := a.Launch.Consents(ctx, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
 	examined := func(p *Report) {
 		if ctx.Err() != nil { // the interrupt breaks links
@@ -164,7 +164,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		return slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == p.Server })
 	}
 	slices.SortStableFunc(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
-	if len(names) == 0 && len(a.Flags.Config) == 0 {
+	if len(names) == 0 && len(a.Launch.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
 		}
@@ -186,7 +186,7 @@ const (
 func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
-		if errors.As(err, new(*reach.ConsentError)) && !entries[i].IsDisabled() {
+		if errors.As(err, new(*launch.ConsentError)) && !entries[i].IsDisabled() {
 			some = append(some, err)
 		}
 	}
@@ -194,7 +194,7 @@ func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 		return false
 	}
 	p := &Report{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
-	for _, line := range reach.ConsentLines(some) {
+	for _, line := range launch.ConsentLines(some) {
 		p.Fail(consentLink, line, agreeToIt)
 	}
 	showPatient(a, p)
@@ -330,28 +330,28 @@ func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 		if names := e.Definition.Variables(); len(names) > 0 {
 			p.Pass("variables", "%s", strings.Join(names, ", "))
 		}
-		started, _, err := reach.ResolveLocked(ctx, a, e, s)
+		started, _, err := a.Launch.Started(ctx, e, s)
 		if err != nil {
 			p.Fail("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.Pass("lock", "%s", strings.TrimPrefix(reach.LockText(a, e), "which junction.lock says is "))
+			p.Pass("lock", "%s", strings.TrimPrefix(a.Launch.LockText(e), "which junction.lock says is "))
 		}
 		if !CheckReachable(ctx, a, started, p) {
 			return
 		}
 	}
-	t, err := reach.Resolve(ctx, a, e)
+	t, err := a.Launch.Target(ctx, e)
 	if err != nil {
 		p.Fail("entry", err.Error(), "change the entry")
 		return
 	}
-	limit := reach.StartLimit(t.StartTimeout)
+	limit := launch.StartLimit(t.StartTimeout)
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	o := reach.Options(a, t)
+	o := a.Launch.Options(t)
 	launch.OffersNothing(&o)
 	defer func() { p.AddRefusals(a.StderrOf(e.Name).Refusals()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)

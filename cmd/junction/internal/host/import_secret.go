@@ -75,7 +75,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 			if !taken {
 				kept, err := account.HasSecret(ctx, i.App, p.Secret)
 				if err == nil && kept {
-					value, err = i.Secret(ctx, p.Secret)
+					value, err = i.App.Launch.Secret(ctx, p.Secret)
 				}
 				if err != nil {
 					return err

@@ -192,7 +192,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 		if a.Person == nil {
 			return cli.Usagef("nobody can be asked here; %s approves this", ApproveCommandLine(u.Server, u.Hash(), u.file))
 		}
-		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.Hash()))
+		agreed, err := a.Confirm(ctx, fmt.Sprintf("Approve this (%s)?", u.Hash()))
 		if err != nil {
 			return err
 		}

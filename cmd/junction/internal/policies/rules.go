@@ -93,7 +93,7 @@ func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, 
 	if len(entries) == 0 {
 		return
 	}
-	w := &reach.Vocabulary{Servers: reach.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
+	w := &reach.Vocabulary{Servers: launch.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
 	for _, e := range entries {
 		if d := reach.StoredDefinitions(ctx, e, a.Store()); d != nil {
 			w.Known[e.Name] = reach.NewOffering(e.Name, d, source.settings.Servers[e.Name])
@@ -102,7 +102,7 @@ func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, 
 	for i := range rules {
 		r := &rules[i]
 		fault := w.UnknownServer(r)
-		if len(a.Flags.Config) == 0 && nearest.Name(r.Server, w.Servers) == "" {
+		if len(a.Launch.Config) == 0 && nearest.Name(r.Server, w.Servers) == "" {
 			fault = ""
 		}
 		if fault = cmp.Or(fault, w.UnknownTool(r)); fault != "" {

@@ -48,7 +48,7 @@ func StoredLists(ctx context.Context, a *cli.App, l List, names []string, refres
 	}
 	store, running := a.Store(), RunningServers(ctx, a.Place)
 	var all []ListedServer
-	for _, e := range WithoutSelf(ctx, a, entries, nil) {
+	for _, e := range a.Launch.WithoutSelf(ctx, entries, nil) {
 		s := ListedServer{Entry: e}
 		if !e.IsDisabled() {
 			known := StoredDefinitions(ctx, e, store)
@@ -83,7 +83,7 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 		one.Open = false
 		open, entries = append(open, one), append(entries, one.Entry)
 	}
-	for i, fault := range Consents(ctx, a, entries, named) {
+	for i, fault := range a.Launch.Consents(ctx, entries, named) {
 		if one := open[i]; fault != nil {
 			one.Listing.Err = fault
 			order.There = append(order.There, one)
@@ -134,7 +134,7 @@ func FetchLists(ctx context.Context, a *cli.App, l List, all []ListedServer, nam
 // askOne fetches the list of one server. Servers that are not programs wait for a place in dialing.
 func askOne(ctx context.Context, a *cli.App, l List, one *ListedServer, s *StartList, dialing chan struct{}) {
 	defer s.Note(one.Entry.Name, "", false)
-	t, err := Resolve(ctx, a, one.Entry)
+	t, err := a.Launch.Target(ctx, one.Entry)
 	if err != nil {
 		one.Listing.Err = err
 		return
@@ -267,16 +267,16 @@ type listStart struct {
 	end  func()
 }
 
-// Note implements [starter].
+// Note implements [launch.Starter].
 func (s *listStart) Note(text string) { s.list.Note(s.name, text, true) }
 
-// Yield implements [starter].
+// Yield implements [launch.Starter].
 func (s *listStart) Yield() { s.end() }
 
 // dialForList connects to a server to read its lists, in the same way as junction up. With starts,
 // a program waits for its turn.
 func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *StartList, around ...mcp.Middleware) (*mcp.Client, error) {
-	o := Options(a, t)
+	o := a.Launch.Options(t)
 	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
 	_, program := t.Transport.(*command.Command)
@@ -284,7 +284,7 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 		client, err := DialWithNotice(ctx, a, t, o)
 		return client, AddRemedy(a, t, err)
 	}
-	if !program || !t.IsInstalled && !Startable(a.Place, t.Server) {
+	if !program || !t.IsInstalled && !launch.Startable(a.Place, t.Server) {
 		client, err := Dial(ctx, t.Transport, o)
 		return client, AddRemedy(a, t, err)
 	}
@@ -296,7 +296,7 @@ func dialForList(ctx context.Context, a *cli.App, t launch.Target, starts *Start
 	if a.Launch.Timeout > 0 {
 		return Dial(ctx, t.Transport, o)
 	}
-	client, err := DialWatched(ctx, t.Transport, o, start, t.StartTimeout, false)
+	client, err := launch.Dial(ctx, t.Transport, o, start, t.StartTimeout, false)
 	if err != nil {
 		return nil, &cli.ConnectError{Cause: err}
 	}

@@ -32,13 +32,13 @@ func (s *ImportedServers) Title(p place.Place) string {
 
 // FindImported returns what junction host connect copied, while the host's entry still names Junction's file.
 func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
-	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(ConfigOptions(p)), Secrets: map[string][]string{}}
+	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(launch.ConfigOptions(p)), Secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
 		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
 			s.File = ours.Args[at]
 		}
 	}
-	file, err := config.Load(s.File, ConfigOptions(p))
+	file, err := config.Load(s.File, launch.ConfigOptions(p))
 	if err != nil {
 		return s // users of the file report the error
 	}
@@ -64,7 +64,7 @@ func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
 // WarnConnected prints a warning for each connected host that loses the server of a configuration
 // file.
 func WarnConnected(a *cli.App, file, name string) {
-	journal, err := OpenJournal(a.Place)
+	journal, err := launch.OpenJournal(a.Place)
 	if err != nil {
 		return
 	}
@@ -74,30 +74,4 @@ func WarnConnected(a *cli.App, file, name string) {
 			a.Screen.Printf("junction: warning: %s no longer has %q, which it got through junction; %s restores its own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
-}
-
-// OpenJournal returns the journal of the changes to hosts' files.
-func OpenJournal(p place.Place) (hostconfig.Journal, error) {
-	folder, err := p.State("taps")
-	return hostconfig.Journal{Folder: folder}, err
-}
-
-// withoutConnected returns the entries without those by which a host starts this configuration.
-func withoutConnected(a *cli.App, entries []launch.Entry) []launch.Entry {
-	if !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == hostconfig.OwnName }) {
-		return entries
-	}
-	journal, err := OpenJournal(a.Place)
-	if err != nil {
-		return entries
-	}
-	records, _ := journal.Records() // an entry without a record stays
-	return slices.DeleteFunc(entries, func(e launch.Entry) bool {
-		return e.Name == hostconfig.OwnName && IsConnected(a.Place, records, e.Definition.Source)
-	})
-}
-
-// IsConnected reports whether junction host connect changed the file at path.
-func IsConnected(p place.Place, records []*hostconfig.Record, path string) bool {
-	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }

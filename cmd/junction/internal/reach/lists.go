@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -88,7 +89,7 @@ func (s ListedServer) About(p place.Place, l List) string {
 	switch {
 	case s.Entry.IsDisabled():
 		details = append(details, "disabled")
-	case errors.As(s.Listing.Err, new(*ConsentError)):
+	case errors.As(s.Listing.Err, new(*launch.ConsentError)):
 		details = append(details, "not agreed to")
 	case s.Listing.Err != nil:
 		details = append(details, "not connected: "+plaintext.Line(why.Of(s.Listing.Err, s.Entry.Name), cli.MaxReason))

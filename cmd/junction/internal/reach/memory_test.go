@@ -15,7 +15,7 @@ import (
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &reach.StartList{App: cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waiting, "e": reach.Waiting}, Said: map[string]bool{}}
+	s := &reach.StartList{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waiting, "e": reach.Waiting}, Said: map[string]bool{}}
 	s.Note("a", "", false)
 	s.Print()
 	s.Print()

@@ -48,7 +48,7 @@ func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mir
 	if err != nil {
 		return nil, err
 	}
-	s, from, err := ReadSettings(a, set)
+	s, from, err := a.Launch.Settings(set)
 	if err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func RegistryToken(a *cli.App, kind, name, from string) func(context.Context) (s
 	return func(ctx context.Context) (token string, err error) {
 		switch kind {
 		case "secret":
-			return a.Secret(ctx, name)
+			return a.Launch.Secret(ctx, name)
 		case "file":
 			var text []byte
 			text, err = filename.ReadAtMost(nextTo(from, name), launch.MaxKeyFile)

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/pflag"
 )
@@ -87,7 +88,7 @@ func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
 
 // ConfigFlags defines the flags that select configuration files, and --verbose.
 func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
-	f.StringArrayVar(&a.Flags.Config, "config", nil, "read servers from `FILE` only (repeatable)")
+	f.StringArrayVar(&a.Launch.Config, "config", nil, "read servers from `FILE` only (repeatable)")
 	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
 }
 
@@ -95,7 +96,7 @@ func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
 func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
 	ConfigFlags(a, f)
 	f.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
-	f.StringVar(&a.Flags.Revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
+	f.StringVar(&a.Launch.Revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
 	f.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
 	f.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
@@ -110,4 +111,21 @@ func RequestFlags(a *cli.App, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.Desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
 	f.StringVar(&a.Flags.LogLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
 	f.StringVarP(&a.Flags.Output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
+}
+
+// FrozenFlag defines the flag --frozen, with which a command starts only what is locked.
+func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
+	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction server install does that); for CI and teams")
+}
+
+// Ready prepares a to connect to servers, and returns it.
+func Ready(a *cli.App) *cli.App {
+	l := &a.Launch
+	l.Place, l.Locks.Place, l.Screen, l.Kill, l.Log = a.Place, a.Place, a.Screen, a.Kill, a.Logger
+	l.Prompter, l.Info = cli.TerminalPrompter{App: a}, mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version}
+	l.Refused = func(server, line string, lost bool) { a.StderrOf(server).AddRefused(line, lost) }
+	l.Ships = launch.Ships{Names: cli.ShippedNames(), Open: func(ctx context.Context, name string) (mcp.Handler, error) {
+		return Shipped(ctx, a, name, Shipping{})
+	}}
+	return a
 }

@@ -32,7 +32,7 @@ const (
 // use that.
 func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, is bool) {
 	f := &a.Flags
-	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || f.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
+	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || a.Launch.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
 		return t, false
 	}
 	r := RunningServers(ctx, a.Place).Find(e)

@@ -21,8 +21,8 @@ func WildcardAddr(l net.Listener) (at *net.TCPAddr, is bool) {
 // ServeOptions returns the options for serving clients.
 func ServeOptions(a *cli.App) mcp.ServeOptions {
 	o := mcp.ServeOptions{Logger: a.Logger(), Middleware: a.Around}
-	if a.Traffic != nil {
-		o.Wire = a.Traffic.Clients()
+	if a.Launch.Traffic != nil {
+		o.Wire = a.Launch.Traffic.Clients()
 	}
 	return o
 }

@@ -79,7 +79,7 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 	}
 	cli.RemoveStaleSockets(ctx, filepath.Dir(path))
 	log := &traffic.Log{}
-	a.Traffic = log
+	a.Launch.Traffic = log
 	ctx, cancel := context.WithCancel(ctx)
 	came := make(chan struct{}, MaxWatchers)
 	var watchers sync.WaitGroup
@@ -120,10 +120,10 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 // shared like those of other servers.
 func SharedHandler(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
 	h, err := Shipped(ctx, a, name, o)
-	if err != nil || a.Traffic == nil {
+	if err != nil || a.Launch.Traffic == nil {
 		return h, err
 	}
-	return a.Traffic.Handler(name, h), nil
+	return a.Launch.Traffic.Handler(name, h), nil
 }
 
 // ShowTraffic writes messages to a watcher, one line each, until the connection ends or ctx is

@@ -1,13 +1,11 @@
 package reach
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +14,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/outside"
-	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -24,7 +21,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/oauth"
-	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/spf13/cobra"
 )
 
@@ -69,7 +65,7 @@ func CheckFlags(a *cli.App) error {
 	if a.Launch.Timeout < 0 {
 		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
 	}
-	if name := a.Flags.Revision; name != "" && revision.Lookup(name) == nil {
+	if name := a.Launch.Revision; name != "" && revision.Lookup(name) == nil {
 		return cli.Usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
 	}
 	return nil
@@ -81,34 +77,6 @@ func ServerTarget(ctx context.Context, a *cli.App, server string) (launch.Target
 		return a.Launch.Address(server)
 	}
 	return ConfiguredTarget(ctx, a, server)
-}
-
-// Options returns the options of a client of the target.
-func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
-	o := mcp.ClientOptions{
-		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version},
-		Name:     t.Name,
-		Revision: cmp.Or(a.Flags.Revision, t.Revision),
-		Timeout:  t.Timeout,
-		Logger:   a.Launch.Logger(t.Name),
-		// Calls wait for the tasks that they become, except those of a proxy's client that handles
-		// tasks.
-		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
-	}
-	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
-		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.RemoveRefusalMarks))
-	}
-	if a.Traffic != nil {
-		o.Wire = a.Traffic.Server(t.Title())
-	}
-	o.ConnectTimeout = t.StartTimeout
-	if a.Launch.Timeout > 0 {
-		o.Timeout, o.ConnectTimeout = a.Launch.Timeout, a.Launch.Timeout
-	}
-	if a.Launch.Recorder != nil && !a.RecordsFront {
-		o.Middleware = append(o.Middleware, a.Launch.Recorder.Middleware(t.Title()))
-	}
-	return o
 }
 
 // Connect connects to the target with a client that answers its requests at the desk.
@@ -160,7 +128,7 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	if err := a.Desk.Check(); err != nil {
 		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
 	}
-	o := Options(a, t)
+	o := a.Launch.Options(t)
 	a.Desk.Serve(&o, t.Title())
 	switch level := mcp.LogLevel(a.Flags.LogLevel); {
 	case level == "" || level == "none":
@@ -264,16 +232,6 @@ func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]l
 		some = append(some, e)
 	}
 	return some, nil
-}
-
-// Startable reports whether the program of a server exists. Only such programs wait for their turn
-// to start; others fail at once.
-func Startable(p place.Place, s *config.Server) bool {
-	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
-		_, err := p.LookPath(s.Command)
-		return err == nil
-	}
-	return true // an error of starting it is more precise
 }
 
 const (

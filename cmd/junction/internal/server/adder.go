@@ -16,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -24,16 +23,14 @@ import (
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
-		Prompter:   reach.TerminalPrompter{App: a},
+		Prompter:   a.Launch.Prompter,
 		Configured: func() (add.Configured, error) { return configuredForAdd(a) },
-		Secret:     a.Secret,
 		KeepSecret: func(ctx context.Context, name string, value string) error {
 			return account.StoreSecret(ctx, a, name, value)
 		},
-		ClientOptions: func(t launch.Target) mcp.ClientOptions { return reach.Options(a, t) },
-		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
+		Remember: func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return reach.CheckLock(a, launch.Entry{Name: d.Name, Definition: d}, locked)
+			return a.Launch.CheckLock(launch.Entry{Name: d.Name, Definition: d}, locked)
 		},
 		Added: func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string {
@@ -55,15 +52,15 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 			c.Servers = append(c.Servers, e.Definition)
 		}
 	}
-	c.Settings, err = reach.QuietSettings(set, len(a.Flags.Config) > 0)
+	c.Settings, err = a.Launch.QuietSettings(set)
 	return c, err
 }
 
 // consentTo stores the user's consent to a server of a project, given when the server was shown.
 func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
-		_ = reach.ChangeConsents(a, func(said map[string]bool) {
-			said[reach.ConsentKey(a, launch.Entry{Name: d.Name, Definition: d})] = true
+		_ = a.Launch.ChangeConsents(func(said map[string]bool) {
+			said[a.Launch.ConsentKey(launch.Entry{Name: d.Name, Definition: d})] = true
 		}) // on an error, it is asked again
 	}
 }

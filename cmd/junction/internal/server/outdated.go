@@ -194,9 +194,9 @@ func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named
 	for _, l := range locked {
 		entries = append(entries, l.Entry)
 	}
-	for i, fault := range reach.Consents(ctx, a, entries, named) {
+	for i, fault := range a.Launch.Consents(ctx, entries, named) {
 		if fault == nil {
-			fault = reach.CheckLock(a, entries[i], locked[i].locked)
+			fault = a.Launch.CheckLock(entries[i], locked[i].locked)
 		}
 		if fault == nil {
 			agreed = append(agreed, locked[i])

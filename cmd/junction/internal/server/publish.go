@@ -223,7 +223,7 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 	if err != nil {
 		return err
 	}
-	s, from, err := reach.ReadSettings(a, set)
+	s, from, err := a.Launch.Settings(set)
 	if err != nil {
 		return err
 	}

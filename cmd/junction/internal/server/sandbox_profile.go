@@ -64,7 +64,7 @@ func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, e
 // Without one it is the file that defines the server, if it is Junction's own, or a junction.json
 // next to it. For a project's server it is the user's own file.
 func settingsFileOf(a *cli.App, set *config.Set, e launch.Entry) (string, error) {
-	isNamed := len(a.Flags.Config) > 0
+	isNamed := len(a.Launch.Config) > 0
 	for _, f := range set.Files {
 		if s, from, err := f.Settings(); err == nil && s != nil && (isNamed || !f.Project) {
 			return from.Path, nil

@@ -32,7 +32,7 @@ func (v *Served) found(set *config.Set, err error) {
 			c.problems = append(c.problems, reach.Unusable(p, set).Error())
 		}
 	}
-	c.problems = append(c.problems, v.App.Unheld...)
+	c.problems = append(c.problems, v.App.Launch.Unheld...)
 	v.condition.Store(c)
 }
 

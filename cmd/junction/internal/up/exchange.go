@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -167,7 +166,7 @@ func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
 
 // resolve is the server for one connection: that of a caller, or the gateway's own.
 func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
-	return reach.ResolveWith(ctx, x.app, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
+	return x.app.Launch.TargetWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
 			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
 		}

@@ -66,7 +66,7 @@ func program() string {
 // A client starts the program in another folder: it must name the files of a
 // project. As a file that is named is agreed to, so are then the servers that the person agreed to.
 func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []string {
-	files, names := a.Flags.Config, o.Names
+	files, names := a.Launch.Config, o.Names
 	switch {
 	case len(files) > 0:
 	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // listAll prints the lists of all configured servers, or of those with the given names. With about,
@@ -73,7 +74,7 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 		switch {
 		case s.Listing.Err == nil:
 			continue
-		case errors.As(s.Listing.Err, new(*reach.ConsentError)):
+		case errors.As(s.Listing.Err, new(*launch.ConsentError)):
 			refused = append(refused, s.Listing.Err)
 		case s.IsSilent() && !a.Launch.Verbose:
 			silent = append(silent, plaintext.Line(s.Entry.Name, 80))
@@ -82,7 +83,7 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 		}
 		failed = true
 	}
-	for _, line := range reach.ConsentLines(refused) {
+	for _, line := range launch.ConsentLines(refused) {
 		a.Screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {

@@ -185,9 +185,9 @@ func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() e
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	own := 0
-	if a.Traffic != nil { // directly, without a socket and JSON
+	if a.Launch.Traffic != nil { // directly, without a socket and JSON
 		own = os.Getpid()
-		watch := a.Traffic.Join(true)
+		watch := a.Launch.Traffic.Join(true)
 		following.Go(func() {
 			_ = watch(ctx, func(events []*traffic.Event) error {
 				ring.Add(own, events...)

@@ -1,4 +1,4 @@
-package reach
+package launch
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/why"
@@ -20,6 +19,8 @@ const (
 	DefaultStart = 2 * time.Minute
 	// maxStart limits the start of a package runner that keeps working.
 	maxStart = 10 * time.Minute
+	// maxSaid limits the letters of a line of standard error that are shown.
+	maxSaid = 200
 	// lookTime is the interval at which a start is checked.
 	lookTime = 2 * time.Second
 	// restTime is how long a start must show no work to count as waiting.
@@ -33,7 +34,7 @@ const (
 
 // A StartWatch observes the start of one program and ends it when it takes too long.
 type StartWatch struct {
-	Start  starter
+	Start  Starter
 	Runner string // work of a package runner, such as "npx installs x"; empty for other programs
 	Limit  time.Duration
 
@@ -45,17 +46,23 @@ type StartWatch struct {
 	worked  time.Time // when it was last seen working
 }
 
-// A starter receives the state of a start: Note its current work, and Yield that others need not
+// A Starter receives the state of a start: Note its current work, and Yield that others need not
 // wait for it.
-type starter interface {
+type Starter interface {
 	Note(text string)
 	Yield()
 }
 
-// DialWatched connects to a server. A program may take limit to start, or [DefaultStart] if limit
+// unwatched is the Starter of a start that nothing waits for.
+type unwatched struct{}
+
+func (unwatched) Note(string) {}
+func (unwatched) Yield()      {}
+
+// Dial connects to a server. A program may take limit to start, or [DefaultStart] if limit
 // is 0; a package runner may take longer while it works. known reports that the server was started
 // before, so that nothing needs to be installed.
-func DialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start starter, limit time.Duration, known bool) (*mcp.Client, error) {
+func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
 		if limit > 0 {
@@ -106,7 +113,7 @@ func (w *StartWatch) OnStderr(next func(string)) func(string) {
 		w.mu.Lock()
 		w.lines++
 		if strings.TrimSpace(line) != "" {
-			w.Said = append(w.Said, plaintext.Line(line, cli.MaxStderrLine))
+			w.Said = append(w.Said, plaintext.Line(line, maxSaid))
 			w.Said = w.Said[max(0, len(w.Said)-MaxStartLines):]
 		}
 		w.mu.Unlock()
@@ -139,7 +146,7 @@ func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
 	case w.skipped != "":
 		said = "its standard output has what is no message: " + w.skipped
 	case said != "":
-		said = "its standard error ends with: " + plaintext.Line(said, cli.MaxStderrLine)
+		said = "its standard error ends with: " + plaintext.Line(said, maxSaid)
 	}
 	w.mu.Unlock()
 	if p != nil {

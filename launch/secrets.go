@@ -1,4 +1,4 @@
-package cli
+package launch
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"sync"
 
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/state"
@@ -29,14 +30,14 @@ type keptSecrets struct {
 
 // OpenSecrets opens the user's secrets, once. With create, it creates a missing store; otherwise
 // the error is [state.ErrNotFound].
-func (a *App) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
-	s := &a.secrets
+func (l *Launcher) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
+	s := &l.secrets
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.store != nil {
 		return s.store, s.ring, nil
 	}
-	store, key, err := a.Launch.OpenLogins(create)(ctx)
+	store, key, err := l.OpenLogins(create)(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -49,8 +50,8 @@ func (a *App) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.
 }
 
 // Secret returns a secret of the user for a configuration, and hides it in output.
-func (a *App) Secret(ctx context.Context, name string) (string, error) {
-	store, ring, err := a.OpenSecrets(ctx, false)
+func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
+	store, ring, err := l.OpenSecrets(ctx, false)
 	var kept state.Entry
 	if err == nil {
 		kept, err = store.Get(ctx, SecretKeys+name)
@@ -65,7 +66,7 @@ func (a *App) Secret(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", plaintext.ShellWord(name))
 	}
-	a.Launch.Hide(string(value))
+	l.Hide(string(value))
 	return string(value), nil
 }
 
@@ -75,7 +76,7 @@ var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // CheckSecretName returns a usage error for an invalid name of a secret.
 func CheckSecretName(name string) error {
 	if !secretName().MatchString(name) {
-		return Usagef("expected a name of up to 100 letters, digits, _, . and -, got %q", name)
+		return commandline.Errorf("expected a name of up to 100 letters, digits, _, . and -, got %q", name)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package cli_test
+package launch
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -27,7 +26,7 @@ func (*lastNotified) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, e
 // where it sends a notification of it.
 func TestServersMarkTasksInVain(t *testing.T) {
 	task := json.RawMessage(`{"taskId":"1","status":"completed","result":{"content":[],"_meta":{"` + refused.Member + `":"rule"}},"error":{"data":{"` + refused.Member + `":"rule"}}}`)
-	server := cli.RemoveRefusalMarks(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	server := removeRefusalMarks(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" {
 			return mcp.Result{}, req.Peer.Notify(ctx, "notifications/tasks", task)
 		}
