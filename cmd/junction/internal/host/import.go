@@ -32,7 +32,7 @@ type importing struct {
 	own   *hostconfig.Document
 	there []*hostconfig.Carried // entries of own
 	found []*imported
-	plain []*reach.PlainSecret
+	plain []*plainSecret
 }
 
 // An imported is an entry of a host and the decision about it.

@@ -2,6 +2,7 @@ package reach
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -147,3 +149,187 @@ func IsWithin(p place.Place, folder string) bool {
 	rest, err := filepath.Rel(p.Real(folder), p.Real(here))
 	return err == nil && filepath.IsLocal(rest)
 }
+
+// otherMembers maps names that other programs use for members of an entry, in lower case, to
+// Junction's.
+var otherMembers = map[string]string{
+	"cmd": "command", "executable": "command", "arguments": "args", "environment": "env", "workingdirectory": "cwd", "workdir": "cwd",
+	"endpoint": "url", "address": "url",
+}
+
+// SuggestMember returns the member that an ignored one was probably meant to be, or an empty string.
+func SuggestMember(warning *config.Problem) string {
+	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
+		return meant
+	}
+	of, name := "", warning.Field
+	if dot := strings.LastIndex(name, "."); dot >= 0 {
+		of, name = name[:dot+1], name[dot+1:]
+	}
+	var names []string
+	for _, member := range config.EntryMembers() {
+		if member, ok := strings.CutPrefix(member, of); ok && !strings.Contains(member, ".") {
+			names = append(names, member)
+		}
+	}
+	meant := nearest.Name(name, names)
+	if meant == name {
+		return ""
+	}
+	return meant
+}
+
+// ignored returns a line for each member of the selected servers that is ignored and resembles
+// another, or has no effect.
+func ignored(set *config.Set, is func(server string) bool) []string {
+	var lines []string
+	for _, w := range set.Warnings() {
+		if !is(w.Server) {
+			continue
+		}
+		if errors.Is(w, config.ErrNoEffect) {
+			lines = append(lines, fmt.Sprintf("%s %v", w.Field, w.Err))
+		} else if meant := SuggestMember(w); meant != "" {
+			lines = append(lines, fmt.Sprintf("%s is ignored; did you mean %q?", w.Field, meant))
+		}
+	}
+	return lines
+}
+
+// ReportProblems prints the problems of a configuration. It prints all warnings if the command is
+// verbose, and otherwise those about ignored members.
+func ReportProblems(a *cli.App, set *config.Set) {
+	for _, p := range set.Problems() {
+		a.Screen.Printf("junction: %v\n", Unusable(p, set))
+	}
+	for _, w := range set.Warnings() {
+		if a.Launch.Verbose {
+			a.Screen.Printf("junction: warning: %v\n", w)
+		}
+	}
+	for _, d := range set.Servers {
+		if !a.Launch.Verbose {
+			ReportIgnored(a, set, d)
+		}
+	}
+}
+
+// ReportIgnored prints a warning for each ignored member of a server.
+func ReportIgnored(a *cli.App, set *config.Set, d *config.Definition) {
+	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
+		a.Screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
+	}
+}
+
+// Unusable returns the error of a server that cannot be used, with its ignored members.
+func Unusable(p *config.Problem, set *config.Set) error {
+	if p.Server == "" {
+		return p
+	}
+	lines := ignored(set, func(server string) bool { return server == p.Server })
+	if len(lines) == 0 {
+		return p
+	}
+	return fmt.Errorf("%w; %s", p, strings.Join(lines, "; "))
+}
+
+// HasProblem reports whether the entry of the server with that name is invalid.
+func HasProblem(set *config.Set, name string) bool {
+	return slices.ContainsFunc(set.Problems(), func(p *config.Problem) bool { return p.Server == name })
+}
+
+// An UnlistedError is the error for a name that is missing from the list of a server or of the
+// stored conversations.
+type UnlistedError struct {
+	Text string
+	Err  error
+}
+
+// Error implements [error].
+func (e *UnlistedError) Error() string { return e.Text }
+
+// Unwrap returns the error of the server.
+func (e *UnlistedError) Unwrap() error { return e.Err }
+
+// WrapUnlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
+// returns err as it is if its text has the name and no similar name exists.
+func WrapUnlisted(what, name string, names []string, err error) error {
+	if slices.Contains(names, name) {
+		return err
+	}
+	near := nearest.Name(name, names)
+	switch {
+	case near != "":
+		return &UnlistedError{fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near), err}
+	case strings.Contains(err.Error(), name):
+		return err
+	}
+	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
+}
+
+// ImportedServers holds the servers that junction host connect copied from a host; they stay when the host's own
+// are restored.
+type ImportedServers struct {
+	host    string              // the host's ID; empty if a file was named
+	path    string              // the host's file
+	File    string              // Junction's own configuration file
+	Servers []string            // copied from the host
+	Secrets map[string][]string // names of secrets that the servers use, by server
+}
+
+// Title returns the name of the host, or a description of its file.
+func (s *ImportedServers) Title(p place.Place) string {
+	if h, _, known := hostconfig.LookupHost(s.host); known {
+		return h.Name
+	}
+	return "the host of " + p.Short(s.path)
+}
+
+// FindImported returns what junction host connect copied, while the host's entry still names Junction's file.
+func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
+	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(launch.ConfigOptions(p)), Secrets: map[string][]string{}}
+	if _, ours, _, err := r.Look(); err == nil && ours != nil {
+		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
+			s.File = ours.Args[at]
+		}
+	}
+	file, err := config.Load(s.File, launch.ConfigOptions(p))
+	if err != nil {
+		return s // users of the file report the error
+	}
+	for _, change := range r.Changes {
+		for _, took := range change.Took {
+			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // connect appends the host if the name is taken
+				d, found := file.Server(name)
+				if !found || slices.Contains(s.Servers, name) {
+					continue
+				}
+				s.Servers = append(s.Servers, name)
+				for _, variable := range d.Variables() {
+					if secret, is := strings.CutPrefix(variable, "secret:"); is {
+						s.Secrets[name] = append(s.Secrets[name], secret)
+					}
+				}
+			}
+		}
+	}
+	return s
+}
+
+// WarnConnected prints a warning for each connected host that loses the server of a configuration
+// file.
+func WarnConnected(a *cli.App, file, name string) {
+	journal, err := launch.OpenJournal(a.Place)
+	if err != nil {
+		return
+	}
+	records, _ := journal.Records() // unreadable records are skipped
+	for _, r := range records {
+		if s := FindImported(a.Place, r); r.Connected && a.Real(s.File) == file {
+			a.Screen.Printf("junction: warning: %s no longer has %q, which it got through junction; %s restores its own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
+		}
+	}
+}
+
+// ReviewNone is the review setting with which tools are offered without a review.
+const ReviewNone = "none"

@@ -12,8 +12,11 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -22,6 +25,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Target returns the server that a command line names, and the words after it.
@@ -111,7 +115,7 @@ func ShowStarting(name string, show func(line string)) (end func()) {
 		defer close(shown)
 		select {
 		case <-time.After(StartingPause):
-			show(stillStarting([]string{name}, 0))
+			show(StillStarting([]string{name}, 0))
 			<-started
 			show("")
 		case <-started:
@@ -246,4 +250,176 @@ func statusOf(err error) int {
 		return e.Status
 	}
 	return 0
+}
+
+// memoryOfEra returns the stored definitions of a target, which hold its era, or nil if there are
+// none.
+func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
+	if t.Server == nil {
+		return nil
+	}
+	store := a.Store()
+	if store == nil {
+		return nil
+	}
+	return cli.DefinitionsEntry(store, t.Server, "")
+}
+
+// legacyFirst reports whether the stored era of a target is [definitions.Legacy], the only one in
+// which it can ask its client.
+func legacyFirst(a *cli.App, t launch.Target) bool {
+	m := memoryOfEra(a, t)
+	if m == nil {
+		return false
+	}
+	d := m.Load()
+	return d != nil && d.Era == definitions.Legacy
+}
+
+// rememberEra stores the era in which a target can ask its client, if definitions of the target are
+// stored.
+func rememberEra(a *cli.App, t launch.Target, era string) {
+	m := memoryOfEra(a, t)
+	if m == nil {
+		return
+	}
+	d := m.Load()
+	if d == nil || d.Era == era {
+		return
+	}
+	with := *d
+	with.Era = era
+	if err := m.Save(&with); err != nil {
+		a.Logger().Warn("the era of a server is not remembered", "server", t.Title(), "error", err)
+	}
+}
+
+// SetEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
+// era first if that era is stored for the target, or if otherwise is true.
+func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+	if era == "" {
+		o.LegacyFirst = otherwise || legacyFirst(a, t)
+		return
+	}
+	o.LegacyFirst = era == definitions.Legacy
+	rememberEra(a, t, era)
+}
+
+// connectCaller connects to a target and sets a.Calls, the client for the requests of the command.
+// If the target can ask only in the other era, requests are repeated in that era or their outcome
+// advises it. The caller must call end, which closes both clients.
+func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Timeout) (client *mcp.Client, end func(), err error) {
+	o, err := askedOptions(a, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if within != nil {
+		o.Timeout = -1 // the bound ends each request
+	}
+	server := eras.New(ctx, eras.Options{
+		Program:  t.IsProgram(),
+		Revision: o.Revision,
+		Logger:   a.Logger(),
+		Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
+			dialled := o
+			SetEra(a, &dialled, t, era, false)
+			c, err := DialWithNotice(ctx, a, t, dialled)
+			if client == nil {
+				client = c
+			}
+			return c, err
+		},
+		Advice: func(era string) string {
+			name := revision.Latest().Name
+			if era == definitions.Legacy {
+				name = revision.LatestLegacy().Name
+			}
+			return "The server may be able to ask with --revision " + name + ": call again if nothing speaks against that."
+		},
+	})
+	if err := server.Connect(ctx, nil); err != nil {
+		server.Close()
+		return nil, nil, AddRemedy(a, t, err)
+	}
+	made := o
+	made.Name, made.Revision, made.Middleware, made.Wire = client.Name(), "", nil, nil
+	a.Calls = mcp.NewClientWith(within.Middleware(server), made)
+	return client, func() {
+		a.Calls.Close()
+		server.Close()
+	}, nil
+}
+
+// RunningServers returns the servers of every running junction up. It skips those that do not
+// answer.
+func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
+	ups, _ := cli.Instances(ctx, p) // an unreadable folder is treated as empty
+	for i := range ups {
+		for _, s := range ups[i].Servers {
+			all = append(all, cli.RunningServer{In: &ups[i], Status: s})
+		}
+	}
+	return all
+}
+
+// The servers of a running junction up that a command uses.
+const (
+	sharedNothing cli.Sharing = iota
+	sharedCalls               // those that are connected or remembered; they may be started there
+	sharedLists               // connected servers only
+)
+
+// shared returns a target that leads to the server in a running junction up, if this command may
+// use that.
+func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, is bool) {
+	f := &a.Flags
+	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || a.Launch.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
+		return t, false
+	}
+	r := RunningServers(ctx, a.Place).Find(e)
+	if !r.CanServe() || a.Sharing == sharedLists && !r.IsConnected() {
+		return t, false
+	}
+	if same, known := r.IsDefinedAs(ctx, a.Place, e); known && !same || !known && !r.IsShared(e) {
+		return t, false
+	}
+	t, err := r.Target(a, e)
+	return t, err == nil
+}
+
+// OwnFlag defines the flag --own of commands that otherwise use the servers of a running junction
+// up.
+func OwnFlag(a *cli.App, f *pflag.FlagSet) {
+	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
+}
+
+// StartingPause is how long a start may take before the user sees that it is still running.
+const StartingPause = 2 * time.Second
+
+// StillStarting returns a line such as "still starting: a, b (npx installs x); 3 wait for their
+// turn".
+func StillStarting(starting []string, waiting int) string {
+	if len(starting) == 0 {
+		return ""
+	}
+	text := "still starting: " + strings.Join(starting, ", ")
+	switch waiting {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 waits for its turn"
+	}
+	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
+}
+
+// StoredDefinitions returns the stored definitions of a server, or nil if there are none.
+func StoredDefinitions(ctx context.Context, e launch.Entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.Definition == nil || launch.NeedsInput(e.Definition) {
+		return nil
+	}
+	s, err := e.Definition.Resolve(ctx)
+	if err != nil {
+		return nil // connecting reports the error
+	}
+	return cli.DefinitionsEntry(store, s, "").Load()
 }

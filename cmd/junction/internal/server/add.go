@@ -18,7 +18,7 @@ import (
 // AddCommand returns the command server add.
 func AddCommand(a *cli.App) *cobra.Command {
 	var o add.Options
-	var registries reach.RegistryFlags
+	var registries RegistryFlags
 	var project bool
 	cmd := &cobra.Command{
 		Use:   "add NAME|PACKAGE|URL|FOLDER [-- ARGUMENT…]",

@@ -68,12 +68,12 @@ func consentTo(a *cli.App, d *config.Definition) {
 // adderRegistries implements [add.Registries] with the registries of the command line.
 type adderRegistries struct {
 	app   *cli.App
-	flags reach.RegistryFlags
+	flags RegistryFlags
 }
 
 // Find implements [add.Registries].
 func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entry, []string, error) {
-	m, _, err := reach.SyncMirror(ctx, r.app, r.flags)
+	m, _, err := SyncMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,7 +93,7 @@ func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entr
 
 // Similar implements [add.Registries].
 func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error) {
-	m, err := reach.OpenMirror(ctx, r.app, r.flags)
+	m, err := OpenMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
@@ -46,7 +45,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := reach.WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+	if _, is := WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
 	return text

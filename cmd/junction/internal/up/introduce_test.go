@@ -67,7 +67,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := up.Options{Names: test.named, Flags: &reach.SettingFlags{Set: up.Command(a).Flags()}}
+			o := up.Options{Names: test.named, Flags: &up.SettingFlags{Set: up.Command(a).Flags()}}
 			if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 				t.Fatal(err)
 			}

@@ -34,8 +34,8 @@ const (
 // An Options is what the command line of up says.
 type Options struct {
 	Front
-	Flags     *reach.SettingFlags // those that set what the configuration sets, too
-	otlp      string              // a collector of traces; empty: as the environment says
+	Flags     *SettingFlags // those that set what the configuration sets, too
+	otlp      string        // a collector of traces; empty: as the environment says
 	NoPrefix  bool
 	Admin     string   // an address for whoever watches over it; empty: none
 	BareAdmin bool     // that address may be of a network and not encrypted
@@ -94,7 +94,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 		},
 	}
 	o.Front.Flags(cmd.Flags(), " (default "+DefaultAddress+")")
-	o.Flags = reach.NewSettingFlags(cmd.Flags())
+	o.Flags = NewSettingFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")

@@ -98,7 +98,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 		a.Screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
 		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
-	return c.Serve(ctx, l, reach.ServerLog(a))
+	return c.Serve(ctx, l, a.ServerLog())
 }
 
 // listen listens at the address, which must be a loopback address.
@@ -138,7 +138,7 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		ring.Mount(s.Console.Handle)
 		go func() {
 			defer close(s.Ended)
-			_ = s.Console.Serve(ctx, l, reach.ServerLog(a))
+			_ = s.Console.Serve(ctx, l, a.ServerLog())
 			_ = end() // the traffic is lost with its file
 		}()
 		a.Launch.AtEnd(s)

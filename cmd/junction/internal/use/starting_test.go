@@ -1,4 +1,4 @@
-package reach_test
+package use_test
 
 import (
 	"bytes"
@@ -10,12 +10,13 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/use"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &reach.StartList{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": reach.Waiting, "e": reach.Waiting}, Said: map[string]bool{}}
+	s := &use.StartList{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(seen)}}), Pending: map[string]string{"a": "", "b": "", "c": "", "d": use.Waiting, "e": use.Waiting}, Said: map[string]bool{}}
 	s.Note("a", "", false)
 	s.Print()
 	s.Print()

@@ -1,14 +1,44 @@
-package reach
+package up
 
 import (
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
+	"sync"
+	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
+
+// RefusalCounter counts the requests with an invalid key or token. It ignores requests without one,
+// because clients send them to find out where to log in. It is safe for concurrent use.
+type RefusalCounter struct {
+	Log *slog.Logger
+
+	Mu     sync.Mutex
+	All    int
+	unsaid int // requests since the last line
+	said   time.Time
+}
+
+// Add counts a request, and logs it if the last line is older than [RefusalInterval].
+func (r *RefusalCounter) Add(req *http.Request, why error) {
+	if req.Header.Get("Authorization") == "" && req.Header.Get("X-API-Key") == "" {
+		return
+	}
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.All++
+	r.unsaid++
+	if now := time.Now(); now.Sub(r.said) >= cli.RefusalInterval {
+		r.Log.Warn("junction: a client was not let in", "from", req.RemoteAddr, "error", why, "requests", r.unsaid)
+		r.said, r.unsaid = now, 0
+	}
+}
 
 const (
 	// maxGuests limits the connections without an admitted request. It is lower if the process may

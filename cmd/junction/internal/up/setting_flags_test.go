@@ -1,11 +1,11 @@
-package reach_test
+package up_test
 
 import (
 	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/spf13/pflag"
 )
@@ -13,7 +13,7 @@ import (
 // TestFlagsOfSettings finds each tag flag below the settings among the flags of junction up.
 func TestFlagsOfSettings(t *testing.T) {
 	set := pflag.NewFlagSet("up", pflag.ContinueOnError)
-	reach.NewSettingFlags(set)
+	up.NewSettingFlags(set)
 	seen := map[reflect.Type]bool{}
 	tags := 0
 	var walk func(of reflect.Type)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package reach
+package up
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package reach
+package up
 
 import (
 	"cmp"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/up/layer"
@@ -132,7 +133,7 @@ func (f *SettingFlags) Apply(s *settings.Settings) (*settings.Settings, error) {
 		}
 		reflect.ValueOf(&merged).Elem().FieldByIndex(one.path).Set(value)
 	}
-	merged.Tools, merged.Review = cmp.Or(merged.Tools, string(search.Auto)), cmp.Or(merged.Review, ReviewNone)
+	merged.Tools, merged.Review = cmp.Or(merged.Tools, string(search.Auto)), cmp.Or(merged.Review, reach.ReviewNone)
 	switch given := f.Set.Changed; {
 	case given("pin") && given("tools") && merged.Tools == string(search.All):
 		return nil, cli.Usagef("--pin goes with --tools search or --tools auto: all tools are listed")

@@ -1,4 +1,4 @@
-package reach
+package server
 
 import (
 	"cmp"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -44,7 +45,7 @@ func (f *RegistryFlags) Define(flags *pflag.FlagSet) {
 // OpenMirror opens the copy of the registries in the configuration and on the command line. It is
 // closed when the command ends.
 func OpenMirror(ctx context.Context, a *cli.App, f RegistryFlags) (*registry.Mirror, error) {
-	set, _, err := ConfiguredServers(a)
+	set, _, err := reach.ConfiguredServers(a)
 	if err != nil {
 		return nil, err
 	}
@@ -221,4 +222,12 @@ func hostOf(address string) string {
 		return address
 	}
 	return u.Host
+}
+
+// nextTo returns the path named in a file, relative to the file's folder.
+func nextTo(file, named string) string {
+	if named == "" || filepath.IsAbs(named) {
+		return named
+	}
+	return filepath.Join(filepath.Dir(file), named)
 }

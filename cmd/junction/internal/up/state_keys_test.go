@@ -1,4 +1,4 @@
-package reach_test
+package up_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 )
 
 // TestStateKeysAreSharedAndTurned has two processes look at one folder for ten weeks, at different times.
@@ -16,10 +16,10 @@ func TestStateKeysAreSharedAndTurned(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "state.keys")
 	now := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
-	one, other := &reach.StateKeys{Path: path}, &reach.StateKeys{Path: path}
+	one, other := &up.StateKeys{Path: path}, &up.StateKeys{Path: path}
 	first := one.At(t.Context(), now)[0]
 	seals := map[string]bool{string(first): true}
-	opens := func(k *reach.StateKeys, key []byte, at time.Time) bool {
+	opens := func(k *up.StateKeys, key []byte, at time.Time) bool {
 		for _, o := range k.At(t.Context(), at) {
 			if bytes.Equal(o, key) {
 				return true
@@ -52,13 +52,13 @@ func TestStateKeysAreSharedAndTurned(t *testing.T) {
 func TestABrokenFileOfStateKeysIsNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.keys")
 	now := time.Now()
-	k := &reach.StateKeys{Path: path}
+	k := &up.StateKeys{Path: path}
 	key := k.At(t.Context(), now)[0]
 	for _, text := range []string{"{", `[{"key":"AAAA","since":"2026-11-28T12:00:00Z"}]`} {
 		if err := os.WriteFile(clitest.In(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := (&reach.StateKeys{Path: path}).Look(t.Context(), now); err == nil {
+		if err := (&up.StateKeys{Path: path}).Look(t.Context(), now); err == nil {
 			t.Errorf("%s: no error", text)
 		}
 		if got := k.At(t.Context(), now.Add(time.Hour))[0]; !bytes.Equal(got, key) {

@@ -1,4 +1,4 @@
-package reach_test
+package up_test
 
 import (
 	"bytes"
@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
@@ -51,7 +52,7 @@ func TestConnectionsAreShared(t *testing.T) {
 	}
 	ada, member := accept("192.0.2.9:1")
 	request, _ := http.NewRequestWithContext(admission.ConnContext(t.Context(), member), http.MethodGet, "/", nil)
-	reach.Admit(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
+	up.Admit(request, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	var eves []*clitest.TestConn
 	for i := range 10 * most {
 		conn, _ := accept(fmt.Sprint("192.0.2.1:", i+1))
@@ -84,13 +85,13 @@ func TestConnectionsAreShared(t *testing.T) {
 func TestServerLinesAreFolded(t *testing.T) {
 	var out bytes.Buffer
 	now := time.Unix(1_000, 0)
-	s := &reach.LineCounter{Log: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Kinds: map[string]*reach.LineCount{}}
+	s := &cli.LineCounter{Log: slog.New(slog.NewTextHandler(&out, nil)), Now: func() time.Time { return now }, Kinds: map[string]*cli.LineCount{}}
 	say := func(text string) { fmt.Fprintf(s, "%s\n", text) }
 	for i := range 1_000 {
 		say(fmt.Sprintf("http: TLS handshake error from 192.0.2.1:%d: EOF", i))
 	}
 	say("http: Accept error: too many open files")
-	now = now.Add(reach.RefusalInterval)
+	now = now.Add(cli.RefusalInterval)
 	say("http: TLS handshake error from 192.0.2.1:1: EOF")
 	for i := range 1_000 {
 		say(fmt.Sprint("something else ", i))
@@ -99,7 +100,7 @@ func TestServerLinesAreFolded(t *testing.T) {
 	if n := strings.Count(text, "TLS handshake"); n != 2 || !strings.Contains(text, "times=1000") {
 		t.Errorf("%d lines of handshakes: %.400s", n, text)
 	}
-	if n := strings.Count(text, "something else"); n > reach.MaxLineKinds || len(s.Kinds) > reach.MaxLineKinds+1 || !strings.Contains(text, "Accept error") {
+	if n := strings.Count(text, "something else"); n > cli.MaxLineKinds || len(s.Kinds) > cli.MaxLineKinds+1 || !strings.Contains(text, "Accept error") {
 		t.Errorf("%d lines and %d kinds of others", n, len(s.Kinds))
 	}
 }

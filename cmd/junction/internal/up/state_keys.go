@@ -1,4 +1,4 @@
-package reach
+package up
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/seal"
@@ -89,7 +90,7 @@ func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
 		k.Keys = keys
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, CheckTimeout)
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
 	defer cancel()
 	unlock, err := filelock.Wait(ctx, k.Path+".lock")
 	if err != nil {
