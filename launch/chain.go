@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -78,23 +79,18 @@ func (l *Launcher) EnterChain(c Configuration) error {
 	if l.Gateway == "" {
 		l.Gateway = GatewayMark(c.Set, c.Names)
 	}
-	if i := slices.Index(l.Chain(), l.Gateway); i >= 0 {
-		return startedByItself(c.Set, l.Chain()[i+1:])
+	i := slices.Index(l.Chain(), l.Gateway)
+	if i < 0 {
+		return nil
 	}
-	return nil
-}
-
-// startedByItself returns an error that names the entry with the first of the marks, which began
-// the loop.
-func startedByItself(set *config.Set, marks []string) error {
-	for _, f := range set.Files {
-		for _, d := range f.Servers {
-			if len(marks) > 0 && EntryMark(d) == marks[0] {
+	for _, f := range c.Set.Files {
+		for _, d := range f.Servers { // the mark of the entry that began the loop is next
+			if marks := l.Chain()[i+1:]; len(marks) > 0 && EntryMark(d) == marks[0] {
 				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
 			}
 		}
 	}
-	return fmt.Errorf("this gateway is started by itself; a server that it starts runs junction up again")
+	return errors.New("this gateway is started by itself; a server that it starts runs junction up again")
 }
 
 // WithoutSelf returns the entries without those that would start or call the gateway serving them,

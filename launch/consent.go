@@ -87,7 +87,14 @@ func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []
 		}
 	}
 	if decided && err == nil {
-		l.rememberConsents(keys, answers, open)
+		err := l.ChangeConsents(func(said map[string]bool) {
+			for _, i := range open {
+				said[keys[i]] = answers[i]
+			}
+		})
+		if err != nil {
+			l.Screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
+		}
 	}
 	return faults
 }
@@ -331,18 +338,6 @@ func (l *Launcher) StoredConsents() map[string]bool {
 		return nil
 	}
 	return said
-}
-
-// rememberConsents stores answers of the user.
-func (l *Launcher) rememberConsents(keys []string, answers map[int]bool, asked []int) {
-	err := l.ChangeConsents(func(said map[string]bool) {
-		for _, i := range asked {
-			said[keys[i]] = answers[i]
-		}
-	})
-	if err != nil {
-		l.Screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
-	}
 }
 
 // ChangeConsents changes the stored answers about projects, under a file lock.

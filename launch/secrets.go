@@ -27,10 +27,7 @@ import (
 )
 
 const (
-	MaxSecret = 64 << 10 // bytes of a secret
-)
-
-const (
+	MaxSecret  = 64 << 10  // bytes of a secret
 	SecretKeys = "secret/" // prefix of their keys in the store
 )
 

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -92,12 +93,7 @@ func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Start
 }
 
 // StartLimit returns own, the time in an entry, or [DefaultStart] if it is 0.
-func StartLimit(own time.Duration) time.Duration {
-	if own > 0 {
-		return own
-	}
-	return DefaultStart
-}
+func StartLimit(own time.Duration) time.Duration { return cmp.Or(own, DefaultStart) }
 
 // Installs reports whether a package runner worked at one of the last two checks.
 func (w *StartWatch) Installs() bool {

@@ -287,9 +287,12 @@ func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 		if e.Name == "filesystem" {
 			o.Roots = t.App.Desk.Roots
 		}
-		h, err := reach.SharedHandler(ctx, t.App, e.Name, o)
+		h, err := reach.Shipped(ctx, t.App, e.Name, o)
 		if err != nil {
 			return err
+		}
+		if t.App.Launch.Traffic != nil {
+			h = t.App.Launch.Traffic.Handler(e.Name, h)
 		}
 		if r := t.App.Launch.Recorder; r != nil {
 			h = r.Middleware(e.Name)(h)

@@ -101,7 +101,16 @@ func Shipped(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Hand
 	case "http":
 		return httpTools(a, &o.API)
 	case "sql":
-		return openDatabase(ctx, a, o)
+		dsn, err := o.dsn(a.Place)
+		if err != nil {
+			return nil, err
+		}
+		d, err := database.Open(ctx, database.Options{DSN: dsn, Write: o.write})
+		if err != nil {
+			return nil, err
+		}
+		a.Launch.AtEnd(d)
+		return d, nil
 	case "time":
 		zone, err := clock.Local(a.Getenv("TZ"))
 		if err != nil {
@@ -118,22 +127,7 @@ func Shipped(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Hand
 // maxDSNFile limits the bytes of a file with a DSN.
 const maxDSNFile = 16 << 10
 
-// openDatabase returns the server sql. The DSN is read from a variable or a file, because it has a
-// password and flags are visible to all users of the machine.
-func openDatabase(ctx context.Context, a *cli.App, o Shipping) (mcp.Handler, error) {
-	dsn, err := o.dsn(a.Place)
-	if err != nil {
-		return nil, err
-	}
-	d, err := database.Open(ctx, database.Options{DSN: dsn, Write: o.write})
-	if err != nil {
-		return nil, err
-	}
-	a.Launch.AtEnd(d)
-	return d, nil
-}
-
-// dsn returns the DSN from the variable or the file.
+// dsn returns the DSN from a variable or a file, because it has a password and flags are visible to all users of the machine.
 func (o Shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
@@ -186,8 +180,12 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 	if o.From == "" {
 		return nil, cli.Usagef("openapi needs a document: junction serve openapi --from FILE|URL")
 	}
+	from := o.From
+	if !strings.Contains(from, "://") {
+		from = a.Path(from)
+	}
 	options := openapi.Options{
-		From: openAPIAt(a.Place, o.From), Include: openapi.Selection{Tags: o.Tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
+		From: from, Include: openapi.Selection{Tags: o.Tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
 		Requests: httptool.Options{Base: o.Base, Logger: a.Logger()},
 	}
 	for _, text := range o.Exclude {
@@ -218,14 +216,6 @@ func openAPI(ctx context.Context, a *cli.App, o *APIShipping) (mcp.Handler, erro
 		a.Screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
 	}
 	return s, nil
-}
-
-// openAPIAt returns the URL or the path of a document.
-func openAPIAt(p place.Place, from string) string {
-	if strings.Contains(from, "://") {
-		return from
-	}
-	return p.Path(from)
 }
 
 // graphQL returns the server of a GraphQL API.

@@ -155,10 +155,14 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	if err == nil || t.Server != nil || launch.At(address) == nil {
 		return err
 	}
+	authorizes := func(header string) bool {
+		name, _, _ := strings.Cut(header, ":")
+		return strings.EqualFold(strings.TrimSpace(name), "Authorization")
+	}
 	switch at, _ := url.Parse(address); {
 	case errors.Is(err, oauth.ErrLogin): // its text has the remedy
 		return err
-	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, isAuthorization):
+	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, authorizes):
 		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
 	case statusOf(err) == http.StatusUnauthorized:
 		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
@@ -170,12 +174,6 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 		return err
 	}
 	return &cli.ConnectError{Cause: err}
-}
-
-// isAuthorization reports whether a value of --header sets the header Authorization.
-func isAuthorization(header string) bool {
-	name, _, _ := strings.Cut(header, ":")
-	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
 // Dial connects to a server, and returns errors as [cli.ConnectError].
@@ -238,11 +236,8 @@ func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]l
 	return some, nil
 }
 
-const (
-	// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state
-	// keys.
-	CheckTimeout = 10 * time.Second
-)
+// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state keys.
+const CheckTimeout = 10 * time.Second
 
 // statusOf returns the HTTP status with which a server refused, or 0.
 func statusOf(err error) int {
@@ -252,57 +247,27 @@ func statusOf(err error) int {
 	return 0
 }
 
-// memoryOfEra returns the stored definitions of a target, which hold its era, or nil if there are
-// none.
-func memoryOfEra(a *cli.App, t launch.Target) *definitions.Entry {
-	if t.Server == nil {
-		return nil
+// SetEra sets the era in which o dials a target, and stores it if definitions of the target are. With an empty era, o dials the legacy
+// era first, the only one in which some servers can ask their client, if that is stored for the target, or if otherwise is true.
+func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+	var memory *definitions.Entry
+	var known *definitions.Definitions
+	if store := a.Store(); store != nil && t.Server != nil {
+		memory = cli.DefinitionsEntry(store, t.Server, "")
+		known = memory.Load()
 	}
-	store := a.Store()
-	if store == nil {
-		return nil
-	}
-	return cli.DefinitionsEntry(store, t.Server, "")
-}
-
-// legacyFirst reports whether the stored era of a target is [definitions.Legacy], the only one in
-// which it can ask its client.
-func legacyFirst(a *cli.App, t launch.Target) bool {
-	m := memoryOfEra(a, t)
-	if m == nil {
-		return false
-	}
-	d := m.Load()
-	return d != nil && d.Era == definitions.Legacy
-}
-
-// rememberEra stores the era in which a target can ask its client, if definitions of the target are
-// stored.
-func rememberEra(a *cli.App, t launch.Target, era string) {
-	m := memoryOfEra(a, t)
-	if m == nil {
+	if era == "" {
+		o.LegacyFirst = otherwise || known != nil && known.Era == definitions.Legacy
 		return
 	}
-	d := m.Load()
-	if d == nil || d.Era == era {
+	if o.LegacyFirst = era == definitions.Legacy; known == nil || known.Era == era {
 		return
 	}
-	with := *d
+	with := *known
 	with.Era = era
-	if err := m.Save(&with); err != nil {
+	if err := memory.Save(&with); err != nil {
 		a.Logger().Warn("the era of a server is not remembered", "server", t.Title(), "error", err)
 	}
-}
-
-// SetEra sets the era in which o dials a target, and stores it. With an empty era, o dials the legacy
-// era first if that era is stored for the target, or if otherwise is true.
-func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
-	if era == "" {
-		o.LegacyFirst = otherwise || legacyFirst(a, t)
-		return
-	}
-	o.LegacyFirst = era == definitions.Legacy
-	rememberEra(a, t, era)
 }
 
 // connectCaller connects to a target and sets a.Calls, the client for the requests of the command.

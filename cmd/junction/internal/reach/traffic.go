@@ -19,7 +19,6 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/pflag"
@@ -124,16 +123,6 @@ func ShareTraffic(ctx context.Context, a *cli.App, serves string) (end func()) {
 		cancel()
 		watchers.Wait()
 	}
-}
-
-// SharedHandler returns a server that ships with junction as a part of this process. Its messages are
-// shared like those of other servers.
-func SharedHandler(ctx context.Context, a *cli.App, name string, o Shipping) (mcp.Handler, error) {
-	h, err := Shipped(ctx, a, name, o)
-	if err != nil || a.Launch.Traffic == nil {
-		return h, err
-	}
-	return a.Launch.Traffic.Handler(name, h), nil
 }
 
 // ShowTraffic writes messages to a watcher, one line each, until the connection ends or ctx is
