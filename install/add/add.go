@@ -21,11 +21,10 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// An Adder adds and upgrades servers. File, Launcher and Prompter must be set; of what is nil the comment of its field says what happens.
+// An Adder adds and upgrades servers. File and Launcher, with its Prompter, must be set; of what is nil the comment of its field says what happens.
 type Adder struct {
 	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
-	Launcher *launch.Launcher // installs, starts and reaches servers
-	Prompter launch.Prompter
+	Launcher *launch.Launcher // installs, starts and reaches servers, and asks the user
 
 	// Configured returns what the user has configured, and an error if its settings cannot be read. If nil, that is what File has.
 	Configured func() (Configured, error)

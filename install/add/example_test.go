@@ -46,9 +46,9 @@ func ExampleAdder_Add() {
 	}
 	defer os.RemoveAll(folder)
 
-	var launcher launch.Launcher
+	launcher := launch.Launcher{Prompter: agreeing{}}
 	defer launcher.Close()
-	adder := add.Adder{File: filepath.Join(folder, "mcp.json"), Launcher: &launcher, Prompter: agreeing{}}
+	adder := add.Adder{File: filepath.Join(folder, "mcp.json"), Launcher: &launcher}
 	added, err := adder.Add(context.Background(), server.URL, add.Options{Name: "notes"})
 	if err != nil {
 		log.Fatal(err)

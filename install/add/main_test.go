@@ -90,14 +90,14 @@ func (s *scripted) Show(c launch.Card) { s.WriteString(c.Text(1 << 16)) }
 func adder(t *testing.T, answers ...string) *Adder {
 	t.Helper()
 	dir := t.TempDir()
-	l := &launch.Launcher{Screen: terminal.NewScreen(t.Output())}
+	l := &launch.Launcher{Screen: terminal.NewScreen(t.Output()), Prompter: &scripted{answers: answers}}
 	l.Locks.Packages = &packages{dir: dir}
 	t.Cleanup(func() { _ = l.Close() })
-	return &Adder{File: dir + "/mcp.json", Launcher: l, Prompter: &scripted{answers: answers}}
+	return &Adder{File: dir + "/mcp.json", Launcher: l}
 }
 
 // shown returns what a user was shown and asked.
-func shown(a *Adder) string { return a.Prompter.(*scripted).String() }
+func shown(a *Adder) string { return a.Launcher.Prompter.(*scripted).String() }
 
 // packages have every version of each package. The tools of a version are those of its name.
 type packages struct {

@@ -25,7 +25,7 @@ func (l *late) Choose(context.Context, string, []launch.Choice) (string, error) 
 
 func TestUnwrittenServerIsNotApproved(t *testing.T) {
 	a, _ := withEcho(t, false)
-	a.Prompter = &late{scripted{answers: []string{"yes"}}, a.File, `{"mcpServers": {"unwritten": {"command": "other"}}}`}
+	a.Launcher.Prompter = &late{scripted{answers: []string{"yes"}}, a.File, `{"mcpServers": {"unwritten": {"command": "other"}}}`}
 	if r, err := a.Add(t.Context(), "npm:@x/echo@1.0.0", Options{Name: "unwritten", NoSandbox: true}); err == nil {
 		t.Fatalf("it was added: %+v", r)
 	}

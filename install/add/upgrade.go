@@ -190,7 +190,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	for _, warning := range w.warnings() {
 		line("  WARNING: %s", plaintext.Line(warning, maxReason))
 	}
-	w.Prompter.Show(card)
+	w.Launcher.Prompter.Show(card)
 	return nil
 }
 

@@ -95,7 +95,7 @@ func TestTheTimeoutsOfTheCommandLineAreThoseOfTheCode(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"cmd/junction/internal/reach/flags.go": "(default 1m; 2m to connect)",
-		"docs/cli.md":                        "default 1 minute, 2 minutes to connect",
+		"docs/cli.md":                          "default 1 minute, 2 minutes to connect",
 	} {
 		if !strings.Contains(page(t, name), want) {
 			t.Errorf("%s: --timeout: expected %q", name, want)

@@ -23,7 +23,6 @@ import (
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
-		Prompter:   a.Launch.Prompter,
 		Configured: func() (add.Configured, error) { return configuredForAdd(a) },
 		KeepSecret: func(ctx context.Context, name string, value string) error {
 			return account.StoreSecret(ctx, a, name, value)
