@@ -36,6 +36,7 @@ var known = map[string]string{
 	"state":      "github.com/junction-mcp/junction/state",
 	"gateway":    "github.com/junction-mcp/junction/gateway",
 	"up":         "github.com/junction-mcp/junction/up",
+	"launch":     "github.com/junction-mcp/junction/launch",
 	"settings":   "github.com/junction-mcp/junction/config/settings",
 	"everything": "github.com/junction-mcp/junction/servers/everything",
 	"config":     "github.com/junction-mcp/junction/config",

@@ -1,14 +1,22 @@
 package launch
 
 import (
+	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 const (
@@ -63,4 +71,118 @@ func GatewayMark(set *config.Set, names []string) string {
 // EntryMark returns the mark of an entry.
 func EntryMark(d *config.Definition) string {
 	return mark("entry", filename.Real(d.Source), d.Name)
+}
+
+// EnterChain sets the mark of a gateway of this process, which the programs that it starts receive; later calls leave it. It returns an error if
+// the gateway was started by itself.
+func (l *Launcher) EnterChain(c Configuration) error {
+	if l.Gateway == "" {
+		l.Gateway = GatewayMark(c.Set, c.Names)
+	}
+	i := slices.Index(l.Chain(), l.Gateway)
+	if i < 0 {
+		return nil
+	}
+	for _, f := range c.Set.Files {
+		for _, d := range f.Servers { // the mark of the entry that began the loop is next
+			if marks := l.Chain()[i+1:]; len(marks) > 0 && EntryMark(d) == marks[0] {
+				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
+			}
+		}
+	}
+	return errors.New("this gateway is started by itself; a server that it starts runs junction up again")
+}
+
+// WithoutSelf returns the entries without those that would start or call the gateway serving them,
+// and prints each that it omits. at is the listener of this process, or nil.
+func (l *Launcher) WithoutSelf(ctx context.Context, entries []Entry, at net.Listener) []Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
+		if !l.isSelf(ctx, e.Definition, at) {
+			return false
+		}
+		why := "it is this gateway itself"
+		if l.Gateway == "" {
+			why = "it is a gateway of the same servers"
+		}
+		l.Screen.Printf("junction: entry %q in %s is omitted: %s\n", e.Name, l.Place.Short(e.Definition.Source), why)
+		return true
+	})
+}
+
+// isSelf reports whether an entry starts a junction up that serves this entry again. It also
+// reports true for a gateway that started this process, and for one that listens there.
+func (l *Launcher) isSelf(ctx context.Context, d *config.Definition, at net.Listener) bool {
+	if d == nil || d.Disabled {
+		return false
+	}
+	self := EntryMark(d)
+	if slices.Contains(l.Chain(), self) {
+		return true
+	}
+	if NeedsInput(d) || !IsProgram(d.Kind) && at == nil {
+		return false
+	}
+	s, err := d.Resolve(ctx)
+	if err != nil {
+		return false // connecting reports the error
+	}
+	if !IsProgram(d.Kind) {
+		return listensAt(at, s.URL)
+	}
+	set, names, ok := l.servedBy(s)
+	if !ok {
+		return false
+	}
+	if slices.Contains(append(l.Chain(), l.Gateway), GatewayMark(set, names)) {
+		return true
+	}
+	return (len(names) == 0 || slices.Contains(names, d.Name)) &&
+		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && EntryMark(other) == self })
+}
+
+// servedBy returns the configuration and the names of servers that s serves, if s runs junction up.
+func (l *Launcher) servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
+	p := l.Place
+	if l.UpArgs == nil || len(s.Args) == 0 || s.Args[0] != "up" || !IsJunction(p, s.Command) {
+		return nil, nil, false
+	}
+	files, names, ok := l.UpArgs(s.Args[1:])
+	if !ok {
+		return nil, nil, false
+	}
+	at := place.Place{Vars: slices.Clone(p.Environ()), Dir: cmp.Or(s.Dir, p.Dir)}
+	for name, value := range s.Env {
+		at.Vars = append(at.Vars, name+"="+value)
+	}
+	o := ConfigOptions(at)
+	paths := at.Paths(files)
+	if len(paths) == 0 {
+		paths = config.Find(o)
+	}
+	set, _ = config.LoadAll(paths, o) // files that cannot be read are not served
+	return set, names, true
+}
+
+// IsJunction reports whether a command is this program, or another one named junction.
+func IsJunction(p place.Place, command string) bool {
+	base := strings.ToLower(filepath.Base(command))
+	if strings.TrimSuffix(base, ".exe") == "junction" {
+		return true
+	}
+	self, err := os.Executable()
+	return err == nil && p.Real(command) == p.Real(self)
+}
+
+// listensAt reports whether at listens at the address of a URL.
+func listensAt(at net.Listener, address string) bool {
+	u, err := url.Parse(address)
+	own, ok := at.Addr().(*net.TCPAddr)
+	if err != nil || !ok || u.Port() != fmt.Sprint(own.Port) {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	if u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return own.IP.IsLoopback() || own.IP.IsUnspecified()
+	}
+	return ip != nil && ip.Equal(own.IP)
 }

@@ -27,7 +27,7 @@ func TestEachProgramThatIsStartedHasItsEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configured, err := l.Connect(s, set.Servers[0], nil)
+	configured, err := l.Transport(s, set.Servers[0], nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -10,8 +12,10 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/internal/tolerance"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/recording"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 // A Launcher connects to servers, for one run of a program.
@@ -23,13 +27,26 @@ type Launcher struct {
 	Timeout time.Duration // that the user gives, within which programs end at once where they did not respond; 0: none
 	Frozen  bool          // only programs that are locked and installed are started
 
-	Screen  *terminal.Screen
+	// Config names the files of the configuration; a project's servers in them need no consent. If it is empty, they are found.
+	Config []string
+	// Prompter asks the user about servers of projects, and for what entries leave open; nil: nobody is asked.
+	Prompter Prompter
+	// Ships are the servers of this program, which an entry without a definition names.
+	Ships Ships
+
+	Info     mcp.Implementation // of clients
+	Revision string             // of the protocol, which clients are to speak; empty: which the server knows
+	Traffic  *traffic.Log       // shows what is sent; may be nil
+
+	Screen  *terminal.Screen    // nil: nothing is shown
 	Kill    <-chan struct{}     // closed when programs get no more time to end; may be nil
 	Log     func() *slog.Logger // nil: nothing is logged
 	Verbose bool                // what servers write to their standard error is shown
 
 	// Recorder, if not nil, records what is said; secrets are hidden from it.
 	Recorder *recording.Recorder
+	// RecordsFront says that the Recorder has what clients send to this process, and not what it sends to servers.
+	RecordsFront bool
 	// Tolerated are the odd forms that servers have sent, by their names.
 	Tolerated tolerance.Records
 	// Own are the variables that servers do not get.
@@ -44,11 +61,24 @@ type Launcher struct {
 	Refused func(server, line string, lost bool)
 	// Renews says that this process renews a login for another.
 	Renews bool
+	// UpArgs, if not nil, reads arguments of junction up: the files that it serves, empty if these are found, and the names of servers, empty for all.
+	UpArgs func(args []string) (files, servers []string, ok bool)
 
-	logins map[bool]*oauth.Store // of ShareLogins, by whether one is made where none is; nil: each has its own
+	// OfProject are the servers of projects that consent was asked for, and Unheld the settings of projects that are not used.
+	OfProject []Entry
+	Unheld    []string
+
+	secrets keptSecrets
+	logins  map[bool]*oauth.Store // of ShareLogins, by whether one is made where none is; nil: each has its own
 
 	closing sync.Mutex
 	closers []io.Closer // what Close closes
+}
+
+// Ships are servers that a program has itself.
+type Ships struct {
+	Names []string // all of them; of everything and filesystem, those that are here are served if nothing is configured
+	Open  func(ctx context.Context, name string) (mcp.Handler, error)
 }
 
 func (l *Launcher) logger() *slog.Logger {
@@ -70,4 +100,21 @@ func (l *Launcher) showStderr(name string) func(line string) {
 	}
 	name = plaintext.Line(name, 80)
 	return func(line string) { l.Screen.Printf("[%s] %s\n", name, line) }
+}
+
+// open returns a server of this program.
+func (l *Launcher) open(ctx context.Context, name string) (mcp.Handler, error) {
+	if l.Ships.Open == nil {
+		return nil, fmt.Errorf("server %q: this program has no servers", name)
+	}
+	return l.Ships.Open(ctx, name)
+}
+
+// Handler returns a server of this program. Its messages are shown like those of others.
+func (l *Launcher) Handler(ctx context.Context, name string) (mcp.Handler, error) {
+	h, err := l.open(ctx, name)
+	if err == nil && l.Traffic != nil {
+		h = l.Traffic.Handler(name, h)
+	}
+	return h, err
 }

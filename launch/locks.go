@@ -123,24 +123,43 @@ func UpgradeOf(d *config.Definition) string {
 	return "junction server upgrade " + plaintext.ShellWord(d.Name) + " --config " + plaintext.ShellWord(filename.Absolute(d.Source))
 }
 
-// Started returns the server as it is started: where it is locked, the installed program stands in the place of what its entry begins with, and no
-// package manager is asked. locked is what is locked of it, or nil.
-func (l *Launcher) Started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
+// FindLock returns the lock of a server, even if its entry has changed since. known is false if
+// there is none; it is true with a nil lock if the lock cannot be read.
+func (l *Launcher) FindLock(d *config.Definition) (locked *install.LockedServer, known bool) {
+	locked, err := l.Locked(d)
+	if !errors.Is(err, install.ErrNotReplaced) {
+		return locked, locked != nil || err != nil
+	}
+	lock, err := l.Locks.Of(d.Source)
+	if err != nil {
+		return nil, true
+	}
+	return lock.Servers[d.Name], true
+}
+
+// Started returns the server of an entry as it is started, and what is locked of it: if it is locked, the installed program replaces the words
+// that its entry begins with, and no package manager is asked. The lock is read once, so that what is started, confined and agreed to cannot differ.
+func (l *Launcher) Started(ctx context.Context, e Entry, s *config.Server) (started *config.Server, locked *install.LockedServer, err error) {
+	d := e.Definition
+	if locked, err = l.Locked(d); err == nil {
+		err = l.CheckLock(e, locked)
+	}
 	switch {
+	case err != nil:
+		return nil, nil, err
 	case locked == nil && l.Frozen && IsProgram(s.Kind) && d.Words() != nil:
-		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, l.Place.Short(install.LockPath(d.Source)), UpgradeOf(d))
+		return nil, nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, l.Place.Short(install.LockPath(d.Source)), UpgradeOf(d))
 	case locked == nil || locked.Package == nil:
-		return s, nil
+		return s, locked, nil
 	}
 	program, err := l.installed(ctx, d, locked.Package)
-	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", d.Name, err)
+	if err == nil {
+		started, err = Replaced(s, len(locked.Replaces), locked.Package, program)
 	}
-	now, err := Replaced(s, len(locked.Replaces), locked.Package, program)
 	if err != nil {
-		return nil, fmt.Errorf("server %q: %w", d.Name, err)
+		return nil, nil, fmt.Errorf("server %q: %w", d.Name, err)
 	}
-	return now, nil
+	return started, locked, nil
 }
 
 // installed is the program of what is locked, which is installed where it is not there yet.

@@ -104,8 +104,8 @@ func (l *Launcher) connect(t *Transport, s *config.Server, d *config.Definition,
 	return t.connect(l, s, d, send)
 }
 
-// Connect makes the transport to a server, as its configuration resolves it. Its definition may be nil.
-func (l *Launcher) Connect(s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error) {
+// Transport makes the transport to a server, as its configuration resolves it. Its definition may be nil.
+func (l *Launcher) Transport(s *config.Server, d *config.Definition, send Sender) (mcp.Transport, error) {
 	return l.connect(Of(s.Kind), s, d, send)
 }
 

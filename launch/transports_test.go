@@ -59,9 +59,9 @@ func TestFlagsAreForSomeTransports(t *testing.T) {
 	for want, try := range map[string]func() error{
 		"--header and --env do not apply to a socket":                           func() error { _, err := withEnv.Address("unix:a"); return err },
 		"--header is for servers with a URL":                                    func() error { _, err := withHeader.Command("sh", nil); return err },
-		`--header is for servers with a URL, and "b" is started by a command`:   func() error { _, err := withHeader.Connect(&program, nil, nil); return err },
+		`--header is for servers with a URL, and "b" is started by a command`:   func() error { _, err := withHeader.Transport(&program, nil, nil); return err },
 		"--env is for servers that are started by a command":                    func() error { _, err := withEnv.Address("http://localhost"); return err },
-		`--env is for servers that are started by a command, and "a" has a URL`: func() error { _, err := withEnv.Connect(&entry, nil, nil); return err },
+		`--env is for servers that are started by a command, and "a" has a URL`: func() error { _, err := withEnv.Transport(&entry, nil, nil); return err },
 		"--env: expected NAME=VALUE":                                            func() error { _, err := (&Launcher{Env: []string{"x"}}).Command("sh", nil); return err },
 	} {
 		if err := try(); err == nil || err.Error() != want {

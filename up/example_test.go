@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/clock"
 	"github.com/junction-mcp/junction/servers/everything"
@@ -35,4 +36,26 @@ func Example() {
 	// Output:
 	// hello <nil>
 	// true
+}
+
+// A gateway of the servers and settings in a file, as junction up serves it. Launcher.Prompter could ask a user about servers of projects.
+func ExampleSource() {
+	ctx := context.Background()
+	l := &launch.Launcher{Config: []string{"testdata/servers.json"}}
+	defer l.Close()
+	c, err := l.Read()
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := up.Source{Launcher: l}.Plan(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := up.New(plan, up.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close()
+	fmt.Println(g.Start(ctx).Added, plan.Settings.Tools)
+	// Output: [clock] all
 }

@@ -124,8 +124,9 @@ func (g *Gateway) Start(ctx context.Context) (d Diff) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started = true
-	plan := g.now.Load().plan
-	g.change(ctx, plan.Servers, &d)
+	plan := *g.now.Load().plan
+	plan.admit(ctx)
+	g.replace(ctx, &plan, &d)
 	if !slices.ContainsFunc(plan.Servers, func(s Server) bool { return s.Print != "" }) {
 		_ = g.members.Settle(ctx) // as servers of this program start at once; the error is that of ctx
 	}
@@ -150,10 +151,11 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 		g.layers.Use(layers)
 	}
 	plan := *next
-	if plan.Layers = layers; plan.Admit != nil {
-		plan.Servers = plan.Admit(ctx)
-	}
+	plan.Layers = layers
+	plan.admit(ctx)
+	g.mu.Lock()
 	left := g.replace(ctx, &plan, &d)
+	g.mu.Unlock()
 	for _, s := range g.members.Status() {
 		_ = g.members.Reread(s.Name) // as it was listed, the error is nil
 	}
@@ -163,8 +165,6 @@ func (g *Gateway) Apply(ctx context.Context, next *Plan) (d Diff, err error) {
 
 // replace replaces the plan. The function left waits until removed servers have ended.
 func (g *Gateway) replace(ctx context.Context, p *Plan, d *Diff) (left func()) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.members.SetNames(naming(p.settings()))
 	left = func() {}
 	if d.Waits = !g.started; g.started {

@@ -36,6 +36,13 @@ func (p *Plan) settings() *settings.Settings {
 	return p.Settings
 }
 
+// admit has Admit say which servers there are.
+func (p *Plan) admit(ctx context.Context) {
+	if p.Admit != nil {
+		p.Servers, p.Admit = p.Admit(ctx), nil
+	}
+}
+
 // A Server is one server of a Plan.
 type Server struct {
 	layer.Server

@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -104,7 +105,7 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr clitest.SafeBuffer
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Out: terminal.NewScreen(&stdout), Screen: terminal.NewScreen(&stderr)}})
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/policy"
 )
@@ -80,7 +79,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(clitest.PlaceOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	clitest.Write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := reach.ChangeConsents((&cli.App{Place: clitest.PlaceOf(t)}), func(said map[string]bool) { said[chat.InstructionsKey("Be brief.")] = true }); err != nil {
+	if err := (&cli.App{Place: clitest.PlaceOf(t)}).Launch.ChangeConsents(func(said map[string]bool) { said[chat.InstructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
 	p := clitest.StartPlain(t, own, &chat.Flags{Policy: "policy.json", Allow: []string{"two/*"}})
@@ -114,7 +113,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.Undo("trust ev", "removed from policy.json: trust ev")
 	p.Server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.Undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := reach.StoredConsents((&cli.App{Place: clitest.PlaceOf(t)})); len(said) != 0 {
+	if said := (&cli.App{Place: clitest.PlaceOf(t)}).Launch.StoredConsents(); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 

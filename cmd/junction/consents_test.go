@@ -33,7 +33,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		v := &up.Served{App: a}
-		v.Admitted(t.Context(), entries, false)
+		v.Admit(t.Context(), set, entries, false)
 		lines := strings.Split(strings.ReplaceAll(strings.Join(*v.Refused.Load(), "\n"), set.Files[0].Path, "FILE"), "\n")
 		if !slices.Equal(lines, test.want) || !strings.Contains(seen.String(), "junction: "+(*v.Refused.Load())[0]+"\n") {
 			t.Errorf("%q: got %q\n%s", test.typed, lines, seen)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -118,8 +119,8 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 		t.Errorf("it is\n%s", now)
 	}
 	runs(t, "", "secret", "list").expect(t, cli.ExitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t)})
-	if value, err := a.Secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t)})
+	if value, err := a.Launch.Secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
 	a.Launch.Close()
@@ -183,7 +184,7 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen clitest.SafeBuffer
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(&screen), Stdout: io.Discard, Stderr: io.Discard}})
 	a.Person = terminal.NewPerson(strings.NewReader(typed), a.Screen)
 	root := root(a, nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
@@ -210,8 +211,8 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t)})
-	if value, err := a.Secret(t.Context(), "k"); err != nil || value != "the-key" {
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t)})
+	if value, err := a.Launch.Secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
 	a.Launch.Close()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -23,7 +24,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 
 	read, write := io.Pipe()
 	var said clitest.SafeBuffer
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: write, Stderr: &said, Out: terminal.NewScreen(write), Screen: terminal.NewScreen(&said)}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: strings.NewReader(""), Stdout: write, Stderr: &said, Out: terminal.NewScreen(write), Screen: terminal.NewScreen(&said)}})
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	code := make(chan int, 1)

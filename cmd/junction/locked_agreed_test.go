@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/up/layer"
 )
@@ -133,21 +134,21 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := reach.Consent(t.Context(), a, entries[0]); err != nil {
+	if err := a.Launch.Consent(t.Context(), entries[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reach.Resolve(t.Context(), a, entries[0]); err != nil {
+	if _, err := a.Launch.Target(t.Context(), entries[0]); err != nil {
 		t.Errorf("what was agreed to: %v", err)
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
 	a.Launch.Locks.Forget(entries[0].Definition.Source)
-	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
+	if _, err := a.Launch.Target(t.Context(), entries[0]); !errors.As(err, new(*launch.ConsentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
 	if err := os.Remove(clitest.In(t, install.LockName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reach.Resolve(t.Context(), a, entries[0]); !errors.As(err, new(*reach.ConsentError)) {
+	if _, err := a.Launch.Target(t.Context(), entries[0]); !errors.As(err, new(*launch.ConsentError)) {
 		t.Errorf("no lock any more: %v", err)
 	}
 }
@@ -169,7 +170,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	v := &up.Served{App: a}
 	made := func() mcp.Middleware {
 		var u gateway.Upstream
-		y.Around(v.ServerOf(entries[0]).Server, &u)
+		y.Around(v.Source().Server(entries[0]).Server, &u)
 		return func(h mcp.Handler) mcp.Handler { return mcp.Chain(h, u.Middleware...) }
 	}
 	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`

@@ -18,7 +18,7 @@ import (
 // runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
 // started are killed without grace when they are to end.
 func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *cli.InterruptHandler, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := cli.Ready(&cli.App{Place: p, Signals: cli.Signals{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
+	a := reach.Ready(&cli.App{Place: p, Signals: cli.Signals{Kill: kill, Stops: stops}, IO: cli.IO{Stdin: stdin, Stdout: stdout, Stderr: stderr, Out: terminal.NewScreen(stdout), Screen: terminal.NewScreen(stderr)}})
 	if terminal.Present(stdin, a.Screen) {
 		a.Person = terminal.NewPerson(stdin, a.Screen)
 	}
@@ -28,7 +28,12 @@ func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops
 // runLine runs a command line.
 func runLine(ctx context.Context, a *cli.App, args []string) int {
 	a.Desk.Place, a.Desk.Screen, a.Desk.Person = a.Place, a.Screen, a.Person
-	a.UpFlags = func(child *cli.App) *pflag.FlagSet { return up.Command(child).Flags() }
+	a.Launch.UpArgs = func(args []string) (files, servers []string, ok bool) {
+		child := new(cli.App)
+		flags := up.Command(child).Flags()
+		err := flags.Parse(args)
+		return child.Launch.Config, flags.Args(), err == nil
+	}
 	root := root(a, args)
 	root.SetArgs(args)
 	root.SetIn(a.Stdin)

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // A command uses a server with secrets where junction up has it with the same ones, and no other.
@@ -89,7 +90,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entryWith := func(command string, args ...string) cli.Entry {
+	entryWith := func(command string, args ...string) launch.Entry {
 		text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"db": map[string]any{"command": command, "args": append([]string{}, args...), "env": map[string]string{"TOKEN": "${file:secret}"}}}})
 		if err != nil {
 			t.Fatal(err)
@@ -98,14 +99,23 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		if err != nil || len(f.Servers) != 1 {
 			t.Fatal(err)
 		}
-		return cli.Entry{Name: "db", Definition: f.Servers[0]}
+		return launch.Entry{Name: "db", Definition: f.Servers[0]}
 	}
 	a := &cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}}
-	reach := func(e cli.Entry) { // or find that it cannot be
+	v := &up.Served{App: a}
+	open := func(e launch.Entry) gateway.Upstream {
+		t.Helper()
+		u, err := v.Source().Open(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	reach := func(e launch.Entry) { // or find that it cannot be
 		t.Helper()
 		g := gateway.New(gateway.Options{})
 		t.Cleanup(func() { _ = g.Close() })
-		if err := g.Add("db", up.UpstreamOf(t.Context(), a, e, nil, "", nil)); err != nil {
+		if err := g.Add("db", open(e)); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Settle(t.Context()); err != nil {
@@ -114,7 +124,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	}
 	write("first")
 	missing := entryWith("/no/such/program")
-	up.UpstreamOf(t.Context(), a, missing, nil, "", nil)
+	open(missing)
 	expected, _ := a.Digests.Of("db")
 	write("second")
 	reach(missing)
@@ -127,7 +137,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	if !ok || reached == expected {
 		t.Errorf("after it was reached there is one: %t", ok)
 	}
-	up.UpstreamOf(t.Context(), a, missing, nil, "", nil)
+	open(missing)
 	if _, ok := a.Digests.Of("db"); ok {
 		t.Error("the entry that takes its place has a digest while the server may run still")
 	}

@@ -75,10 +75,10 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 }
 
 // shownEntry is the one server of a configuration.
-func shownEntry(t *testing.T, config string) cli.Entry {
+func shownEntry(t *testing.T, config string) launch.Entry {
 	t.Helper()
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
-	a.Flags.Config = []string{config}
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
+	a.Launch.Config = []string{config}
 	_, entries, err := reach.ConfiguredServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/server"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -111,8 +112,8 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(new(clitest.SafeBuffer)), Screen: terminal.NewScreen(new(clitest.SafeBuffer))}})
-	a.Flags.Config = []string{"mcp.json"}
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(new(clitest.SafeBuffer)), Screen: terminal.NewScreen(new(clitest.SafeBuffer))}})
+	a.Launch.Config = []string{"mcp.json"}
 	shown, err := server.ReadProfile(a, []string{"notes"})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
@@ -60,5 +61,5 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
 		runs(t, "", append([]string{"secret"}, args...)...).expect(t, cli.ExitUsage, "", "")
 	}
-	runs(t, strings.Repeat("x", cli.MaxSecret+1), "secret", "set", "large").expect(t, cli.ExitUsage, "", "more than 64 KiB")
+	runs(t, strings.Repeat("x", launch.MaxSecret+1), "secret", "set", "large").expect(t, cli.ExitUsage, "", "more than 64 KiB")
 }

@@ -74,7 +74,7 @@ var budgets = []budget{
 	{uses: []string{"state: share.NewHeld()"}, shown: "mcp/tasks.TestResultsAreShared"},
 	{uses: []string{"mcp/auth: share.NewTurns(maxAsked)"}, shown: "mcp/auth.TestIntrospectionIsShared"},
 	{uses: []string{"mcp/auth: share.New(maxAllProofs)"}, shown: "mcp/auth.TestProofsAreShared"},
-	{uses: []string{"cmd/junction/internal/reach: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/reach: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction/internal/reach.TestConnectionsAreShared"},
+	{uses: []string{"cmd/junction/internal/up: share.New(min(max(files/4, minConnections), maxGuests))", "cmd/junction/internal/up: share.New(min(max(files/2, minConnections), maxMembers))"}, shown: "cmd/junction/internal/up.TestConnectionsAreShared"},
 }
 
 // Whatever one caller takes, with credentials or without, another one is served within servedTime.

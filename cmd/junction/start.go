@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // junction alone shows at most 20 lines.
@@ -21,7 +21,8 @@ const (
 
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
 func showStart(ctx context.Context, a *cli.App) error {
-	set, entries, unread := reach.ReadServers(a)
+	c, unread := a.Launch.Read()
+	set, entries := c.Set, c.Entries
 	running, err := cli.Instances(ctx, a.Place)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func showStart(ctx context.Context, a *cli.App) error {
 }
 
 // startText returns the text of showStart; fault is the first of the configuration, if there is one.
-func startText(p place.Place, entries []cli.Entry, fault string, running []cli.Instance, width int) string {
+func startText(p place.Place, entries []launch.Entry, fault string, running []cli.Instance, width int) string {
 	var files []string
 	servers := map[string][]string{}
 	own := true // there are no servers but those that ship with junction

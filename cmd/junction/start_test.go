@@ -9,22 +9,23 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestTheFirstScreenFits(t *testing.T) {
 	t.Parallel()
-	var many []cli.Entry
+	var many []launch.Entry
 	for i := range 40 {
 		name := fmt.Sprintf("服务器-%d", i)
-		many = append(many, cli.Entry{Name: name, Definition: &config.Definition{Name: name, Source: fmt.Sprintf("/configurations/%d.json", i%5)}})
+		many = append(many, launch.Entry{Name: name, Definition: &config.Definition{Name: name, Source: fmt.Sprintf("/configurations/%d.json", i%5)}})
 	}
 	var running []cli.Instance
 	for i := range 5 {
 		running = append(running, cli.Instance{PID: i, Endpoint: "http://127.0.0.1:7717/mcp", Summary: strings.Repeat("many servers, ", 20)})
 	}
-	own := []cli.Entry{{Name: "everything"}}
+	own := []launch.Entry{{Name: "everything"}}
 	for _, test := range []struct {
-		entries []cli.Entry
+		entries []launch.Entry
 		fault   string
 		running []cli.Instance
 		shows   []string

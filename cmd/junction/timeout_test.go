@@ -64,7 +64,7 @@ func TestTimeoutIsNamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		written, err := a.Launch.Connect(&config.Server{Kind: config.Stdio, Command: "sh"}, nil, nil)
+		written, err := a.Launch.Transport(&config.Server{Kind: config.Stdio, Command: "sh"}, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

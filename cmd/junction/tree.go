@@ -165,8 +165,8 @@ func uncover(a *cli.App, root *cobra.Command, args []string) {
 	flags.ParseErrorsAllowlist.UnknownFlags, flags.Usage = true, func() {}
 	reach.ConfigFlags(a, flags)
 	_ = flags.Parse(args) // the command reports what is wrong
-	_, entries, _ := reach.ReadServers(a)
-	if slices.Contains(reach.ServerNames(entries), part.Name()) {
+	c, _ := a.Launch.Read()
+	if slices.Contains(reach.ServerNames(c.Entries), part.Name()) {
 		part.Parent().RemoveCommand(part)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/policy"
@@ -58,7 +58,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := policy.NameOf("files", policy.OriginOf(cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()))
+	name := policy.NameOf("files", policy.OriginOf(launch.Entry{Name: "files", Definition: f.Servers[0]}.Command()))
 	_, origin, _ := strings.Cut(name, "@")
 	rule := `{"name":"this one","effect":"allow","server":"files","origin":"` + origin + `"}`
 	clitest.Write(t, map[string]string{"policy.json": `{"trusted":["files"],"rules":[` + rule + `,{"name":"shipped","effect":"allow","server":"everything","origin":"built-in"}]}`})

@@ -148,15 +148,16 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	clitest.Alone(t)
-	v := &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}, Gateway: clitest.GatewayWith(t, new(settings.Settings))}
+	v := &up.Served{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t)}), Gateway: clitest.GatewayWith(t, new(settings.Settings))}
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
 	if err := os.WriteFile(clitest.In(t, "servers.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, cli.ExitOK, "one__add", "") // so that it is remembered
-	v.App.Flags.Config = []string{"servers.json"}
-	_, entries, err := reach.ReadServers(v.App)
+	v.App.Launch.Config = []string{"servers.json"}
+	c, err := v.App.Launch.Read()
+	entries := c.Entries
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -225,10 +225,10 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := reach.ReadSettings(a, set); err != nil {
+	if _, _, err := a.Launch.Settings(set); err != nil {
 		t.Fatal(err)
 	}
-	reach.Consents(t.Context(), a, entries, false)
+	a.Launch.Consents(t.Context(), entries, false)
 	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
 		t.Errorf("the question is\n%s", got)
 	}

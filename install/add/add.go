@@ -18,7 +18,6 @@ import (
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -27,21 +26,15 @@ import (
 // be nil, as described for each.
 type Adder struct {
 	File     string           // the configuration that [Adder.Add] writes into, without symbolic links
-	Launcher *launch.Launcher // installs, starts and reaches servers
-	Prompter Prompter
+	Launcher *launch.Launcher // installs, starts and reaches servers, and asks the user
 
 	// Configured returns the user's servers and settings, or an error if the settings cannot be
 	// read. If nil, those of File are used.
 	Configured func() (Configured, error)
 	// Registries finds servers by name. If nil, only packages, addresses and folders can be added.
 	Registries Registries
-	// Secret returns a stored secret and KeepSecret stores one. If nil, servers that need secrets
-	// cannot be added.
-	Secret     func(ctx context.Context, name string) (string, error)
+	// KeepSecret keeps a secret of the user. If nil, servers that need one are not added.
 	KeepSecret func(ctx context.Context, name, value string) error
-	// ClientOptions returns the options of the client that inspects a server. If nil, the
-	// Launcher's options are used.
-	ClientOptions func(launch.Target) mcp.ClientOptions
 	// Remember, if not nil, is called with the definitions of a server.
 	Remember func(*config.Server, *definitions.Definitions)
 	// CheckLock, if not nil, returns an error if the user did not agree to the locked data of a
@@ -106,14 +99,6 @@ func (a *Adder) busy(doing string) (done func()) {
 		return func() {}
 	}
 	return a.Busy(doing)
-}
-
-// secret returns a stored secret.
-func (a *Adder) secret(ctx context.Context, name string) (string, error) {
-	if a.Secret == nil {
-		return "", errors.New("no secrets are kept here")
-	}
-	return a.Secret(ctx, name)
 }
 
 // configured returns the user's servers and settings.
@@ -232,11 +217,11 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	w.noteNothing()
 	w.noteForgetful()
 	w.show()
-	question, choices := "Add it?", []Choice{yes}
+	question, choices := "Add it?", []launch.Choice{yes}
 	if w.data != nil {
 		folder := w.Launcher.Place.Tilde(w.data.folder)
 		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
-		choices = append(choices, Choice{Key: "data", Label: "with [d]ata in " + folder})
+		choices = append(choices, launch.Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
 	if agreed, err := w.agreed(ctx, question, choices); err != nil || !agreed {
 		return nil, err

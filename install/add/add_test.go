@@ -76,7 +76,7 @@ func TestAddWritesOnlyWhatTheUserAgreesTo(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			a, _ := withEcho(t, test.added)
 			user := &scripted{answers: test.answers}
-			a.Prompter = user
+			a.Launcher.Prompter = user
 			test.options.NoSandbox = true
 			r, err := a.Add(t.Context(), test.word, test.options)
 			if text := fmt.Sprint(err); test.fault == "" && err != nil || !strings.Contains(text, test.fault) {
@@ -118,7 +118,7 @@ func TestAnUpgradeShowsTheDifferencesFirst(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.Prompter = &scripted{answers: answers}
+		a.Launcher.Prompter = &scripted{answers: answers}
 		return a.Upgrade(t.Context(), file.Servers[0], named, Options{})
 	}
 	if u, err := upgrade(false, ""); err != nil || u.Outcome != Declined || !strings.Contains(shown(a), "echo 1.0.0 becomes 2.0.0 (npm @x/echo)\n") || !strings.Contains(shown(a), "  gone     tool put\n  2 definitions are as they were approved\n") {
@@ -209,7 +209,7 @@ func TestSecretIsKeptOutsideConfiguration(t *testing.T) {
 	if err != nil || r == nil || r.NeedsLogin {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	for _, want := range []string{"CAREFUL: name: looks like another. Go on?", "{tracker needs token [] not shown, and kept outside of the configuration true }", "listed       as io.example/tracker, in the registry test"} {
+	for _, want := range []string{"CAREFUL: name: looks like another. Go on?", "{tracker needs token [] (not shown, and kept outside of the configuration) >   true }", "listed       as io.example/tracker, in the registry test"} {
 		if !strings.Contains(shown(a), want) {
 			t.Errorf("%q is missing of\n%s", want, shown(a))
 		}

@@ -224,7 +224,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		return true, nil
 	}
 	w.show() // its definitions may differ now
-	return w.agreed(ctx, "Add it?", []Choice{yes})
+	return w.agreed(ctx, "Add it?", []launch.Choice{yes})
 }
 
 // noteForgetful adds a note for a confined program that keeps no data: it has tools that do more

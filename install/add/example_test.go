@@ -18,16 +18,16 @@ import (
 // An agreeing user makes the first choice and reads the cards.
 type agreeing struct{}
 
-func (agreeing) Asks() bool { return true }
+func (agreeing) Absent() string { return "" }
 
-func (agreeing) Choose(_ context.Context, question string, choices []add.Choice) (string, error) {
+func (agreeing) Choose(_ context.Context, question string, choices []launch.Choice) (string, error) {
 	fmt.Println(question, choices[0].Label)
 	return choices[0].Key, nil
 }
 
-func (agreeing) Text(context.Context, add.Question) (string, error) { return "", nil }
+func (agreeing) Text(context.Context, launch.Question) (string, error) { return "", nil }
 
-func (agreeing) Show(c add.Card) {
+func (agreeing) Show(c launch.Card) {
 	for _, row := range c.Rows {
 		if row[0] == "offers" || strings.HasPrefix(row[0], "  ") {
 			fmt.Println(strings.TrimSpace(row[0])+":", row[1])
@@ -46,9 +46,9 @@ func ExampleAdder_Add() {
 	}
 	defer os.RemoveAll(folder)
 
-	var launcher launch.Launcher
+	launcher := launch.Launcher{Prompter: agreeing{}}
 	defer launcher.Close()
-	adder := add.Adder{File: filepath.Join(folder, "mcp.json"), Launcher: &launcher, Prompter: agreeing{}}
+	adder := add.Adder{File: filepath.Join(folder, "mcp.json"), Launcher: &launcher}
 	added, err := adder.Add(context.Background(), server.URL, add.Options{Name: "notes"})
 	if err != nil {
 		log.Fatal(err)

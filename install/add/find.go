@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -118,11 +119,11 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	for n := 2; slices.ContainsFunc(all, func(d *config.Definition) bool { return d.Name == other }); n++ {
 		other = fmt.Sprintf("%s%d", w.name, n)
 	}
-	choices := []Choice{{"keep", fmt.Sprintf("[k]eep both, this one as %q", other)}}
+	choices := []launch.Choice{{Key: "keep", Label: fmt.Sprintf("[k]eep both, this one as %q", other)}}
 	if filename.Real(d.Source) == w.configuration && d.Words() != nil {
-		choices = slices.Insert(choices, 0, Choice{"replace", "[r]eplace it"})
+		choices = slices.Insert(choices, 0, launch.Choice{Key: "replace", Label: "[r]eplace it"})
 	}
-	key, err := w.Prompter.Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(w.Launcher.Place, d)), choices)
+	key, err := w.Launcher.Prompter.Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(w.Launcher.Place, d)), choices)
 	switch {
 	case err != nil:
 		return err

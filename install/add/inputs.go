@@ -215,7 +215,7 @@ func (w *addition) missing(ctx context.Context) []registry.Need {
 
 // isKept reports whether the secret is already stored under the name that add would choose.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
-	_, err := w.secret(ctx, w.secretName(n.Name))
+	_, err := w.Launcher.Secret(ctx, w.secretName(n.Name))
 	return err == nil
 }
 
@@ -353,18 +353,18 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 	if !w.asks() {
 		return "", commandline.Errorf("%s needs %s, and there is no terminal for questions: give it with --set %s=…", w.name, name, name)
 	}
-	q := Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
+	q := launch.Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
 	if n.Description != "" {
 		q.Text += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
 	case n.IsSecret:
-		q.Hint = "not shown, and kept outside of the configuration"
+		q.Prompt = "(not shown, and kept outside of the configuration) > "
 	case n.Placeholder != "":
-		q.Hint = "such as " + plaintext.Line(n.Placeholder, 100)
+		q.Prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
 	}
 	for {
-		typed, err := w.Prompter.Text(ctx, q)
+		typed, err := w.Launcher.Prompter.Text(ctx, q)
 		if err != nil {
 			return "", err
 		}
@@ -384,7 +384,7 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
 	}
-	return w.secret(ctx, name)
+	return w.Launcher.Secret(ctx, name)
 }
 
 // aSetting is the kind of a need for a setting of a bundle.

@@ -62,7 +62,12 @@ type scripted struct {
 	strings.Builder
 }
 
-func (s *scripted) Asks() bool { return len(s.answers) > 0 }
+func (s *scripted) Absent() string {
+	if len(s.answers) == 0 {
+		return launch.Nobody
+	}
+	return ""
+}
 
 func (s *scripted) answer(question string) (answer string, err error) {
 	fmt.Fprintf(s, "%s?\n", question)
@@ -73,28 +78,28 @@ func (s *scripted) answer(question string) (answer string, err error) {
 	return answer, nil
 }
 
-func (s *scripted) Choose(_ context.Context, question string, choices []Choice) (string, error) {
+func (s *scripted) Choose(_ context.Context, question string, choices []launch.Choice) (string, error) {
 	return s.answer(fmt.Sprint(question, choices))
 }
 
-func (s *scripted) Text(_ context.Context, q Question) (string, error) {
+func (s *scripted) Text(_ context.Context, q launch.Question) (string, error) {
 	return s.answer(fmt.Sprint(q))
 }
 
-func (s *scripted) Show(c Card) { s.WriteString(c.Text(1 << 16)) }
+func (s *scripted) Show(c launch.Card) { s.WriteString(c.Text(1 << 16)) }
 
 // adder returns an Adder with packages and a file of the test, and a user with these answers.
 func adder(t *testing.T, answers ...string) *Adder {
 	t.Helper()
 	dir := t.TempDir()
-	l := &launch.Launcher{Screen: terminal.NewScreen(t.Output())}
+	l := &launch.Launcher{Screen: terminal.NewScreen(t.Output()), Prompter: &scripted{answers: answers}}
 	l.Locks.Packages = &packages{dir: dir}
 	t.Cleanup(func() { _ = l.Close() })
-	return &Adder{File: dir + "/mcp.json", Launcher: l, Prompter: &scripted{answers: answers}}
+	return &Adder{File: dir + "/mcp.json", Launcher: l}
 }
 
 // shown returns the texts and questions that a user saw.
-func shown(a *Adder) string { return a.Prompter.(*scripted).String() }
+func shown(a *Adder) string { return a.Launcher.Prompter.(*scripted).String() }
 
 // packages has every version of each package. The tools of a version have its name.
 type packages struct {

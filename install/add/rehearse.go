@@ -122,10 +122,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if c, is := transport.(*command.Command); is {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
-	o := mcp.ClientOptions{Name: w.name, Logger: w.Launcher.Logger(w.name), Timeout: w.Launcher.Timeout, ConnectTimeout: w.Launcher.Timeout}
-	if w.ClientOptions != nil {
-		o = w.ClientOptions(launch.Target{Name: w.name, Transport: transport, Server: s})
-	}
+	o := w.Launcher.Options(launch.Target{Name: w.name, Transport: transport, Server: s})
 	launch.OffersNothing(&o)
 	o.Bridge = true // with all capabilities of a client: some servers then offer more
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
@@ -163,7 +160,7 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 		}
 		o.Package = []string{w.program.Dir}
 	}
-	t, err := w.Launcher.Connect(s, w.dry.definition, w.Launcher.AuthorizedAs)
+	t, err := w.Launcher.Transport(s, w.dry.definition, w.Launcher.AuthorizedAs)
 	if c, is := t.(*command.Command); is && err == nil {
 		err = w.Launcher.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -25,7 +26,7 @@ const (
 
 // show shows, on one screen, what is about to be added.
 func (w *addition) show() {
-	var card Card
+	var card launch.Card
 	row := func(name, format string, args ...any) {
 		card.Rows = append(card.Rows, [2]string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
@@ -76,7 +77,7 @@ func (w *addition) show() {
 	for _, line := range w.warnings() {
 		row("WARNING", "%s", line)
 	}
-	w.Prompter.Show(card)
+	w.Launcher.Prompter.Show(card)
 }
 
 // warnings returns the findings, each once: many tools of some servers have the same sentence.
@@ -202,17 +203,17 @@ func (w *addition) about() aboutPackage {
 }
 
 // agreed asks the user for agreement. With Yes it asks nothing, but findings also require Sure.
-func (w *addition) agreed(ctx context.Context, question string, choices []Choice) (bool, error) {
+func (w *addition) agreed(ctx context.Context, question string, choices []launch.Choice) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {
 	case w.Yes && len(found) > 0 && !w.Sure:
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
 	case w.Yes:
 		return true, nil
-	case !w.Prompter.Asks():
+	case w.Launcher.Prompter.Absent() != "":
 		return false, commandline.Errorf("not a terminal: --yes confirms what is shown")
 	}
-	key, err := w.Prompter.Choose(ctx, question, choices)
+	key, err := w.Launcher.Prompter.Choose(ctx, question, choices)
 	switch {
 	case err != nil:
 		return false, err

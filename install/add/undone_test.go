@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -18,13 +19,13 @@ type late struct {
 	text string
 }
 
-func (l *late) Choose(context.Context, string, []Choice) (string, error) {
+func (l *late) Choose(context.Context, string, []launch.Choice) (string, error) {
 	return "yes", os.WriteFile(l.file, []byte(l.text), 0o600)
 }
 
 func TestUnwrittenServerIsNotApproved(t *testing.T) {
 	a, _ := withEcho(t, false)
-	a.Prompter = &late{scripted{answers: []string{"yes"}}, a.File, `{"mcpServers": {"unwritten": {"command": "other"}}}`}
+	a.Launcher.Prompter = &late{scripted{answers: []string{"yes"}}, a.File, `{"mcpServers": {"unwritten": {"command": "other"}}}`}
 	if r, err := a.Add(t.Context(), "npm:@x/echo@1.0.0", Options{Name: "unwritten", NoSandbox: true}); err == nil {
 		t.Fatalf("it was added: %+v", r)
 	}

@@ -146,7 +146,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return u, err
 	}
 	u.Outcome = Declined
-	if agreed, err := w.agreed(ctx, "Change it?", []Choice{yes}); err != nil || !agreed {
+	if agreed, err := w.agreed(ctx, "Change it?", []launch.Choice{yes}); err != nil || !agreed {
 		return u, err
 	}
 	locked := w.lockedServer()
@@ -165,7 +165,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 
 // showChange shows the changes of the upgrade: version, dependencies and definitions.
 func (w *addition) showChange(before *install.LockedServer) error {
-	var card Card
+	var card launch.Card
 	line := func(format string, args ...any) { card.Lines = append(card.Lines, fmt.Sprintf(format, args...)) }
 	switch {
 	case w.locked == nil:
@@ -192,7 +192,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	for _, warning := range w.warnings() {
 		line("  WARNING: %s", plaintext.Line(warning, maxReason))
 	}
-	w.Prompter.Show(card)
+	w.Launcher.Prompter.Show(card)
 	return nil
 }
 

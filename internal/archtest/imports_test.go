@@ -124,7 +124,7 @@ var rules = []rule{
 	{
 		who:    "up",
 		never:  []string{"/host", "/model", "/servers", "/console", "/cmd"},
-		reason: "it is the gateway of junction up for any program; where its servers come from, and what is shown of it, is its caller's business",
+		reason: "it is the gateway of junction up for any program; what is shown of it is its caller's business",
 	},
 	{
 		who:    "sandbox",

@@ -85,17 +85,17 @@ func TestTheTimeoutsOfTheCommandLineAreThoseOfTheCode(t *testing.T) {
 		switch s.path {
 		case "mcp/client.go":
 			if got := valueOf(s.file, "defaultTimeout"); got != "60 * time.Second" {
-				t.Errorf("%s: defaultTimeout is %s: change --timeout in cmd/junction/internal/reach/run.go and docs/cli.md too", s.path, got)
+				t.Errorf("%s: defaultTimeout is %s: change --timeout in cmd/junction/internal/reach/flags.go and docs/cli.md too", s.path, got)
 			}
 		case "mcp/internal/upstream/conn.go":
 			if got := valueOf(s.file, "connectTime"); got != "2 * time.Minute" {
-				t.Errorf("%s: connectTime is %s: change --timeout in cmd/junction/internal/reach/run.go and docs/cli.md too", s.path, got)
+				t.Errorf("%s: connectTime is %s: change --timeout in cmd/junction/internal/reach/flags.go and docs/cli.md too", s.path, got)
 			}
 		}
 	}
 	for name, want := range map[string]string{
-		"cmd/junction/internal/reach/run.go": "(default 1m; 2m to connect)",
-		"docs/cli.md":                        "default 1 minute, 2 minutes to connect",
+		"cmd/junction/internal/reach/flags.go": "(default 1m; 2m to connect)",
+		"docs/cli.md":                          "default 1 minute, 2 minutes to connect",
 	} {
 		if !strings.Contains(page(t, name), want) {
 			t.Errorf("%s: --timeout: expected %q", name, want)

@@ -83,7 +83,7 @@ func TestEveryBudgetHasAWorstClient(t *testing.T) {
 // its capacity, a map by its constant, and a number that goes up and down as "folder.count" with its constant.
 var unshared = map[string][]string{
 	"nothing is refused where it is full: something is forgotten, or counted together": {
-		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/reach.MaxLineKinds", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
+		"audit.maxFolds", "authserver.maxAttempted", "cmd/junction/internal/person.maxShown", "cmd/junction/internal/cli.MaxLineKinds", "gateway/search.maxSearchers", "mcp.maxCached", "mcp/internal/httplink.maxNotes", "mcp/internal/upstream.maxLingering", "mcp/internal/upstream.maxTools",
 		"mcp/middleware.maxNames", "mcp/oauth.maxExchanged", "ratelimit.maxKeys", "servers/fetch.maxSites", "up/layer.maxRead",
 		"mcp/internal/httplink.count maxArriving", "mcp/internal/lines.count maxIdle", "mcp/internal/upstream.count maxWaitingWorkers",
 	},
@@ -94,9 +94,9 @@ var unshared = map[string][]string{
 	"a server holds these, not its callers": {
 		"mcp/internal/upstream.chan maxResponses", "mcp/internal/upstream.chan maxWaiting", "mcp/internal/upstream.maxAsked",
 	},
-	"a document or a file has them": {"cmd/junction/internal/reach.maxConsents", "servers/graphql.maxTools", "servers/openapi.maxFiles"},
+	"a document or a file has them": {"servers/graphql.maxTools", "servers/openapi.maxFiles"},
 	"the user of this machine holds them": {
-		"cmd/junction/internal/reach.chan maxDialing", "cmd/junction/internal/reach.chan MaxWatchers", "cmd/junction/internal/doctor.chan process.Starts()", "cmd/junction/internal/reach.chan process.Starts()", "console/inspect.maxQuestions",
+		"cmd/junction/internal/use.chan maxDialing", "cmd/junction/internal/reach.chan MaxWatchers", "cmd/junction/internal/doctor.chan process.Starts()", "cmd/junction/internal/use.chan process.Starts()", "console/inspect.maxQuestions",
 	},
 }
 

@@ -10,11 +10,11 @@ import (
 
 // peers are the types outside of packages event and mcp that may embed an mcp.Peer, with the reason.
 var peers = map[string]string{
-	"cmd/junction/internal/cli.boundPeer":    "its clock stands while the user is asked, whether an answer comes or not",
-	"cmd/junction/internal/cli.unmarkedPeer": "it takes a mark out of what a subscription sends of tasks",
-	"gateway.heardPeer":                      "it learns that a server is alive on the way of every request, which a step for each message would make slower",
-	"gateway/eras.resumedPeer":               "it changes what a subscription that goes on sends",
-	"host.attributed":                        "it decides what a server may ask in a call",
+	"cmd/junction/internal/cli.boundPeer": "its clock stands while the user is asked, whether an answer comes or not",
+	"launch.unmarkedPeer":                 "it takes a mark out of what a subscription sends of tasks",
+	"gateway.heardPeer":                   "it learns that a server is alive on the way of every request, which a step for each message would make slower",
+	"gateway/eras.resumedPeer":            "it changes what a subscription that goes on sends",
+	"host.attributed":                     "it decides what a server may ask in a call",
 }
 
 func TestWhatHandlersSayIsObservedInOnePlace(t *testing.T) {

@@ -1,6 +1,7 @@
 package plaintext
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -57,4 +58,19 @@ func ShellWords(words []string) string {
 		all = append(all, ShellWord(word))
 	}
 	return strings.Join(all, " ")
+}
+
+// maxNames limits the names that FirstNames returns.
+const maxNames = 2
+
+// FirstNames returns the first names and the number of others.
+func FirstNames(names []string) string {
+	some := make([]string, 0, maxNames+1)
+	for _, name := range names[:min(len(names), maxNames)] {
+		some = append(some, Line(name, 100))
+	}
+	if more := len(names) - len(some); more > 0 {
+		some = append(some, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(some, ", ")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
 )
@@ -35,9 +36,9 @@ func SecretCommand(a *cli.App) *cobra.Command {
 
 // HasSecret reports whether a secret with this name is stored.
 func HasSecret(ctx context.Context, a *cli.App, name string) (bool, error) {
-	store, _, err := a.OpenSecrets(ctx, false)
+	store, _, err := a.Launch.OpenSecrets(ctx, false)
 	if err == nil {
-		_, err = store.Get(ctx, cli.SecretKeys+name)
+		_, err = store.Get(ctx, launch.SecretKeys+name)
 	}
 	if errors.Is(err, state.ErrNotFound) {
 		return false, nil
@@ -47,12 +48,12 @@ func HasSecret(ctx context.Context, a *cli.App, name string) (bool, error) {
 
 // StoreSecret stores a secret, and replaces one with the same name.
 func StoreSecret(ctx context.Context, a *cli.App, name, value string) error {
-	if err := cli.CheckSecretName(name); err != nil {
+	if err := launch.CheckSecretName(name); err != nil {
 		return err
 	}
-	store, ring, err := a.OpenSecrets(ctx, true)
+	store, ring, err := a.Launch.OpenSecrets(ctx, true)
 	if err == nil {
-		_, err = store.Put(ctx, cli.SecretKeys+name, []byte(ring.Seal([]byte(value), []byte(cli.SecretKeys+name))), state.Write{})
+		_, err = store.Put(ctx, launch.SecretKeys+name, []byte(ring.Seal([]byte(value), []byte(launch.SecretKeys+name))), state.Write{})
 	}
 	return err
 }
@@ -62,7 +63,7 @@ func oneSecret(args []string) (string, error) {
 	if len(args) != 1 {
 		return "", cli.Usagef("expected the NAME of one secret, got %d words", len(args))
 	}
-	return args[0], cli.CheckSecretName(args[0])
+	return args[0], launch.CheckSecretName(args[0])
 }
 
 func secretSetCommand(a *cli.App) *cobra.Command {
@@ -95,7 +96,7 @@ func readSecret(ctx context.Context, a *cli.App, name string) (value string, err
 		value, err = a.Person.Secret(ctx, "Value of "+name+", which is not shown: ")
 	} else {
 		var data []byte
-		data, err = io.ReadAll(io.LimitReader(a.Stdin, cli.MaxSecret+3))
+		data, err = io.ReadAll(io.LimitReader(a.Stdin, launch.MaxSecret+3))
 		value = strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	}
 	switch {
@@ -103,8 +104,8 @@ func readSecret(ctx context.Context, a *cli.App, name string) (value string, err
 		return "", fmt.Errorf("the secret was not read: %w", err)
 	case value == "":
 		return "", cli.Usagef("the secret is empty; type it, or write it to standard input")
-	case len(value) > cli.MaxSecret:
-		return "", cli.Usagef("the secret has more than %d KiB", cli.MaxSecret>>10)
+	case len(value) > launch.MaxSecret:
+		return "", cli.Usagef("the secret has more than %d KiB", launch.MaxSecret>>10)
 	}
 	return value, nil
 }
@@ -119,12 +120,12 @@ func secretListCommand(a *cli.App) *cobra.Command {
 		Use: "list", Short: "List the names of the secrets that are kept", Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			names := []string{}
-			store, _, err := a.OpenSecrets(cmd.Context(), false)
+			store, _, err := a.Launch.OpenSecrets(cmd.Context(), false)
 			if err == nil {
 				var all []state.Entry
-				all, err = store.List(cmd.Context(), cli.SecretKeys, "", maxSecrets)
+				all, err = store.List(cmd.Context(), launch.SecretKeys, "", maxSecrets)
 				for _, e := range all {
-					names = append(names, strings.TrimPrefix(e.Key, cli.SecretKeys))
+					names = append(names, strings.TrimPrefix(e.Key, launch.SecretKeys))
 				}
 			}
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
@@ -157,10 +158,10 @@ func secretRemoveCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, _, err := a.OpenSecrets(ctx, false)
+			store, _, err := a.Launch.OpenSecrets(ctx, false)
 			if err == nil {
-				if _, err = store.Get(ctx, cli.SecretKeys+name); err == nil {
-					err = store.Delete(ctx, cli.SecretKeys+name, state.Hold{})
+				if _, err = store.Get(ctx, launch.SecretKeys+name); err == nil {
+					err = store.Delete(ctx, launch.SecretKeys+name, state.Hold{})
 				}
 			}
 			if errors.Is(err, state.ErrNotFound) {

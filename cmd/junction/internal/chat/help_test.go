@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -77,7 +78,7 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chat.Setup{App: cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Flags: &chat.Flags{Trace: true, OnScreen: true}}
+	setup := &chat.Setup{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Flags: &chat.Flags{Trace: true, OnScreen: true}}
 	if err := setup.SetUpTrace(); err != nil {
 		t.Fatal(err)
 	}

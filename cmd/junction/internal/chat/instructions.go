@@ -16,7 +16,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -131,7 +130,7 @@ func readInstructions(r io.Reader) (string, error) {
 // for each text, in any folder.
 func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	key := InstructionsKey(text)
-	if agreed, known := reach.StoredConsents(t.App)[key]; known {
+	if agreed, known := t.App.Launch.StoredConsents()[key]; known {
 		return agreed, nil
 	}
 	if t.App.Person == nil {
@@ -145,7 +144,7 @@ func (t *Setup) agreed(ctx context.Context, text string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if err := reach.ChangeConsents(t.App, func(said map[string]bool) { said[key] = agreed }); err != nil {
+	if err := t.App.Launch.ChangeConsents(func(said map[string]bool) { said[key] = agreed }); err != nil {
 		t.App.Screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -19,7 +20,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	t.Helper()
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen}})
 	if typed != "" {
 		a.Person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}

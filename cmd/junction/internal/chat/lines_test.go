@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/tui"
@@ -96,7 +97,7 @@ func TestAnswersGoToStandardOutput(t *testing.T) {
 func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
 		screen := terminal.NewScreen(&bytes.Buffer{})
-		a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)}})
+		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen, Person: terminal.NewPerson(strings.NewReader(""), screen)}})
 		a.Desk.Screen = screen
 		cmd := chat.Command(a)
 		cmd.SetArgs([]string{"--plain", flag})

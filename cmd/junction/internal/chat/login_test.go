@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -34,7 +35,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			in, typed := io.Pipe()
 			shown, screen := io.Pipe()
 			var said clitest.SafeBuffer
-			a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&said), Screen: terminal.NewScreen(screen)}})
+			a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&said), Screen: terminal.NewScreen(screen)}})
 			a.Person = terminal.NewPerson(in, a.Screen)
 			ended := make(chan error, 1)
 			go func() {

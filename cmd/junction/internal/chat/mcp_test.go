@@ -57,7 +57,7 @@ func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reach.Consents(t.Context(), a, entries, false)
+	a.Launch.Consents(t.Context(), entries, false)
 	all := chat.ProjectPermissions(a)
 	if len(all) != 3 || all[0].What != `start server "a" of the project` || all[1].What != `do not start server "b" of the project` || !strings.HasSuffix(all[0].Where, ".mcp.json") {
 		t.Fatalf("listed are %+v", all)

@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -249,9 +248,9 @@ func (t *Setup) ApprovedPermissions() (all []tui.Permission) {
 
 // ProjectPermissions returns the answers about the project's servers and instructions.
 func ProjectPermissions(a *cli.App) (all []tui.Permission) {
-	said := reach.StoredConsents(a)
-	for _, e := range a.OfProject {
-		agreed, known := said[reach.ConsentKey(a, e)]
+	said := a.Launch.StoredConsents()
+	for _, e := range a.Launch.OfProject {
+		agreed, known := said[a.Launch.ConsentKey(e)]
 		if !known {
 			continue
 		}
@@ -260,7 +259,7 @@ func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 			what = "do not start server"
 		}
 		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.Name), Where: a.Short(e.Definition.Source), Undo: func(context.Context) (string, error) {
-			return "you are asked about server " + e.Name + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, reach.ConsentKey(a, e)) })
+			return "you are asked about server " + e.Name + " when junction chat starts again", a.Launch.ChangeConsents(func(said map[string]bool) { delete(said, a.Launch.ConsentKey(e)) })
 		}})
 	}
 	text, err := folderInstructions(a.Path("."))
@@ -273,7 +272,7 @@ func ProjectPermissions(a *cli.App) (all []tui.Permission) {
 		what = "follow " + projectInstructions + " of this folder: yes"
 	}
 	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
-		return "you are asked about " + projectInstructions + " when junction chat starts again", reach.ChangeConsents(a, func(said map[string]bool) { delete(said, InstructionsKey(text)) })
+		return "you are asked about " + projectInstructions + " when junction chat starts again", a.Launch.ChangeConsents(func(said map[string]bool) { delete(said, InstructionsKey(text)) })
 	}})
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -22,7 +23,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		in, writer := io.Pipe()
 		defer writer.Close()
 		var stderr strings.Builder
-		a, began := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(&stderr)}}), time.Now()
+		a, began := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(&stderr)}}), time.Now()
 		got, err := chat.PipedInput(t.Context(), a, &chat.Flags{Prompt: "x"})
 		if took := time.Since(began); err != nil || got != nil || took != chat.PipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
@@ -39,7 +40,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			_, _ = writer.Write([]byte("two\n"))
 			writer.Close()
 		}()
-		a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
+		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
 		got, err := chat.PipedInput(t.Context(), a, &chat.Flags{Prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
@@ -53,7 +54,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		defer writer.Close()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
-		a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
+		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Stdin: in, Screen: terminal.NewScreen(io.Discard)}})
 		if _, err := chat.PipedInput(ctx, a, &chat.Flags{Prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}

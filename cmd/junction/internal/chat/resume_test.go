@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -22,7 +23,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chat.Setup{App: cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(os.Stderr)}}), Flags: &chat.Flags{}}
+	setup := &chat.Setup{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(os.Stderr)}}), Flags: &chat.Flags{}}
 	if setup.Search, err = setup.Flags.Search.Open(clitest.PlaceOf(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,7 @@ func (t *Setup) addServer(name string, command []string, own bool, resolve func(
 		if err != nil {
 			return nil, err
 		}
-		o := reach.Options(t.App, target)
+		o := t.App.Launch.Options(target)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}, start.LegacyFirst()
 		if t.Options.Middleware != nil {
 			o.Middleware = append(o.Middleware, t.Options.Middleware(name))

@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
-	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/host"
@@ -93,9 +92,9 @@ func (t *Setup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	t.Options = host.Options{Model: m, Limits: f.Limits, Budget: f.budget, Search: t.Search, Logger: a.Logger()}
-	if a.Traffic != nil {
+	if a.Launch.Traffic != nil {
 		t.Options.Noter = func(server, method, name string) mcp.Noter {
-			return a.Traffic.Calling(ClientName, server, method, name)
+			return a.Launch.Traffic.Calling(ClientName, server, method, name)
 		}
 	}
 	if err := t.writesRules(ctx); err != nil {
@@ -224,14 +223,14 @@ func (t *Setup) addServers(ctx context.Context) error {
 		return err
 	}
 	reach.ReportProblems(t.App, set)
-	entries = slices.DeleteFunc(reach.WithoutSelf(ctx, t.App, entries, nil), cli.Entry.IsDisabled)
-	faults := reach.Consents(ctx, t.App, entries, false)
+	entries = slices.DeleteFunc(t.App.Launch.WithoutSelf(ctx, entries, nil), launch.Entry.IsDisabled)
+	faults := t.App.Launch.Consents(ctx, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)
 		}
 	}
-	for _, line := range reach.ConsentLines(faults) {
+	for _, line := range launch.ConsentLines(faults) {
 		t.App.Screen.Printf("junction: %s\n", line)
 	}
 	return nil
@@ -275,22 +274,25 @@ func (t *Setup) addNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := reach.Consent(ctx, t.App, e); err != nil {
+	if err := t.App.Launch.Consent(ctx, e); err != nil {
 		return err
 	}
 	return t.addConsented(ctx, e)
 }
 
 // addConsented adds a server that may be started.
-func (t *Setup) addConsented(ctx context.Context, e cli.Entry) error {
+func (t *Setup) addConsented(ctx context.Context, e launch.Entry) error {
 	if e.Definition == nil {
 		var o reach.Shipping
 		if e.Name == "filesystem" {
 			o.Roots = t.App.Desk.Roots
 		}
-		h, err := reach.SharedHandler(ctx, t.App, e.Name, o)
+		h, err := reach.Shipped(ctx, t.App, e.Name, o)
 		if err != nil {
 			return err
+		}
+		if t.App.Launch.Traffic != nil {
+			h = t.App.Launch.Traffic.Handler(e.Name, h)
 		}
 		if r := t.App.Launch.Recorder; r != nil {
 			h = r.Middleware(e.Name)(h)
@@ -301,11 +303,11 @@ func (t *Setup) addConsented(ctx context.Context, e cli.Entry) error {
 	if err := reserved(e); err != nil {
 		return err
 	}
-	up.AskInputs(ctx, t.App, e)
+	t.App.Launch.AskInputs(ctx, e)
 	command := e.Command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
-		target, err := reach.Resolve(ctx, t.App, e)
-		if err == nil && !slices.Equal(e.CommandOf(target.Server.Hash()), command) {
+		target, err := t.App.Launch.Target(ctx, e)
+		if err == nil && !slices.Equal(launch.Origin(e.Definition, target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.Name)
 		}
 		return target, err

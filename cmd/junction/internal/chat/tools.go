@@ -8,6 +8,7 @@ import (
 	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/task"
 	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -35,7 +36,7 @@ func (t *Setup) Notes() tui.Notes {
 
 // reserved returns an error if a configured server has a name that Junction itself uses in rules
 // and approvals.
-func reserved(e cli.Entry) error {
+func reserved(e launch.Entry) error {
 	if !host.Reserved(e.Name) {
 		return nil
 	}

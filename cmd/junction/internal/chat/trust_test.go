@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -66,7 +66,7 @@ func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (cli.Entry{Name: "files", Definition: f.Servers[0]}).Command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
+	if got := (launch.Entry{Name: "files", Definition: f.Servers[0]}).Command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
 		t.Errorf("the command is %q", got)
 	}
 	of := func(url string) host.Server {
@@ -89,7 +89,7 @@ func TestServersThatLookAlikeAreNotOne(t *testing.T) {
 		if err != nil || len(f.Servers) != 1 {
 			t.Fatalf("%s: %v, %v", server, err, f.Problems)
 		}
-		return cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()
+		return launch.Entry{Name: "files", Definition: f.Servers[0]}.Command()
 	}
 	const input = `{"command":"npx","args":["-y","${input:pkg}"]}`
 	for _, test := range []struct{ name, one, other, oneMore, otherMore string }{

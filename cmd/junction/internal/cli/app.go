@@ -17,9 +17,7 @@ import (
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // An App holds the state that commands share while one runs: its environment, screens and flags,
@@ -28,11 +26,10 @@ type App struct {
 	place.Place // environment and folder
 	IO
 	Signals
-	Flags   flags
-	Launch  launch.Launcher
-	UpFlags func(*App) *pflag.FlagSet // defines the flags of junction up on an App; nil if gateways are not looked for
-	Desk    answer.Desk
-	Calls   *mcp.Client // sends the requests of a command that calls one server
+	Flags  flags
+	Launch launch.Launcher
+	Desk   answer.Desk
+	Calls  *mcp.Client // sends the requests of a command that calls one server
 	ConfigState
 	Observers
 	ServerStates
@@ -60,18 +57,15 @@ type Signals struct {
 type ConfigState struct {
 	Faulty    bool                   // a part of it cannot be used
 	Unread    error                  // names the files that cannot be read at all; nil without any
-	Unheld    []string               // members under "junction" in projects' files that are not used
 	Awaited   atomic.Pointer[string] // the question about servers of projects that the user is being asked; nil: none
-	OfProject []Entry                // servers of projects' files that the user was asked about
+	OfProject []launch.Entry         // servers of projects' files that the user was asked about
 }
 
 // Observers receive requests and messages of a command.
 type Observers struct {
-	Traffic      *traffic.Log     // shows messages to junction traffic; nil if that is not possible
-	Breaches     *lint.Breaches   // collects violations of the specification by servers; nil: ignored
-	Around       []mcp.Middleware // wraps each request of a client
-	RecordsFront bool             // recordings hold the messages of clients, not those of servers
-	Side         sideConsole      // the console next to another command
+	Breaches *lint.Breaches   // collects violations of the specification by servers; nil: ignored
+	Around   []mcp.Middleware // wraps each request of a client
+	Side     sideConsole      // the console next to another command
 }
 
 // ServerStates holds the state of servers, by name.
@@ -83,16 +77,13 @@ type ServerStates struct {
 
 // stores holds the stores, each of which is opened at its first use.
 type stores struct {
-	memory  memory
-	secrets keptSecrets
+	memory memory
 }
 
 // flags holds the flags that more than one command has.
 type flags struct {
-	Config   []string
 	JSON     bool
 	Written  []any // values whose types the command may print with --json
-	Revision string
 	LogLevel string
 	Output   string
 	Record   string
@@ -100,14 +91,6 @@ type flags struct {
 	// logFormat and LowestLog are the format and the lowest level of standard error of up and
 	// proxy.
 	logFormat, LowestLog string
-}
-
-// Ready prepares a to connect to servers, and returns it.
-func Ready(a *App) *App {
-	a.Launch.Place, a.Launch.Locks.Place = a.Place, a.Place
-	a.Launch.Screen, a.Launch.Kill, a.Launch.Log = a.Screen, a.Kill, a.Logger
-	a.Launch.Refused = func(server, line string, lost bool) { a.StderrOf(server).AddRefused(line, lost) }
-	return a
 }
 
 // Group returns a command that only holds others. Help lists them in the given order.

@@ -107,44 +107,6 @@ func WrapRefusal(err error) error {
 	return err
 }
 
-// RemoveRefusalMarks is middleware that removes from a server's responses the mark of a request that a
-// gateway refused itself.
-func RemoveRefusalMarks(next mcp.Handler) mcp.Handler {
-	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		if req.Method == "subscriptions/listen" && req.Peer != nil {
-			listens := *req
-			listens.Peer = &unmarkedPeer{req.Peer}
-			req = &listens
-		}
-		result, err := next.Handle(ctx, req)
-		result.Meta = refused.Without(result.Meta)
-		if req.Method == "tasks/get" && err == nil {
-			if body, fault := result.Encoded(); fault == nil {
-				result = result.WithJSON(refused.WithoutInTask(body))
-			}
-		}
-		if fault, is := errors.AsType[*mcp.Error](err); is && refused.In(fault.Data) != "" {
-			return result, &mcp.Error{Code: fault.Code, Message: fault.Message, Data: refused.Without(fault.Data), Server: fault.Server}
-		}
-		return result, err
-	})
-}
-
-// An unmarkedPeer is the Peer of a subscription; it removes the marks from notifications about
-// tasks.
-type unmarkedPeer struct{ mcp.Peer }
-
-// Unwrap implements the interface of [mcp.PeerAs].
-func (p *unmarkedPeer) Unwrap() mcp.Peer { return p.Peer }
-
-// Notify implements [mcp.Peer].
-func (p *unmarkedPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	if method == "notifications/tasks" {
-		params = refused.WithoutInTask(params)
-	}
-	return p.Peer.Notify(ctx, method, params)
-}
-
 // ExitCode returns the exit code of err. It also looks at the cause of ctx, to recognize an
 // interrupt.
 func ExitCode(ctx context.Context, err error) int {

@@ -31,7 +31,7 @@ type memory struct {
 // Store returns the store of definitions. It returns nil if that cannot be opened, or if flags may
 // change what servers offer.
 func (a *App) Store() *definitions.Store {
-	if len(a.Launch.Env)+len(a.Launch.Header) > 0 || a.Flags.Revision != "" {
+	if len(a.Launch.Env)+len(a.Launch.Header) > 0 || a.Launch.Revision != "" {
 		return nil
 	}
 	a.memory.once.Do(func() {

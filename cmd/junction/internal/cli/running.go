@@ -25,7 +25,7 @@ type RunningServer struct {
 type RunningSet []RunningServer
 
 // Find returns the running server with the same file and definition as e, or nil.
-func (all RunningSet) Find(e Entry) *RunningServer {
+func (all RunningSet) Find(e launch.Entry) *RunningServer {
 	for i, s := range all {
 		if e.Definition != nil && s.Status.Name == e.Name && filename.Real(s.Status.Source) == filename.Real(e.Source()) && s.Status.Origin == e.CommandText() {
 			return &all[i]
@@ -58,7 +58,7 @@ func (r *RunningServer) CanServe() bool {
 // IsShared reports whether a command may use the server there without a proof that it is defined in
 // the same way. It reports false for entries with variables or hidden values, which may differ
 // there.
-func (r *RunningServer) IsShared(e Entry) bool {
+func (r *RunningServer) IsShared(e launch.Entry) bool {
 	return r.CanServe() && e.Definition.Hash() == "" && !strings.Contains(e.CommandText(), "${")
 }
 
@@ -68,7 +68,7 @@ func (r *RunningServer) socket(folder string) string {
 }
 
 // Target returns a target that leads to the server there.
-func (r *RunningServer) Target(a *App, e Entry) (launch.Target, error) {
+func (r *RunningServer) Target(a *App, e launch.Entry) (launch.Target, error) {
 	dir, err := StatusFolder(a.Place)
 	if err != nil {
 		return launch.Target{}, err

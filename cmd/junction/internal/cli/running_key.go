@@ -41,7 +41,7 @@ type Digest [sha256.Size]byte
 
 // EntryDigest returns the digest of everything that distinguishes a server: what is started or called,
 // and for which account.
-func EntryDigest(p place.Place, e Entry, s *config.Server) (d Digest) {
+func EntryDigest(p place.Place, e launch.Entry, s *config.Server) (d Digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", e.Name, filename.Real(e.Source()), e.Definition.Revision)
 	dir := s.Dir
@@ -76,7 +76,7 @@ type digests struct {
 }
 
 // Set sets the digest of a server that is started or called.
-func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
+func (d *digests) Set(p place.Place, e launch.Entry, s *config.Server) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.by == nil {
@@ -87,7 +87,7 @@ func (d *digests) Set(p place.Place, e Entry, s *config.Server) {
 
 // Expect sets the digest of a server that has not been started or called yet. If an earlier entry
 // with that name may still run, Expect removes the digest instead.
-func (d *digests) Expect(p place.Place, e Entry, s *config.Server) {
+func (d *digests) Expect(p place.Place, e launch.Entry, s *config.Server) {
 	before, some := d.Of(e.Name)
 	if !some {
 		d.Set(p, e, s)
@@ -176,8 +176,8 @@ func makeEntryKey(root *os.Root) error {
 
 // IsDefinedAs reports whether the server there is defined like e, including the values of
 // variables. known is false if that cannot be proved, or if the entry needs input.
-func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e Entry) (same, known bool) {
-	if NeedsInput(e.Definition) {
+func (r *RunningServer) IsDefinedAs(ctx context.Context, p place.Place, e launch.Entry) (same, known bool) {
+	if launch.NeedsInput(e.Definition) {
 		return false, false
 	}
 	folder, err := StatusFolder(p)

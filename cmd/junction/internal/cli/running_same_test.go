@@ -5,9 +5,10 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 )
 
-func definedEntry(t *testing.T, text string) cli.Entry {
+func definedEntry(t *testing.T, text string) launch.Entry {
 	t.Helper()
 	f, err := config.Parse("/home/me/junction.json", []byte(text), config.Options{})
 	if err != nil {
@@ -15,10 +16,10 @@ func definedEntry(t *testing.T, text string) cli.Entry {
 	}
 	for i := range f.Servers {
 		d := f.Servers[i]
-		return cli.Entry{Name: d.Name, Definition: d}
+		return launch.Entry{Name: d.Name, Definition: d}
 	}
 	t.Fatal("no server")
-	return cli.Entry{}
+	return launch.Entry{}
 }
 
 // Where nothing is proved, what variables stand for may be another thing there.

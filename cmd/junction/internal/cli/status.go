@@ -371,7 +371,7 @@ func (s *ServerStatus) LoadText() (text string) {
 	if s.Most > 0 {
 		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
 		if len(s.Users) > 0 {
-			text += " for " + FirstNames(s.Users)
+			text += " for " + plaintext.FirstNames(s.Users)
 		}
 	}
 	if s.Running > 0 {
@@ -415,7 +415,7 @@ func (i *Instance) Remarks() (lines []string) {
 			}
 		}
 		if n := len(s.Withheld); n > 0 {
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", FirstNames(s.Withheld), s.Name, s.Approval))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", plaintext.FirstNames(s.Withheld), s.Name, s.Approval))
 		}
 	}
 	if line := i.Tools.Remark(); line != "" {

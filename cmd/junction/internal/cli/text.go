@@ -55,18 +55,6 @@ func SourcesText(p place.Place, names []string, files map[string]string, width i
 	return ""
 }
 
-// FirstNames returns the first names and the number of others.
-func FirstNames(names []string) string {
-	some := make([]string, 0, MaxRenamed+1)
-	for _, name := range names[:min(len(names), MaxRenamed)] {
-		some = append(some, plaintext.Line(name, 100))
-	}
-	if more := len(names) - len(some); more > 0 {
-		some = append(some, fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(some, ", ")
-}
-
 // maxMeant limits the suggestions for an unknown name.
 const maxMeant = 3
 
@@ -84,4 +72,9 @@ func Suggestion(names ...string) string {
 		return ""
 	}
 	return "; did you mean " + strings.Join(quoted, " or ") + "?"
+}
+
+// ShippedNames returns the names of the servers that ship with junction.
+func ShippedNames() []string {
+	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -20,7 +20,7 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cli.Entry{Name: "files", Definition: f.Servers[0]}.Command()
+		return launch.Entry{Name: "files", Definition: f.Servers[0]}.Command()
 	}
 	one := command(`{"PATH":"/usr/bin","TOKEN":"sesame"}`)
 	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(hash ") {
@@ -54,9 +54,9 @@ func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]string{"shipped": cli.Entry{Name: "everything"}.CommandText()}
+	got := map[string]string{"shipped": launch.Entry{Name: "everything"}.CommandText()}
 	for _, d := range f.Servers {
-		got[d.Name] = cli.Entry{Name: d.Name, Definition: d}.CommandText()
+		got[d.Name] = launch.Entry{Name: d.Name, Definition: d}.CommandText()
 	}
 	want := map[string]string{"shipped": "", "files": `npx -y "a b" --token *** API_KEY=*** (cwd /srv)`, "far": "https://***@example.com/mcp?key=***"}
 	if !maps.Equal(got, want) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -15,5 +16,5 @@ func Asking(t *testing.T, typed string) (*cli.App, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)
 	person := terminal.NewPerson(strings.NewReader(typed), screen)
-	return cli.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: screen, Out: screen, Person: person}, Desk: answer.Desk{Screen: screen, Person: person}}), seen
+	return reach.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: screen, Out: screen, Person: person}, Desk: answer.Desk{Screen: screen, Person: person}}), seen
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -29,13 +30,13 @@ type InspectorPage struct {
 // InspectorWith serves the inspector of junction with a configuration.
 func InspectorWith(t *testing.T, config string) InspectorPage {
 	t.Helper()
-	a := cli.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard}})
+	a := reach.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard), Stderr: io.Discard}})
 	a.Person = terminal.NewPerson(unread{t}, a.Screen)
 	if config != "" {
 		if err := os.WriteFile(In(t, "inspect.json"), []byte(config), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a.Flags.Config = []string{"inspect.json"}
+		a.Launch.Config = []string{"inspect.json"}
 	}
 	inspector := watch.NewInspector(a, nil)
 	mux := http.NewServeMux()

@@ -7,6 +7,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/cmd/junction/internal/chat"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -16,9 +17,9 @@ func SetUp(t *testing.T, configuration string, f *chat.Flags, args ...string) (*
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
-	a := cli.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: screen, Out: screen}, Desk: answer.Desk{Screen: screen}})
+	a := reach.Ready(&cli.App{Place: PlaceOf(t), IO: cli.IO{Screen: screen, Out: screen}, Desk: answer.Desk{Screen: screen}})
 	if configuration != "" {
-		a.Flags.Config = []string{configuration}
+		a.Launch.Config = []string{configuration}
 	}
 	f.Unsaved = true
 	setup, err := chat.SetUpChat(t.Context(), a, &cobra.Command{}, args, f)

@@ -189,7 +189,7 @@ func lintOne(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) *lin
 // look connects to a server and reads everything that is checked.
 func look(ctx context.Context, a *cli.App, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.Breaches, o.Breaches = t.breaches, t.breaches
-	options := reach.Options(a, t.Target)
+	options := a.Launch.Options(t.Target)
 	launch.OffersNothing(&options)
 	client, err := reach.DialWithNotice(ctx, a, t.Target, options)
 	if err != nil {

@@ -112,7 +112,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 	var failed atomic.Pointer[error] // why the server did not start
 	server := eras.New(ctx, eras.Options{
 		Program:  t.IsProgram(),
-		Revision: cmp.Or(a.Flags.Revision, t.Revision),
+		Revision: cmp.Or(a.Launch.Revision, t.Revision),
 		Logger:   a.Logger(),
 		Dial: func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error) {
 			if why := failed.Load(); why != nil { // the server is not started again for waiting clients
@@ -122,7 +122,7 @@ func proxy(ctx context.Context, a *cli.App, f up.Front, t launch.Target) error {
 				meta := req.Meta
 				only = &meta
 			}
-			o := reach.Options(a, t)
+			o := a.Launch.Options(t)
 			o.Bridge, o.OneClient = true, only
 			reach.SetEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
 			c, err := reach.Dial(ctx, t.Transport, o)

@@ -44,7 +44,7 @@ func testTargets(a *cli.App) func(ctx context.Context, s cases.Server, dir strin
 		case t.By != nil:
 			kind = t.By.Name
 		}
-		return &cases.Target{Transport: t.Transport, Kind: kind, Options: reach.Options(a, t)}, nil
+		return &cases.Target{Transport: t.Transport, Kind: kind, Options: a.Launch.Options(t)}, nil
 	}
 }
 

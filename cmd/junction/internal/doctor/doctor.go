@@ -120,7 +120,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	a.Launch.Gateway = launch.GatewayMark(set, nil) // as in junction up, where an entry that starts it again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
-		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name })
+		return reach.HasProblem(set, name) && !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == name })
 	})
 	if entries, err = reach.SelectServers(entries, set, sound); err != nil {
 		return err
@@ -148,7 +148,7 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 		all = append(all, sick)
 		showPatient(a, sick)
 	}
-	faults := reach.Consents(ctx, a, entries, len(names) > 0)
+	faults := a.Launch.Consents(ctx, entries, len(names) > 0)
 	together := showUnagreed(a, entries, faults)
 	examined := func(p *Report) {
 		if ctx.Err() != nil { // the interrupt breaks links
@@ -161,10 +161,10 @@ func runDoctor(ctx context.Context, a *cli.App, names []string) error {
 	}
 	examineAll(ctx, a, entries, faults, examined)
 	place := func(p *Report) int {
-		return slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == p.Server })
+		return slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == p.Server })
 	}
 	slices.SortStableFunc(all, func(x, y *Report) int { return cmp.Compare(place(x), place(y)) }) // the order of --json
-	if len(names) == 0 && len(a.Flags.Config) == 0 {
+	if len(names) == 0 && len(a.Launch.Config) == 0 {
 		for _, p := range examineHosts(ctx, a) {
 			examined(p)
 		}
@@ -183,10 +183,10 @@ const (
 
 // showUnagreed prints the servers without consent together if there are several, and reports
 // whether it did.
-func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
+func showUnagreed(a *cli.App, entries []launch.Entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
-		if errors.As(err, new(*reach.ConsentError)) && !entries[i].IsDisabled() {
+		if errors.As(err, new(*launch.ConsentError)) && !entries[i].IsDisabled() {
 			some = append(some, err)
 		}
 	}
@@ -194,7 +194,7 @@ func showUnagreed(a *cli.App, entries []cli.Entry, faults []error) bool {
 		return false
 	}
 	p := &Report{Server: plaintext.Count(len(some), "server") + " without your consent"}
-	for _, line := range reach.ConsentLines(some) {
+	for _, line := range launch.ConsentLines(some) {
 		p.Fail(consentLink, line, agreeToIt)
 	}
 	showPatient(a, p)
@@ -207,7 +207,7 @@ const behindTime = 5 * time.Second
 // examineAll examines servers concurrently and calls examined with each outcome, in the order of
 // the entries. A slow server delays the others by at most [behindTime]. A terminal shows the
 // unfinished ones.
-func examineAll(ctx context.Context, a *cli.App, entries []cli.Entry, faults []error, examined func(*Report)) {
+func examineAll(ctx context.Context, a *cli.App, entries []launch.Entry, faults []error, examined func(*Report)) {
 	type place struct {
 		p    *Report
 		done time.Time // zero until it is done
@@ -319,7 +319,7 @@ func showPatient(a *cli.App, p *Report) {
 }
 
 // examine tries the links of a server, up to the first broken one.
-func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Report) {
+func examine(ctx context.Context, a *cli.App, e launch.Entry, p *Report) {
 	var s *config.Server
 	if e.Definition != nil {
 		var err error
@@ -330,28 +330,28 @@ func examine(ctx context.Context, a *cli.App, e cli.Entry, p *Report) {
 		if names := e.Definition.Variables(); len(names) > 0 {
 			p.Pass("variables", "%s", strings.Join(names, ", "))
 		}
-		started, _, err := reach.ResolveLocked(ctx, a, e, s)
+		started, _, err := a.Launch.Started(ctx, e, s)
 		if err != nil {
 			p.Fail("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.Pass("lock", "%s", strings.TrimPrefix(reach.LockText(a, e), "which junction.lock says is "))
+			p.Pass("lock", "%s", strings.TrimPrefix(a.Launch.LockText(e), "which junction.lock says is "))
 		}
 		if !CheckReachable(ctx, a, started, p) {
 			return
 		}
 	}
-	t, err := reach.Resolve(ctx, a, e)
+	t, err := a.Launch.Target(ctx, e)
 	if err != nil {
 		p.Fail("entry", err.Error(), "change the entry")
 		return
 	}
-	limit := reach.StartLimit(t.StartTimeout)
+	limit := launch.StartLimit(t.StartTimeout)
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	o := reach.Options(a, t)
+	o := a.Launch.Options(t)
 	launch.OffersNothing(&o)
 	defer func() { p.AddRefusals(a.StderrOf(e.Name).Refusals()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)

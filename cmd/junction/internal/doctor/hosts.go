@@ -12,11 +12,12 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // examineHosts examines the hosts that junction host connect changed.
 func examineHosts(ctx context.Context, a *cli.App) (all []*Report) {
-	journal, err := reach.OpenJournal(a.Place)
+	journal, err := launch.OpenJournal(a.Place)
 	if err != nil {
 		return nil
 	}

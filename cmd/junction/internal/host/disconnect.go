@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -49,7 +50,7 @@ are is said, with what takes them out. Nothing is asked.
 
 // disconnect restores the files of hosts, and prints which servers stay in junction's file.
 func disconnect(a *cli.App, hosts, files []string, all bool) error {
-	journal, err := reach.OpenJournal(a.Place)
+	journal, err := launch.OpenJournal(a.Place)
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func sayStays(a *cli.App, s *reach.ImportedServers, others []*reach.ImportedServ
 	}
 	if len(free) > 0 {
 		said += fmt.Sprintf(" To remove %s: junction server remove %s", which, plaintext.ShellWords(free))
-		if s.File != config.Own(reach.ConfigOptions(a.Place)) {
+		if s.File != config.Own(launch.ConfigOptions(a.Place)) {
 			said += " --config " + plaintext.ShellWord(s.File)
 		}
 	}

@@ -32,7 +32,7 @@ type importing struct {
 	own   *hostconfig.Document
 	there []*hostconfig.Carried // entries of own
 	found []*imported
-	plain []*reach.PlainSecret
+	plain []*plainSecret
 }
 
 // An imported is an entry of a host and the decision about it.
@@ -93,7 +93,7 @@ func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
 	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they are in the hosts' files")
-	cmd.Flags().StringArrayVar(&i.App.Flags.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
+	cmd.Flags().StringArrayVar(&i.App.Launch.Config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
 
 // importedHosts returns the hosts that a command line names, or all.
@@ -119,7 +119,7 @@ func importedHosts(p place.Place, names []string, all bool) (hosts []hostconfig.
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
-	if i.journal, err = reach.OpenJournal(i.Place); err != nil {
+	if i.journal, err = launch.OpenJournal(i.Place); err != nil {
 		return err
 	}
 	if err := (&tap{App: i.App, journal: i.journal}).recover(); err != nil {
@@ -184,11 +184,11 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	it := &imported{host: h, file: f.Path, entry: e}
 	i.found = append(i.found, it)
 	kind := ""
-	if reach.IsJunction(i.Place, e.Command) && len(e.Args) > 0 {
+	if launch.IsJunction(i.Place, e.Command) && len(e.Args) > 0 {
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up" || e.Name == hostconfig.OwnName && reach.IsConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+up.DefaultAddress+launch.EndpointPath+"/"):
+	case kind == "up" || e.Name == hostconfig.OwnName && launch.IsConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+up.DefaultAddress+launch.EndpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):

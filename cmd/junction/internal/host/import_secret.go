@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/account"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
@@ -25,16 +24,16 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 			before, after, value = "", "", *text
 		}
 		if value != "" {
-			i.plain = append(i.plain, &reach.PlainSecret{Of: c, Field: field, Text: text, Before: before, After: after, Value: value})
+			i.plain = append(i.plain, &plainSecret{Of: c, Field: field, Text: text, Before: before, After: after, Value: value})
 		}
 	}
 	for k := range c.Env {
 		v := &c.Env[k]
-		add("env."+v.Name, &v.Value, reach.RedactValue(v.Name, v.Value))
+		add("env."+v.Name, &v.Value, redactValue(v.Name, v.Value))
 	}
 	for k := range c.Headers {
 		v := &c.Headers[k]
-		add("headers."+v.Name, &v.Value, reach.RedactValue(v.Name, v.Value))
+		add("headers."+v.Name, &v.Value, redactValue(v.Name, v.Value))
 	}
 	for k := range c.OAuth {
 		v := &c.OAuth[k]
@@ -75,7 +74,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 			if !taken {
 				kept, err := account.HasSecret(ctx, i.App, p.Secret)
 				if err == nil && kept {
-					value, err = i.Secret(ctx, p.Secret)
+					value, err = i.App.Launch.Secret(ctx, p.Secret)
 				}
 				if err != nil {
 					return err
@@ -104,4 +103,25 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		*p.Text = p.Before + "${secret:" + p.Secret + "}" + p.After
 	}
 	return nil
+}
+
+// A plainSecret is a secret in a host's file that is not encrypted.
+type plainSecret struct {
+	Of            *hostconfig.Carried
+	Field         string
+	Text          *string // contains the secret
+	Before, After string  // the text around it
+	Value         string
+	Secret        string // the name it is stored under
+}
+
+// redactValue returns the value of a variable or header with secrets hidden.
+func redactValue(name, value string) string {
+	if !redact.Named(name) && !redact.Looks(value) {
+		return value
+	}
+	if scheme, _, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic") || strings.EqualFold(scheme, "token")) {
+		return scheme + " " + redact.Hidden
+	}
+	return redact.Hidden
 }

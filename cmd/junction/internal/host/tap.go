@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -71,7 +72,7 @@ With a command it is that of the command.`,
 				p.record = folder + string(filepath.Separator)
 			}
 			var err error
-			if p.journal, err = reach.OpenJournal(a.Place); err != nil {
+			if p.journal, err = launch.OpenJournal(a.Place); err != nil {
 				return err
 			}
 			return p.run(cmd, args)

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -83,7 +84,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 	var names []string
 	for _, arg := range args {
 		name, hash := arg, ""
-		if i := strings.LastIndexByte(arg, '@'); i > 0 && !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == arg }) {
+		if i := strings.LastIndexByte(arg, '@'); i > 0 && !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == arg }) {
 			name, hash = arg[:i], arg[i+1:]
 		}
 		named[name] = hash
@@ -111,7 +112,7 @@ func approve(ctx context.Context, a *cli.App, args []string) error {
 
 // FindUnapproved returns the servers with stored definitions that are not approved by the mode, and
 // a catalogue of all tools.
-func FindUnapproved(ctx context.Context, a *cli.App, entries []cli.Entry, pins *guard.Pins, mode review.Mode) ([]*Unapproved, *guard.Catalogue) {
+func FindUnapproved(ctx context.Context, a *cli.App, entries []launch.Entry, pins *guard.Pins, mode review.Mode) ([]*Unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.Store()
 	offered := map[string][]guard.Definition{}
@@ -191,7 +192,7 @@ func approveOne(ctx context.Context, a *cli.App, pins *guard.Pins, catalogue *gu
 		if a.Person == nil {
 			return cli.Usagef("there is no terminal for questions; %s approves this", ApproveCommandLine(u.Server, u.Hash(), u.file))
 		}
-		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.Hash()))
+		agreed, err := a.Confirm(ctx, fmt.Sprintf("Approve this (%s)?", u.Hash()))
 		if err != nil {
 			return err
 		}

@@ -180,9 +180,9 @@ func offlineHint(err error) error {
 
 // identify sets the origin of the server and whether it is trusted. Servers that ship with junction
 // are; an unknown server is identified by its name only.
-func identify(x *explanation, book *rules.Book, entries []cli.Entry, in *policy.Input) {
+func identify(x *explanation, book *rules.Book, entries []launch.Entry, in *policy.Input) {
 	trusted := policy.Named(book.Trusted, in.Server, "")
-	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == in.Server })
+	i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == in.Server })
 	switch {
 	case i >= 0:
 		e := entries[i]

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
@@ -159,10 +160,10 @@ func testOnLog(ctx context.Context, a *cli.App, path, folder string) error {
 }
 
 // serversOfLog returns the present servers by name.
-func serversOfLog(entries []cli.Entry) map[string]cli.Entry {
-	servers := map[string]cli.Entry{}
+func serversOfLog(entries []launch.Entry) map[string]launch.Entry {
+	servers := map[string]launch.Entry{}
 	for _, name := range cli.ShippedNames() {
-		servers[name] = cli.Entry{Name: name}
+		servers[name] = launch.Entry{Name: name}
 	}
 	for _, e := range entries {
 		servers[e.Name] = e

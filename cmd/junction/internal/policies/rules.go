@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
 )
@@ -88,11 +89,11 @@ func DescribeRule(r policy.Rule) string {
 
 // reportUnmatchedRules prints the rules with servers that are not configured or tools that are not
 // listed. Without --config, an unconfigured server counts only if its name resembles another.
-func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []cli.Entry) {
+func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, source *policySource, set *config.Set, entries []launch.Entry) {
 	if len(entries) == 0 {
 		return
 	}
-	w := &reach.Vocabulary{Servers: reach.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
+	w := &reach.Vocabulary{Servers: launch.ConfiguredNames(set, entries), Known: map[string]*reach.Offering{}}
 	for _, e := range entries {
 		if d := reach.StoredDefinitions(ctx, e, a.Store()); d != nil {
 			w.Known[e.Name] = reach.NewOffering(e.Name, d, source.settings.Servers[e.Name])
@@ -101,7 +102,7 @@ func reportUnmatchedRules(ctx context.Context, a *cli.App, rules []policy.Rule, 
 	for i := range rules {
 		r := &rules[i]
 		fault := w.UnknownServer(r)
-		if len(a.Flags.Config) == 0 && nearest.Name(r.Server, w.Servers) == "" {
+		if len(a.Launch.Config) == 0 && nearest.Name(r.Server, w.Servers) == "" {
 			fault = ""
 		}
 		if fault = cmp.Or(fault, w.UnknownTool(r)); fault != "" {

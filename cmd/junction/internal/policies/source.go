@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -34,7 +33,7 @@ type policySource struct {
 // readPolicySource reads the settings of a configuration. With --policy they are used only for the
 // policies of profiles.
 func readPolicySource(a *cli.App, set *config.Set, flag, profile string) (*policySource, error) {
-	s, from, err := reach.ReadSettings(a, set)
+	s, from, err := a.Launch.Settings(set)
 	if err == nil && from != "" {
 		err = CheckProfile(s, profile)
 	}
@@ -82,7 +81,7 @@ func (p *policySource) report(profile string) {
 			where = " in the profile " + profile
 		}
 		p.app.Screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
-	case err == nil && (p.from != "" || len(p.app.Flags.Config) > 0):
+	case err == nil && (p.from != "" || len(p.app.Launch.Config) > 0):
 		p.app.Screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", p.app.Short(own))
 	}
 }

@@ -1,7 +1,6 @@
 package reach
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,103 +9,35 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/command"
-	"github.com/junction-mcp/junction/mcp/stream"
-	"github.com/junction-mcp/junction/sandbox"
 )
 
 // ConfiguredServers reads the configuration. It prints errors of files and goes on without them,
 // unless --config names the files. Without a configuration it returns servers that ship with
 // junction.
-func ConfiguredServers(a *cli.App) (*config.Set, []cli.Entry, error) {
-	set, entries, err := ReadServers(a)
-	if err != nil && len(a.Flags.Config) > 0 {
+func ConfiguredServers(a *cli.App) (*config.Set, []launch.Entry, error) {
+	c, err := a.Launch.Read()
+	if err != nil && len(a.Launch.Config) > 0 {
 		return nil, nil, err
 	}
 	if err != nil {
 		a.Screen.Printf("junction: %v\n", err)
 	}
-	a.Unread, a.Faulty = err, err != nil || len(set.Problems()) > 0
-	return set, entries, nil
-}
-
-// ConfigOptions returns the options for reading the configurations and variables of a place.
-func ConfigOptions(p place.Place) config.Options {
-	home, _ := p.UserHomeDir() // without a home folder, no files in it are read
-	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
+	a.Unread, a.Faulty = err, err != nil || len(c.Set.Problems()) > 0
+	return c.Set, c.Entries, nil
 }
 
 // HostOptions returns the options for reading the configurations of hosts in a place.
 func HostOptions(p place.Place) hostconfig.Options {
 	home, _ := p.UserHomeDir()
 	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
-}
-
-// ConfigFiles returns the paths of the configuration files: those of --config, or those found.
-func ConfigFiles(a *cli.App, o config.Options) []string {
-	if len(a.Flags.Config) > 0 {
-		return a.Paths(a.Flags.Config)
-	}
-	return config.Find(o)
-}
-
-// ReadServers reads the configuration like [ConfiguredServers], and returns the errors of files in
-// place of printing them.
-func ReadServers(a *cli.App) (*config.Set, []cli.Entry, error) {
-	o := ConfigOptions(a.Place)
-	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return Input(ctx, a, in) }, a.Secret
-	if !a.CanAsk() {
-		o.Input = nil
-	}
-	set, err := config.LoadAll(ConfigFiles(a, o), o)
-	a.Launch.Own.AddSettings(set)
-	err = withImport(err)
-	var entries []cli.Entry
-	own := sync.OnceValues(func() (*settings.Settings, error) { return QuietSettings(set, len(a.Flags.Config) > 0) })
-	for _, d := range set.Servers {
-		entries = append(entries, cli.Entry{Name: d.Name, Definition: d, Sandbox: func() (*settings.Sandbox, error) {
-			s, err := own()
-			if err != nil {
-				return nil, err
-			}
-			return s.Of(d.Name).Sandbox, nil
-		}})
-	}
-	if len(a.Flags.Config) == 0 {
-		entries = withoutConnected(a, entries)
-	}
-	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.Flags.Config) == 0 {
-		for _, name := range []string{"everything", "filesystem"} {
-			entries = append(entries, cli.Entry{Name: name})
-		}
-	}
-	return set, entries, err
-}
-
-// withImport adds the command of junction host import to the error of a file in a format that only
-// import reads.
-func withImport(err error) error {
-	var p *config.Problem
-	if !errors.As(err, &p) {
-		return err
-	}
-	host := map[string]string{".toml": "codex", ".yaml": "goose", ".yml": "goose"}[strings.ToLower(filepath.Ext(p.Source))]
-	if host == "" {
-		return err
-	}
-	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction host import takes into junction's own, such as: junction host import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
 // ConfiguredTarget returns the target of the configured server with that name, after asking for consent
@@ -122,17 +53,17 @@ func ConfiguredTarget(ctx context.Context, a *cli.App, name string) (launch.Targ
 	if t, is := shared(ctx, a, e); is {
 		return t, nil
 	}
-	if err := Consent(ctx, a, e); err != nil {
+	if err := a.Launch.Consent(ctx, e); err != nil {
 		return launch.Target{}, err
 	}
-	return Resolve(ctx, a, e)
+	return a.Launch.Target(ctx, e)
 }
 
 // FindConfigured reads the configuration and returns it with the entry that [Find] returns.
-func FindConfigured(a *cli.App, name string) (*config.Set, cli.Entry, error) {
+func FindConfigured(a *cli.App, name string) (*config.Set, launch.Entry, error) {
 	set, entries, err := ConfiguredServers(a)
 	if err != nil {
-		return nil, cli.Entry{}, err
+		return nil, launch.Entry{}, err
 	}
 	e, err := Find(name, set, entries)
 	return set, e, err
@@ -140,23 +71,23 @@ func FindConfigured(a *cli.App, name string) (*config.Set, cli.Entry, error) {
 
 // Find returns the entry with that name, or the server of that name that ships with junction. The
 // error names the problem of an invalid entry, or suggests a similar name.
-func Find(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
-	if i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == name }); i >= 0 {
+func Find(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
+	if i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == name }); i >= 0 {
 		return entries[i], nil
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
-			return cli.Entry{}, Unusable(p, set)
+			return launch.Entry{}, Unusable(p, set)
 		}
 	}
 	if slices.Contains(cli.ShippedNames(), name) {
-		return cli.Entry{Name: name}, nil
+		return launch.Entry{Name: name}, nil
 	}
-	return cli.Entry{}, unknownServer(name, set, entries)
+	return launch.Entry{}, unknownServer(name, set, entries)
 }
 
 // FindEnabled is like [Find], but returns an error for a disabled server.
-func FindEnabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, error) {
+func FindEnabled(name string, set *config.Set, entries []launch.Entry) (launch.Entry, error) {
 	e, err := Find(name, set, entries)
 	if err == nil && e.IsDisabled() {
 		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.Definition.Source)
@@ -165,28 +96,16 @@ func FindEnabled(name string, set *config.Set, entries []cli.Entry) (cli.Entry, 
 }
 
 // ServerNames returns the names of entries.
-func ServerNames(entries []cli.Entry) (names []string) {
+func ServerNames(entries []launch.Entry) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.Name)
 	}
 	return names
 }
 
-// ConfiguredNames returns the names of all configured servers, including those with an invalid
-// entry.
-func ConfiguredNames(set *config.Set, entries []cli.Entry) []string {
-	names := ServerNames(entries)
-	for _, p := range set.Problems() {
-		if p.Server != "" && !slices.Contains(names, p.Server) {
-			names = append(names, p.Server)
-		}
-	}
-	return names
-}
-
 // unknownServer returns the error for a name without a server, with a suggestion if a name is
 // similar.
-func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
+func unknownServer(name string, set *config.Set, entries []launch.Entry) error {
 	names := ServerNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), cli.ShippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
@@ -200,81 +119,6 @@ func unknownServer(name string, set *config.Set, entries []cli.Entry) error {
 		where = "not in " + strings.Join(files, ", ")
 	}
 	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
-}
-
-// Resolve returns the target of an entry: its variables replaced, its lock applied, its sandbox set
-// up.
-func Resolve(ctx context.Context, a *cli.App, e cli.Entry) (launch.Target, error) {
-	return ResolveWith(ctx, a, e, a.Launch.AuthorizedAs)
-}
-
-// ResolveWith is like [Resolve], with send for the requests to a server that has a URL.
-func ResolveWith(ctx context.Context, a *cli.App, e cli.Entry, send launch.Sender) (launch.Target, error) {
-	if e.Definition == nil {
-		h, err := Shipped(ctx, a, e.Name, Shipping{})
-		if err != nil {
-			return launch.Target{}, err
-		}
-		return launch.Target{Name: e.Name, Origin: e.Origin(a.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.Logger()})}, nil
-	}
-	if slices.Contains(a.Launch.Chain(), launch.EntryMark(e.Definition)) {
-		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.Name, e.Definition.Source)
-	}
-	s, err := e.Definition.Resolve(ctx)
-	if err != nil {
-		return launch.Target{}, err
-	}
-	started, locked, err := ResolveLocked(ctx, a, e, s)
-	if err != nil {
-		return launch.Target{}, err
-	}
-	t, err := a.Launch.Connect(started, e.Definition, send)
-	if c, is := t.(*command.Command); is && err == nil {
-		err = confine(a, c, e, locked)
-	}
-	return launch.Target{Name: s.Name, Origin: e.Origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.Definition.StartTimeout, Revision: e.Definition.Revision}, err
-}
-
-// confine sets up the sandbox of an entry's program: as the settings define it, or else as the lock
-// does.
-func confine(a *cli.App, c *command.Command, e cli.Entry, locked *install.LockedServer) error {
-	if e.Sandbox == nil {
-		return nil
-	}
-	s, err := e.Sandbox()
-	if err != nil {
-		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.Name, err)
-	}
-	var p *sandbox.Profile
-	if locked != nil {
-		p = locked.Sandbox
-	}
-	return a.Launch.ConfineBy(c, e.Name, s, p, sandbox.Options{Package: a.Launch.InstalledFolders(locked), Folder: e.Definition.Cwd != ""})
-}
-
-// Input asks the user for a value that a configuration file leaves open, and returns the default if
-// nothing was typed.
-func Input(ctx context.Context, a *cli.App, in config.Input) (string, error) {
-	prompt := "> "
-	if in.Default != "" && !in.Password {
-		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
-	}
-	var labels []string
-	for _, o := range in.Options {
-		labels = append(labels, o.Label)
-	}
-	intro := fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
-	word, err := askTyped(ctx, a, intro, labels, prompt, in.Password)
-	if word = cmp.Or(word, in.Default); err != nil || word == "" {
-		return "", cmp.Or(err, errors.New("nothing was typed"))
-	}
-	if in.Password {
-		a.Launch.Hide(word)
-	}
-	if at := slices.Index(labels, word); at >= 0 {
-		word = in.Options[at].Value
-	}
-	return word, nil
 }
 
 // CommandLine returns a command line that was typed, with quotes around ambiguous words. If a word
@@ -305,3 +149,187 @@ func IsWithin(p place.Place, folder string) bool {
 	rest, err := filepath.Rel(p.Real(folder), p.Real(here))
 	return err == nil && filepath.IsLocal(rest)
 }
+
+// otherMembers maps names that other programs use for members of an entry, in lower case, to
+// Junction's.
+var otherMembers = map[string]string{
+	"cmd": "command", "executable": "command", "arguments": "args", "environment": "env", "workingdirectory": "cwd", "workdir": "cwd",
+	"endpoint": "url", "address": "url",
+}
+
+// SuggestMember returns the member that an ignored one was probably meant to be, or an empty string.
+func SuggestMember(warning *config.Problem) string {
+	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
+		return meant
+	}
+	of, name := "", warning.Field
+	if dot := strings.LastIndex(name, "."); dot >= 0 {
+		of, name = name[:dot+1], name[dot+1:]
+	}
+	var names []string
+	for _, member := range config.EntryMembers() {
+		if member, ok := strings.CutPrefix(member, of); ok && !strings.Contains(member, ".") {
+			names = append(names, member)
+		}
+	}
+	meant := nearest.Name(name, names)
+	if meant == name {
+		return ""
+	}
+	return meant
+}
+
+// ignored returns a line for each member of the selected servers that is ignored and resembles
+// another, or has no effect.
+func ignored(set *config.Set, is func(server string) bool) []string {
+	var lines []string
+	for _, w := range set.Warnings() {
+		if !is(w.Server) {
+			continue
+		}
+		if errors.Is(w, config.ErrNoEffect) {
+			lines = append(lines, fmt.Sprintf("%s %v", w.Field, w.Err))
+		} else if meant := SuggestMember(w); meant != "" {
+			lines = append(lines, fmt.Sprintf("%s is ignored; did you mean %q?", w.Field, meant))
+		}
+	}
+	return lines
+}
+
+// ReportProblems prints the problems of a configuration. It prints all warnings if the command is
+// verbose, and otherwise those about ignored members.
+func ReportProblems(a *cli.App, set *config.Set) {
+	for _, p := range set.Problems() {
+		a.Screen.Printf("junction: %v\n", Unusable(p, set))
+	}
+	for _, w := range set.Warnings() {
+		if a.Launch.Verbose {
+			a.Screen.Printf("junction: warning: %v\n", w)
+		}
+	}
+	for _, d := range set.Servers {
+		if !a.Launch.Verbose {
+			ReportIgnored(a, set, d)
+		}
+	}
+}
+
+// ReportIgnored prints a warning for each ignored member of a server.
+func ReportIgnored(a *cli.App, set *config.Set, d *config.Definition) {
+	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
+		a.Screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
+	}
+}
+
+// Unusable returns the error of a server that cannot be used, with its ignored members.
+func Unusable(p *config.Problem, set *config.Set) error {
+	if p.Server == "" {
+		return p
+	}
+	lines := ignored(set, func(server string) bool { return server == p.Server })
+	if len(lines) == 0 {
+		return p
+	}
+	return fmt.Errorf("%w; %s", p, strings.Join(lines, "; "))
+}
+
+// HasProblem reports whether the entry of the server with that name is invalid.
+func HasProblem(set *config.Set, name string) bool {
+	return slices.ContainsFunc(set.Problems(), func(p *config.Problem) bool { return p.Server == name })
+}
+
+// An UnlistedError is the error for a name that is missing from the list of a server or of the
+// stored conversations.
+type UnlistedError struct {
+	Text string
+	Err  error
+}
+
+// Error implements [error].
+func (e *UnlistedError) Error() string { return e.Text }
+
+// Unwrap returns the error of the server.
+func (e *UnlistedError) Unwrap() error { return e.Err }
+
+// WrapUnlisted returns err, or an [UnlistedError] with a suggestion if the name is not among names. It
+// returns err as it is if its text has the name and no similar name exists.
+func WrapUnlisted(what, name string, names []string, err error) error {
+	if slices.Contains(names, name) {
+		return err
+	}
+	near := nearest.Name(name, names)
+	switch {
+	case near != "":
+		return &UnlistedError{fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near), err}
+	case strings.Contains(err.Error(), name):
+		return err
+	}
+	return &UnlistedError{fmt.Sprintf("the server lists no %s %q; junction list %ss lists those that it has", what, name, what), err}
+}
+
+// ImportedServers holds the servers that junction host connect copied from a host; they stay when the host's own
+// are restored.
+type ImportedServers struct {
+	host    string              // the host's ID; empty if a file was named
+	path    string              // the host's file
+	File    string              // Junction's own configuration file
+	Servers []string            // copied from the host
+	Secrets map[string][]string // names of secrets that the servers use, by server
+}
+
+// Title returns the name of the host, or a description of its file.
+func (s *ImportedServers) Title(p place.Place) string {
+	if h, _, known := hostconfig.LookupHost(s.host); known {
+		return h.Name
+	}
+	return "the host of " + p.Short(s.path)
+}
+
+// FindImported returns what junction host connect copied, while the host's entry still names Junction's file.
+func FindImported(p place.Place, r *hostconfig.Record) *ImportedServers {
+	s := &ImportedServers{host: r.Host, path: r.Path, File: config.Own(launch.ConfigOptions(p)), Secrets: map[string][]string{}}
+	if _, ours, _, err := r.Look(); err == nil && ours != nil {
+		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
+			s.File = ours.Args[at]
+		}
+	}
+	file, err := config.Load(s.File, launch.ConfigOptions(p))
+	if err != nil {
+		return s // users of the file report the error
+	}
+	for _, change := range r.Changes {
+		for _, took := range change.Took {
+			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // connect appends the host if the name is taken
+				d, found := file.Server(name)
+				if !found || slices.Contains(s.Servers, name) {
+					continue
+				}
+				s.Servers = append(s.Servers, name)
+				for _, variable := range d.Variables() {
+					if secret, is := strings.CutPrefix(variable, "secret:"); is {
+						s.Secrets[name] = append(s.Secrets[name], secret)
+					}
+				}
+			}
+		}
+	}
+	return s
+}
+
+// WarnConnected prints a warning for each connected host that loses the server of a configuration
+// file.
+func WarnConnected(a *cli.App, file, name string) {
+	journal, err := launch.OpenJournal(a.Place)
+	if err != nil {
+		return
+	}
+	records, _ := journal.Records() // unreadable records are skipped
+	for _, r := range records {
+		if s := FindImported(a.Place, r); r.Connected && a.Real(s.File) == file {
+			a.Screen.Printf("junction: warning: %s no longer has %q, which it got through junction; %s restores its own servers\n", s.Title(a.Place), plaintext.Line(name, 100), r.Remedy())
+		}
+	}
+}
+
+// ReviewNone is the review setting with which tools are offered without a review.
+const ReviewNone = "none"

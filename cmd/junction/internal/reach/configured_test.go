@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestConsent(t *testing.T) {
@@ -19,7 +18,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		clitest.Alone(t)
 		a, seen := clitest.Asking(t, typed)
-		err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]})
+		err := a.Launch.Consent(t.Context(), launch.Entry{Name: "every", Definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -30,8 +29,8 @@ func TestConsent(t *testing.T) {
 		}
 	}
 	a, seen := clitest.Asking(t, "")
-	a.Flags.Config = []string{".mcp.json"}
-	if err := reach.Consent(t.Context(), a, cli.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
+	a.Launch.Config = []string{".mcp.json"}
+	if err := a.Launch.Consent(t.Context(), launch.Entry{Name: "every", Definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }
@@ -55,7 +54,7 @@ func TestInputs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, seen := clitest.Asking(t, test.typed)
-			got, err := reach.Input(t.Context(), a, test.input)
+			got, err := a.Launch.Input(t.Context(), test.input)
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v, want %q; the person saw\n%s", got, err, test.want, seen)
 			}

@@ -29,14 +29,14 @@ func (w *whenAsked) Write(p []byte) (int, error) {
 func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	keyboard, in := clitest.PseudoTerminal(t)
 	screen := terminal.NewScreen(&whenAsked{keyboard, "no\n"})
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Person: terminal.NewPerson(in, screen), Screen: screen}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Person: terminal.NewPerson(in, screen), Screen: screen}})
 	if _, err := keyboard.WriteString("yes\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadFull(keyboard, make([]byte, len("yes\r\n"))); err != nil { // its echo: now the terminal has it
 		t.Fatal(err)
 	}
-	if agreed, err := reach.Confirm(t.Context(), a, "Add it? "); agreed || err != nil {
+	if agreed, err := a.Confirm(t.Context(), "Add it? "); agreed || err != nil {
 		t.Errorf("it is agreed to: %v, %v", agreed, err)
 	}
 }

@@ -2,7 +2,6 @@ package reach_test
 
 import (
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
@@ -32,10 +32,10 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			t.Fatal(err)
 		}
 		if names != nil {
-			entries = slices.DeleteFunc(entries, func(e cli.Entry) bool { return !slices.Contains(names, e.Name) })
+			entries = slices.DeleteFunc(entries, func(e launch.Entry) bool { return !slices.Contains(names, e.Name) })
 		}
 		var may []string
-		for i, fault := range reach.Consents(t.Context(), a, entries, names != nil) {
+		for i, fault := range a.Launch.Consents(t.Context(), entries, names != nil) {
 			if fault == nil {
 				may = append(may, entries[i].Name)
 			}
@@ -112,8 +112,8 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
-	faults := reach.Consents(t.Context(), a, []cli.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
+	faults := a.Launch.Consents(t.Context(), []launch.Entry{{Name: "a", Definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
 	}
@@ -132,7 +132,7 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reach.Consents(t.Context(), a, entries, false)
+	a.Launch.Consents(t.Context(), entries, false)
 	if want := "whether a, b may be started"; awaited != want || a.Awaited.Load() != nil {
 		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.Awaited.Load())
 	}
@@ -152,7 +152,7 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"evil"}}}`})
-	if err := reach.Consent(t.Context(), a, entries[0]); err != nil {
+	if err := a.Launch.Consent(t.Context(), entries[0]); err != nil {
 		t.Errorf("what was shown may be started: %v", err)
 	}
 	for _, test := range []struct {
@@ -174,7 +174,7 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := reach.Consent(t.Context(), a, entries[0]); (err == nil) != test.may {
+			if err := a.Launch.Consent(t.Context(), entries[0]); (err == nil) != test.may {
 				t.Error(err)
 			}
 		})
@@ -193,7 +193,7 @@ func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T
 		if err != nil {
 			t.Fatal(err)
 		}
-		return reach.Consent(t.Context(), a, entries[0]) == nil, seen.String()
+		return a.Launch.Consent(t.Context(), entries[0]) == nil, seen.String()
 	}
 	if ok, seen := agreed("y\n"); !ok || !strings.Contains(seen, "a (stdio): run-a (cwd ${DIR:-***}) (envFile one.env)\n") {
 		t.Errorf("agreed: %v\n%s", ok, seen)
@@ -204,24 +204,5 @@ func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T
 	clitest.Write(t, map[string]string{"one.env": "A=2\n"})
 	if ok, seen := agreed("\n"); ok || !strings.Contains(seen, "Use it?") {
 		t.Errorf("with another environment: %v\n%s", ok, seen)
-	}
-}
-
-func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
-	one, three := []int{4}, []int{1, 2, 5}
-	for _, test := range []struct {
-		typed   string
-		open    []int
-		want    []int
-		decided bool
-	}{
-		{"y", one, []int{4}, true}, {"Yes", one, []int{4}, true}, {"n", one, nil, true}, {"", one, nil, false}, {"a", one, nil, false}, {"1", one, nil, false},
-		{"a", three, []int{1, 2, 5}, true}, {"all", three, []int{1, 2, 5}, true}, {"none", three, nil, true}, {"n", three, nil, true}, {"", three, nil, false},
-		{"1 3", three, []int{1, 5}, true}, {"2,3", three, []int{2, 5}, true}, {"1 4", three, nil, false}, {"y", three, nil, false}, {"0", three, nil, false},
-	} {
-		got, decided := reach.ParseConsents(test.typed, test.open)
-		if chosen := slices.Sorted(maps.Keys(got)); !slices.Equal(chosen, test.want) || decided != test.decided {
-			t.Errorf("%q of %d: %v, %v", test.typed, len(test.open), chosen, decided)
-		}
 	}
 }

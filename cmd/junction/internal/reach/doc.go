@@ -1,4 +1,3 @@
-// Package reach finds the servers that a command line names, and connects to them. It reads
-// configurations and settings, asks for consent, applies locks, describes remedies, and makes the
-// servers that ship with junction.
+// Package reach finds the servers that a command line names, with package launch: flags, texts for the terminal, suggestions and remedies. It
+// has the servers that ship with junction, and shows what a process sends to junction traffic.
 package reach

@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -33,9 +34,9 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
 		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
 		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
-		{"of a slow one", true, reach.StartTimeoutError(time.Second, ""), `a longer "startTimeout"`},
+		{"of a slow one", true, launch.StartTimeoutError(time.Second, ""), `a longer "startTimeout"`},
 		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
-		{"of a server of HTTP that is slow", true, reach.StartTimeoutError(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
+		{"of a server of HTTP that is slow", true, launch.StartTimeoutError(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
 		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
 		{"of an entry's file", false, &config.Problem{Field: "tls.ca", Err: fs.ErrNotExist}, `change "tls.ca" of the entry`},
 		{"of an entry's file of variables", true, &config.Problem{Server: "s", Field: "envFile", Err: fs.ErrNotExist}, `change "envFile" of the entry`},

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/launch"
 )
 
 func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
-	w := &reach.StartWatch{}
+	w := &launch.StartWatch{}
 	listen := w.OnStderr(nil)
-	for range 2 * reach.MaxStartLines {
+	for range 2 * launch.MaxStartLines {
 		listen(strings.Repeat("retrying ", 200))
 	}
 	for line := range strings.SplitSeq("TypeError: fetch failed {\n  [cause]: Error: getaddrinfo ENOTFOUND mcp.stripe.com {\n    syscall: 'getaddrinfo'\n  }\n}\n", "\n") {
@@ -20,7 +20,7 @@ func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
 	if _, _, said := w.Progress(); said != "its standard error ends with: TypeError: fetch failed: getaddrinfo ENOTFOUND mcp.stripe.com" {
 		t.Errorf("got %q", said)
 	}
-	if len(w.Said) > reach.MaxStartLines || len(w.Said[0]) > cli.MaxStderrLine*4 {
+	if len(w.Said) > launch.MaxStartLines || len(w.Said[0]) > cli.MaxStderrLine*4 {
 		t.Errorf("%d lines are kept, of %d bytes", len(w.Said), len(w.Said[0]))
 	}
 }

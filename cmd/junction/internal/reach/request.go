@@ -10,7 +10,9 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -139,4 +141,9 @@ func ReadCalls(words []string) ([]lint.Call, error) {
 func NeedsArguments(t *mcp.Tool) (needs bool) {
 	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { needs = true; return false })
 	return needs
+}
+
+// OpenConversations opens the stored conversations.
+func OpenConversations(ctx context.Context, p place.Place) (*archive.Archive, error) {
+	return cli.OpenState(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }

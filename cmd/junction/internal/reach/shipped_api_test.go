@@ -28,7 +28,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	clitest.Setenv(t, "PETS_KEY", "key-of-the-test\n")
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: nil}})
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: nil}})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
 		h, err := reach.Shipped(t.Context(), a, "openapi", reach.Shipping{API: reach.APIShipping{From: from, Base: api.URL + "/v1", Tags: []string{"pets"}, Exclude: []string{"tag=admin"}, Auth: []string{auth}}})
 		if err != nil {

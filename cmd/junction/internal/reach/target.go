@@ -1,19 +1,19 @@
 package reach
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/place"
@@ -24,8 +24,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/oauth"
-	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Target returns the server that a command line names, and the words after it.
@@ -69,7 +69,7 @@ func CheckFlags(a *cli.App) error {
 	if a.Launch.Timeout < 0 {
 		return cli.Usagef("--timeout: expected a positive duration, such as 30s")
 	}
-	if name := a.Flags.Revision; name != "" && revision.Lookup(name) == nil {
+	if name := a.Launch.Revision; name != "" && revision.Lookup(name) == nil {
 		return cli.Usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
 	}
 	return nil
@@ -81,34 +81,6 @@ func ServerTarget(ctx context.Context, a *cli.App, server string) (launch.Target
 		return a.Launch.Address(server)
 	}
 	return ConfiguredTarget(ctx, a, server)
-}
-
-// Options returns the options of a client of the target.
-func Options(a *cli.App, t launch.Target) mcp.ClientOptions {
-	o := mcp.ClientOptions{
-		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version},
-		Name:     t.Name,
-		Revision: cmp.Or(a.Flags.Revision, t.Revision),
-		Timeout:  t.Timeout,
-		Logger:   a.Launch.Logger(t.Name),
-		// Calls wait for the tasks that they become, except those of a proxy's client that handles
-		// tasks.
-		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
-	}
-	if t.Server != nil { // a configured server is not trusted as a gateway of the chain
-		o.Middleware = slices.Insert(o.Middleware, 0, mcp.Middleware(cli.RemoveRefusalMarks))
-	}
-	if a.Traffic != nil {
-		o.Wire = a.Traffic.Server(t.Title())
-	}
-	o.ConnectTimeout = t.StartTimeout
-	if a.Launch.Timeout > 0 {
-		o.Timeout, o.ConnectTimeout = a.Launch.Timeout, a.Launch.Timeout
-	}
-	if a.Launch.Recorder != nil && !a.RecordsFront {
-		o.Middleware = append(o.Middleware, a.Launch.Recorder.Middleware(t.Title()))
-	}
-	return o
 }
 
 // Connect connects to the target with a client that answers its requests at the desk.
@@ -143,7 +115,7 @@ func ShowStarting(name string, show func(line string)) (end func()) {
 		defer close(shown)
 		select {
 		case <-time.After(StartingPause):
-			show(stillStarting([]string{name}, 0))
+			show(StillStarting([]string{name}, 0))
 			<-started
 			show("")
 		case <-started:
@@ -160,7 +132,7 @@ func askedOptions(a *cli.App, t launch.Target) (mcp.ClientOptions, error) {
 	if err := a.Desk.Check(); err != nil {
 		return mcp.ClientOptions{}, &cli.UsageError{Err: err}
 	}
-	o := Options(a, t)
+	o := a.Launch.Options(t)
 	a.Desk.Serve(&o, t.Title())
 	switch level := mcp.LogLevel(a.Flags.LogLevel); {
 	case level == "" || level == "none":
@@ -183,10 +155,14 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 	if err == nil || t.Server != nil || launch.At(address) == nil {
 		return err
 	}
+	authorizes := func(header string) bool {
+		name, _, _ := strings.Cut(header, ":")
+		return strings.EqualFold(strings.TrimSpace(name), "Authorization")
+	}
 	switch at, _ := url.Parse(address); {
 	case errors.Is(err, oauth.ErrLogin): // its text has the remedy
 		return err
-	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, isAuthorization):
+	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.Launch.Header, authorizes):
 		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
 	case statusOf(err) == http.StatusUnauthorized:
 		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
@@ -198,12 +174,6 @@ func AddRemedy(a *cli.App, t launch.Target, err error) error {
 		return err
 	}
 	return &cli.ConnectError{Cause: err}
-}
-
-// isAuthorization reports whether a value of --header sets the header Authorization.
-func isAuthorization(header string) bool {
-	name, _, _ := strings.Cut(header, ":")
-	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
 // Dial connects to a server, and returns errors as [cli.ConnectError].
@@ -229,13 +199,13 @@ func ShowLog(a *cli.App, m mcp.LogMessage) {
 }
 
 // NoServersError returns an error that begins with why if no server is enabled, and nil otherwise.
-func NoServersError(why string, set *config.Set, entries []cli.Entry) error {
+func NoServersError(why string, set *config.Set, entries []launch.Entry) error {
 	var files []string
 	for _, f := range set.Files {
 		files = append(files, f.Path)
 	}
 	switch in := strings.Join(files, ", "); {
-	case slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
+	case slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Definition == nil || !e.Definition.Disabled }):
 		return nil
 	case len(entries) > 0:
 		return fmt.Errorf("%s: all of %s are disabled", why, in)
@@ -248,11 +218,11 @@ func NoServersError(why string, set *config.Set, entries []cli.Entry) error {
 
 // SelectServers returns the entries with these names, without duplicates, or all entries if there are no
 // names.
-func SelectServers(entries []cli.Entry, set *config.Set, names []string) ([]cli.Entry, error) {
+func SelectServers(entries []launch.Entry, set *config.Set, names []string) ([]launch.Entry, error) {
 	if len(names) == 0 {
 		return entries, nil
 	}
-	var some []cli.Entry
+	var some []launch.Entry
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			continue
@@ -266,21 +236,8 @@ func SelectServers(entries []cli.Entry, set *config.Set, names []string) ([]cli.
 	return some, nil
 }
 
-// Startable reports whether the program of a server exists. Only such programs wait for their turn
-// to start; others fail at once.
-func Startable(p place.Place, s *config.Server) bool {
-	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
-		_, err := p.LookPath(s.Command)
-		return err == nil
-	}
-	return true // an error of starting it is more precise
-}
-
-const (
-	// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state
-	// keys.
-	CheckTimeout = 10 * time.Second
-)
+// CheckTimeout limits each check of doctor except the start, and the wait for the lock of the state keys.
+const CheckTimeout = 10 * time.Second
 
 // statusOf returns the HTTP status with which a server refused, or 0.
 func statusOf(err error) int {
@@ -288,4 +245,146 @@ func statusOf(err error) int {
 		return e.Status
 	}
 	return 0
+}
+
+// SetEra sets the era in which o dials a target, and stores it if definitions of the target are. With an empty era, o dials the legacy
+// era first, the only one in which some servers can ask their client, if that is stored for the target, or if otherwise is true.
+func SetEra(a *cli.App, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+	var memory *definitions.Entry
+	var known *definitions.Definitions
+	if store := a.Store(); store != nil && t.Server != nil {
+		memory = cli.DefinitionsEntry(store, t.Server, "")
+		known = memory.Load()
+	}
+	if era == "" {
+		o.LegacyFirst = otherwise || known != nil && known.Era == definitions.Legacy
+		return
+	}
+	if o.LegacyFirst = era == definitions.Legacy; known == nil || known.Era == era {
+		return
+	}
+	with := *known
+	with.Era = era
+	if err := memory.Save(&with); err != nil {
+		a.Logger().Warn("the era of a server is not remembered", "server", t.Title(), "error", err)
+	}
+}
+
+// connectCaller connects to a target and sets a.Calls, the client for the requests of the command.
+// If the target can ask only in the other era, requests are repeated in that era or their outcome
+// advises it. The caller must call end, which closes both clients.
+func connectCaller(ctx context.Context, a *cli.App, t launch.Target, within *cli.Timeout) (client *mcp.Client, end func(), err error) {
+	o, err := askedOptions(a, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if within != nil {
+		o.Timeout = -1 // the bound ends each request
+	}
+	server := eras.New(ctx, eras.Options{
+		Program:  t.IsProgram(),
+		Revision: o.Revision,
+		Logger:   a.Logger(),
+		Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
+			dialled := o
+			SetEra(a, &dialled, t, era, false)
+			c, err := DialWithNotice(ctx, a, t, dialled)
+			if client == nil {
+				client = c
+			}
+			return c, err
+		},
+		Advice: func(era string) string {
+			name := revision.Latest().Name
+			if era == definitions.Legacy {
+				name = revision.LatestLegacy().Name
+			}
+			return "The server may be able to ask with --revision " + name + ": call again if nothing speaks against that."
+		},
+	})
+	if err := server.Connect(ctx, nil); err != nil {
+		server.Close()
+		return nil, nil, AddRemedy(a, t, err)
+	}
+	made := o
+	made.Name, made.Revision, made.Middleware, made.Wire = client.Name(), "", nil, nil
+	a.Calls = mcp.NewClientWith(within.Middleware(server), made)
+	return client, func() {
+		a.Calls.Close()
+		server.Close()
+	}, nil
+}
+
+// RunningServers returns the servers of every running junction up. It skips those that do not
+// answer.
+func RunningServers(ctx context.Context, p place.Place) (all cli.RunningSet) {
+	ups, _ := cli.Instances(ctx, p) // an unreadable folder is treated as empty
+	for i := range ups {
+		for _, s := range ups[i].Servers {
+			all = append(all, cli.RunningServer{In: &ups[i], Status: s})
+		}
+	}
+	return all
+}
+
+// The servers of a running junction up that a command uses.
+const (
+	sharedNothing cli.Sharing = iota
+	sharedCalls               // those that are connected or remembered; they may be started there
+	sharedLists               // connected servers only
+)
+
+// shared returns a target that leads to the server in a running junction up, if this command may
+// use that.
+func shared(ctx context.Context, a *cli.App, e launch.Entry) (t launch.Target, is bool) {
+	f := &a.Flags
+	if e.Definition == nil || a.Sharing == sharedNothing || f.Own || a.Launch.Revision != "" || len(a.Launch.Header)+len(a.Launch.Env) > 0 || a.Launch.Frozen || f.Record != "" || a.Launch.Verbose {
+		return t, false
+	}
+	r := RunningServers(ctx, a.Place).Find(e)
+	if !r.CanServe() || a.Sharing == sharedLists && !r.IsConnected() {
+		return t, false
+	}
+	if same, known := r.IsDefinedAs(ctx, a.Place, e); known && !same || !known && !r.IsShared(e) {
+		return t, false
+	}
+	t, err := r.Target(a, e)
+	return t, err == nil
+}
+
+// OwnFlag defines the flag --own of commands that otherwise use the servers of a running junction
+// up.
+func OwnFlag(a *cli.App, f *pflag.FlagSet) {
+	f.BoolVar(&a.Flags.Own, "own", false, "start the server for this command, also where a junction up has it that runs")
+}
+
+// StartingPause is how long a start may take before the user sees that it is still running.
+const StartingPause = 2 * time.Second
+
+// StillStarting returns a line such as "still starting: a, b (npx installs x); 3 wait for their
+// turn".
+func StillStarting(starting []string, waiting int) string {
+	if len(starting) == 0 {
+		return ""
+	}
+	text := "still starting: " + strings.Join(starting, ", ")
+	switch waiting {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 waits for its turn"
+	}
+	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
+}
+
+// StoredDefinitions returns the stored definitions of a server, or nil if there are none.
+func StoredDefinitions(ctx context.Context, e launch.Entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.Definition == nil || launch.NeedsInput(e.Definition) {
+		return nil
+	}
+	s, err := e.Definition.Resolve(ctx)
+	if err != nil {
+		return nil // connecting reports the error
+	}
+	return cli.DefinitionsEntry(store, s, "").Load()
 }

@@ -12,13 +12,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 func TestOthersDoNotHearWhatASlowStartWrote(t *testing.T) {
-	err := fmt.Errorf("server %q: %w", "x", reach.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
+	err := fmt.Errorf("server %q: %w", "x", launch.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
 	want := `server "x": no handshake within 1m0s; the log of whoever runs it says more; "startTimeout" in its entry gives it longer`
 	if got := mcp.PublicError(err).Error(); got != want {
 		t.Errorf("%s, want %s", got, want)
@@ -60,9 +60,9 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 						return nil, ctx.Err()
 					}
 					first = false
-					w := &reach.StartWatch{Start: start, Runner: tt.runner, Limit: tt.limit}
+					w := &launch.StartWatch{Start: start, Runner: tt.runner, Limit: tt.limit}
 					if w.Limit == 0 {
-						w.Limit = reach.DefaultStart
+						w.Limit = launch.DefaultStart
 					}
 					ctx, cancel := context.WithCancelCause(ctx)
 					w.Watch(ctx, cancel, func() (time.Duration, int, string) {
@@ -118,7 +118,7 @@ func TestStartInstallsWhilePackageRunnerWorks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
-				w := &reach.StartWatch{Start: quietStart{}, Runner: tt.runner, Limit: reach.DefaultStart}
+				w := &launch.StartWatch{Start: quietStart{}, Runner: tt.runner, Limit: launch.DefaultStart}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
 				go w.Watch(ctx, cancel, func() (used time.Duration, lines int, said string) {
@@ -146,7 +146,7 @@ func (quietStart) Note(string) {}
 func (quietStart) Yield() {}
 
 func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
-	w := &reach.StartWatch{}
+	w := &launch.StartWatch{}
 	if _, _, said := w.Progress(); said != "" {
 		t.Errorf("nothing was written, and it says %q", said)
 	}

@@ -44,7 +44,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := reach.ShareTraffic(t.Context(), cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen}}), "")
+	end := reach.ShareTraffic(t.Context(), reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: screen, Screen: screen}}), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string

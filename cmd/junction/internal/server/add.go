@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,7 +18,7 @@ import (
 // AddCommand returns the command server add.
 func AddCommand(a *cli.App) *cobra.Command {
 	var o add.Options
-	var registries reach.RegistryFlags
+	var registries RegistryFlags
 	var project bool
 	cmd := &cobra.Command{
 		Use:   "add NAME|PACKAGE|URL|FOLDER [-- ARGUMENT…]",
@@ -111,21 +112,21 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 // project, or the user's own.
 func AddFile(a *cli.App, project bool) (string, error) {
 	switch {
-	case len(a.Flags.Config) > 1:
-		return "", cli.Usagef("--config: servers are written to one file, got %d", len(a.Flags.Config))
-	case len(a.Flags.Config) == 1 && project:
+	case len(a.Launch.Config) > 1:
+		return "", cli.Usagef("--config: servers are written to one file, got %d", len(a.Launch.Config))
+	case len(a.Launch.Config) == 1 && project:
 		return "", cli.Usagef("--project and --config both say which file is written into; leave one out")
-	case len(a.Flags.Config) == 1:
-		return a.Real(a.Flags.Config[0]), nil
+	case len(a.Launch.Config) == 1:
+		return a.Real(a.Launch.Config[0]), nil
 	case project:
-		for _, path := range config.Find(reach.ConfigOptions(a.Place)) {
+		for _, path := range config.Find(launch.ConfigOptions(a.Place)) {
 			if filepath.Base(path) == "junction.json" {
 				return a.Real(path), nil
 			}
 		}
 		return a.Real("junction.json"), nil
 	}
-	path := config.Own(reach.ConfigOptions(a.Place))
+	path := config.Own(launch.ConfigOptions(a.Place))
 	if path == "" {
 		return "", cli.Usagef("your home folder is not known; name a file with --config")
 	}

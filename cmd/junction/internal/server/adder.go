@@ -16,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -24,16 +23,13 @@ import (
 func adder(a *cli.App) *add.Adder {
 	return &add.Adder{
 		Launcher:   &a.Launch,
-		Prompter:   reach.TerminalPrompter{App: a},
 		Configured: func() (add.Configured, error) { return configuredForAdd(a) },
-		Secret:     a.Secret,
 		KeepSecret: func(ctx context.Context, name string, value string) error {
 			return account.StoreSecret(ctx, a, name, value)
 		},
-		ClientOptions: func(t launch.Target) mcp.ClientOptions { return reach.Options(a, t) },
-		Remember:      func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
+		Remember: func(s *config.Server, read *definitions.Definitions) { a.Remember(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return reach.CheckLock(a, cli.Entry{Name: d.Name, Definition: d}, locked)
+			return a.Launch.CheckLock(launch.Entry{Name: d.Name, Definition: d}, locked)
 		},
 		Added: func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string {
@@ -55,26 +51,28 @@ func configuredForAdd(a *cli.App) (c add.Configured, err error) {
 			c.Servers = append(c.Servers, e.Definition)
 		}
 	}
-	c.Settings, err = reach.QuietSettings(set, len(a.Flags.Config) > 0)
+	c.Settings, err = a.Launch.QuietSettings(set)
 	return c, err
 }
 
 // consentTo stores the user's consent to a server of a project, given when the server was shown.
 func consentTo(a *cli.App, d *config.Definition) {
 	if d.Project {
-		_ = reach.ChangeConsents(a, func(said map[string]bool) { said[reach.ConsentKey(a, cli.Entry{Name: d.Name, Definition: d})] = true }) // on an error, it is asked again
+		_ = a.Launch.ChangeConsents(func(said map[string]bool) {
+			said[a.Launch.ConsentKey(launch.Entry{Name: d.Name, Definition: d})] = true
+		}) // on an error, it is asked again
 	}
 }
 
 // adderRegistries implements [add.Registries] with the registries of the command line.
 type adderRegistries struct {
 	app   *cli.App
-	flags reach.RegistryFlags
+	flags RegistryFlags
 }
 
 // Find implements [add.Registries].
 func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entry, []string, error) {
-	m, _, err := reach.SyncMirror(ctx, r.app, r.flags)
+	m, _, err := SyncMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,7 +92,7 @@ func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entr
 
 // Similar implements [add.Registries].
 func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error) {
-	m, err := reach.OpenMirror(ctx, r.app, r.flags)
+	m, err := OpenMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, err
 	}

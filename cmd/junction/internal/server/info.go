@@ -24,7 +24,7 @@ import (
 
 // InfoCommand returns the command server info.
 func InfoCommand(a *cli.App) *cobra.Command {
-	var f reach.RegistryFlags
+	var f RegistryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
 		Short: "Show a server of the registries, and what looks wrong with it",
@@ -52,14 +52,14 @@ its package, such as npm:NAME, it shows what junction.lock says.
 }
 
 // info prints a server of the registries, or its lock if they do not have it.
-func info(ctx context.Context, a *cli.App, word string, f reach.RegistryFlags) error {
+func info(ctx context.Context, a *cli.App, word string, f RegistryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
 		return cli.Usagef("%s is a package, and none that is locked; the registries know servers by other names: junction server search finds them, and junction server add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
-	m, _, err := reach.SyncMirror(ctx, a, f)
+	m, _, err := SyncMirror(ctx, a, f)
 	var e registry.Entry
 	if err == nil {
 		e, err = registered(ctx, a, m, word)
@@ -240,7 +240,7 @@ func infoLocked(a *cli.App, word string) (found bool, err error) {
 			continue
 		}
 		if shown[l.Name] = l.locked; !a.Flags.JSON {
-			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), reach.SingleLine(cmp.Or(reach.LockText(a, l.Entry), "of which junction.lock has the definitions")))
+			a.Out.Printf("%s, %s\n", plaintext.Line(l.Name, 200), plaintext.Unbroken(cmp.Or(a.Launch.LockText(l.Entry), "of which junction.lock has the definitions")))
 		}
 	}
 	if a.Flags.JSON && len(shown) > 0 {

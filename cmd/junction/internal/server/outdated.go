@@ -19,7 +19,7 @@ import (
 
 // A lockedEntry is a configured server with its lock.
 type lockedEntry struct {
-	cli.Entry
+	launch.Entry
 	locked *install.LockedServer
 }
 
@@ -190,13 +190,13 @@ a machine that is new, such as one of CI; junction up --frozen then starts what 
 // refused, and counts them.
 func agreedPackages(ctx context.Context, a *cli.App, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
-	var entries []cli.Entry
+	var entries []launch.Entry
 	for _, l := range locked {
 		entries = append(entries, l.Entry)
 	}
-	for i, fault := range reach.Consents(ctx, a, entries, named) {
+	for i, fault := range a.Launch.Consents(ctx, entries, named) {
 		if fault == nil {
-			fault = reach.CheckLock(a, entries[i], locked[i].locked)
+			fault = a.Launch.CheckLock(entries[i], locked[i].locked)
 		}
 		if fault == nil {
 			agreed = append(agreed, locked[i])

@@ -223,11 +223,11 @@ func publishTo(ctx context.Context, a *cli.App, p *publishing, text json.RawMess
 	if err != nil {
 		return err
 	}
-	s, from, err := reach.ReadSettings(a, set)
+	s, from, err := a.Launch.Settings(set)
 	if err != nil {
 		return err
 	}
-	sources, err := reach.RegistrySources(a, s.Registries, from, []string{p.to})
+	sources, err := RegistrySources(a, s.Registries, from, []string{p.to})
 	if err != nil {
 		return err
 	}
@@ -283,5 +283,5 @@ func tokenReference(a *cli.App, flag, reference string) (func(context.Context) (
 	if kind == "" {
 		return nil, cli.Usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
-	return reach.RegistryToken(a, kind, name, ""), nil
+	return RegistryToken(a, kind, name, ""), nil
 }

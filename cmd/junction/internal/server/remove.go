@@ -48,7 +48,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 	if err != nil {
 		return err
 	}
-	var named []cli.Entry // all are found before the first is removed
+	var named []launch.Entry // all are found before the first is removed
 	for _, name := range names {
 		e, err := reach.Find(name, set, entries)
 		if err != nil {
@@ -57,7 +57,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 		if e.Definition == nil {
 			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
 		}
-		if !slices.ContainsFunc(named, func(one cli.Entry) bool { return one.Name == e.Name }) {
+		if !slices.ContainsFunc(named, func(one launch.Entry) bool { return one.Name == e.Name }) {
 			named = append(named, e)
 		}
 	}
@@ -85,7 +85,7 @@ func remove(ctx context.Context, a *cli.App, names []string) error {
 }
 
 // removeOne removes the entry of a server, its lock and its approvals.
-func removeOne(ctx context.Context, a *cli.App, e cli.Entry) error {
+func removeOne(ctx context.Context, a *cli.App, e launch.Entry) error {
 	path := a.Real(e.Definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.Name) }
 	change := install.Change{Configuration: path, Name: e.Name, Words: e.Definition.Words(), Edit: edit}

@@ -84,7 +84,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 	if runtime.GOOS != "linux" {
 		return errors.New("a program can be learned from on Linux only; junction server sandbox allow changes a profile here")
 	}
-	if err := reach.Consent(ctx, a, k.Entry); err != nil {
+	if err := a.Launch.Consent(ctx, k.Entry); err != nil {
 		return err
 	}
 	was := sandbox.Profile{}
@@ -116,7 +116,7 @@ func learnProfile(ctx context.Context, a *cli.App, args []string, l learnFlags) 
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.Entry.Name)
 	}
 	if !l.yes {
-		agreed, err := reach.Confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
+		agreed, err := a.Confirm(ctx, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
 		if err != nil {
 			return err
 		}
@@ -138,7 +138,7 @@ func reportCalls(a *cli.App, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
-	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", cli.FirstNames(failed))
+	a.Screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", plaintext.FirstNames(failed))
 	switch len(remedies) {
 	case 0:
 	case 1:
@@ -239,7 +239,7 @@ type confinedUse struct {
 func useConfined(ctx context.Context, a *cli.App, k *StoredProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.Entry
 	plain.Sandbox = nil
-	t, err := reach.Resolve(ctx, a, plain)
+	t, err := a.Launch.Target(ctx, plain)
 	if err != nil {
 		return used, err
 	}
@@ -321,7 +321,7 @@ func exercise(ctx context.Context, a *cli.App, client *mcp.Client, calls []lint.
 		if len(all)+len(calls) == 0 {
 			not = "No tool was called, as none says that it only reads and needs no arguments"
 		}
-		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, cli.FirstNames(left))
+		a.Screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, plaintext.FirstNames(left))
 	}
 	return failed, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -31,7 +32,7 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 	} {
 		var stdout clitest.SafeBuffer
 		a := &cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(&stdout)}}
-		test.k.Entry = cli.Entry{Name: "echo", Definition: &config.Definition{}}
+		test.k.Entry = launch.Entry{Name: "echo", Definition: &config.Definition{}}
 		if test.k.Profile == nil {
 			test.k.Profile = &sandbox.Profile{}
 		}

@@ -26,7 +26,7 @@ import (
 
 // A StoredProfile is the profile of a server, and its place.
 type StoredProfile struct {
-	Entry   cli.Entry
+	Entry   launch.Entry
 	Profile *sandbox.Profile // nil: not confined
 	Weaker  bool
 	file    string                // the file that has it, or would get it
@@ -35,7 +35,7 @@ type StoredProfile struct {
 
 // profileKept returns the profile of a server: that of the user's settings, or else that of
 // junction.lock.
-func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*StoredProfile, error) {
+func profileKept(a *cli.App, set *config.Set, e launch.Entry) (*StoredProfile, error) {
 	if e.Definition == nil || !launch.IsProgram(e.Definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.Name)
 	}
@@ -63,8 +63,8 @@ func profileKept(a *cli.App, set *config.Set, e cli.Entry) (*StoredProfile, erro
 // settingsFileOf returns the file with the settings for a server: the first file with settings.
 // Without one it is the file that defines the server, if it is Junction's own, or a junction.json
 // next to it. For a project's server it is the user's own file.
-func settingsFileOf(a *cli.App, set *config.Set, e cli.Entry) (string, error) {
-	isNamed := len(a.Flags.Config) > 0
+func settingsFileOf(a *cli.App, set *config.Set, e launch.Entry) (string, error) {
+	isNamed := len(a.Launch.Config) > 0
 	for _, f := range set.Files {
 		if s, from, err := f.Settings(); err == nil && s != nil && (isNamed || !f.Project) {
 			return from.Path, nil

@@ -24,7 +24,7 @@ const maxServersFound = 1_000
 
 // SearchCommand returns the command server search.
 func SearchCommand(a *cli.App) *cobra.Command {
-	var f reach.RegistryFlags
+	var f RegistryFlags
 	limit := 20
 	cmd := &cobra.Command{
 		Use:   "search WORD…",
@@ -39,7 +39,7 @@ searching itself needs no network. Which registries, the configuration says:
   {"junction": {"registries": [
     {"url": "https://registry.example.com", "token": "${secret:registry}"},
     {"folder": "our-servers"},
-    {"name": "official", "url": "` + reach.OfficialRegistry + `"}]}}
+    {"name": "official", "url": "` + OfficialRegistry + `"}]}}
 
 By default it is the last of these alone. Of a server that several have, the first counts.
 
@@ -59,8 +59,8 @@ By default it is the last of these alone. Of a server that several have, the fir
 }
 
 // searchRegistries prints the servers that match words.
-func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f reach.RegistryFlags) error {
-	m, states, err := reach.SyncMirror(ctx, a, f)
+func searchRegistries(ctx context.Context, a *cli.App, words string, limit int, f RegistryFlags) error {
+	m, states, err := SyncMirror(ctx, a, f)
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func suggestRegistered(a *cli.App) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(cmd.Context(), reach.SuggestTimeout)
 		defer cancel()
 		registries, _ := cmd.Flags().GetStringArray("registry") // the flag exists, with its values doubled
-		m, err := reach.OpenMirror(ctx, a, reach.RegistryFlags{Registries: slices.Compact(registries)})
+		m, err := OpenMirror(ctx, a, RegistryFlags{Registries: slices.Compact(registries)})
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

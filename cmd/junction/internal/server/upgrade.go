@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -89,7 +90,7 @@ func upgrade(ctx context.Context, a *cli.App, names []string, o add.Options) err
 	var loose []string // started by a runner and never locked
 	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
-		c.Settings, err = reach.QuietSettings(set, len(a.Flags.Config) > 0)
+		c.Settings, err = a.Launch.QuietSettings(set)
 		return c, err
 	}
 	refused := refusedUpgrades(ctx, a, chosen, len(names) > 0)
@@ -152,15 +153,15 @@ func reportLoose(a *cli.App, loose []string, others bool) {
 // refusedUpgrades returns why servers of a project may not be started, by name, before their locks
 // are used. It does not ask about a server that is neither named nor locked, because that stays as
 // it is.
-func refusedUpgrades(ctx context.Context, a *cli.App, chosen []cli.Entry, named bool) map[string]error {
-	var open []cli.Entry
+func refusedUpgrades(ctx context.Context, a *cli.App, chosen []launch.Entry, named bool) map[string]error {
+	var open []launch.Entry
 	for _, e := range chosen {
-		if _, known := reach.FindLock(a, e.Definition); e.Definition != nil && (named || known) {
+		if _, known := a.Launch.FindLock(e.Definition); e.Definition != nil && (named || known) {
 			open = append(open, e)
 		}
 	}
 	refused := map[string]error{}
-	for i, fault := range reach.Consents(ctx, a, open, named) {
+	for i, fault := range a.Launch.Consents(ctx, open, named) {
 		refused[open[i].Name] = fault
 	}
 	return refused

@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -87,7 +86,7 @@ func (f *Front) reachedBy(l net.Listener) ([]string, error) {
 		return []string{f.authorization.URL}, nil
 	}
 	at, is := l.Addr().(*net.TCPAddr)
-	if _, all := reach.WildcardAddr(l); !is || all {
+	if _, all := WildcardAddr(l); !is || all {
 		return nil, cli.Usagef("--auth at %s needs --public-url, the address that clients use", l.Addr())
 	}
 	origin := f.origin(l)
@@ -115,7 +114,7 @@ type Access struct {
 	Scopes   []string
 	proofs   auth.Proofs
 	Profile  func(name string) mcp.Handler
-	Refused  reach.RefusalCounter
+	Refused  RefusalCounter
 	unknown  []string // lists scopes that are in no setting, each with its owner
 
 	Exchanges *Exchanges // the tokens got in exchange for those of callers; nil if there are none
@@ -131,7 +130,7 @@ func openAccess(ctx context.Context, a *cli.App, l net.Listener, f Front, profil
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &Access{Refused: reach.RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
+	x := &Access{Refused: RefusalCounter{Log: a.Logger()}, Profile: profile, Needs: f.authorization.Needs, Scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], Guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == AuthKeys {

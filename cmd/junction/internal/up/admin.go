@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
@@ -40,7 +39,7 @@ func (v *Served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}
 	l, seenBy := v.admin, v.reach
 	mux := v.AdminMux(ctx, seenBy, registry, token)
-	server := &http.Server{Handler: Guarded(mux, rebinding.Guard{Hosts: v.Options.Hosts, Origins: v.Options.Origins}, "/healthz", "/readyz"), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, WriteTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.App)}
+	server := &http.Server{Handler: Guarded(mux, rebinding.Guard{Hosts: v.Options.Hosts, Origins: v.Options.Origins}, "/healthz", "/readyz"), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, WriteTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/share"
@@ -23,7 +22,7 @@ func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
 	guests, members := share.New(16), share.New(16)
 	c := admission.Limit(tcp, guests, members)
 	server := &http.Server{ReadHeaderTimeout: time.Second, ConnContext: admission.ConnContext, Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		reach.Admit(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
+		up.Admit(r, &mcp.Principal{Issuer: "i", Subject: "ada"})
 	})}
 	up.WatchHeads(server)
 	go func() { _ = server.Serve(up.HeadListener{Listener: c}) }()

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // A condition holds the faults of the configuration as it was last read.
@@ -31,7 +32,7 @@ func (v *Served) found(set *config.Set, err error) {
 			c.problems = append(c.problems, reach.Unusable(p, set).Error())
 		}
 	}
-	c.problems = append(c.problems, v.App.Unheld...)
+	c.problems = append(c.problems, v.App.Launch.Unheld...)
 	v.condition.Store(c)
 }
 
@@ -41,7 +42,7 @@ func (v *Served) describe() cli.Instance {
 	i := cli.Instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: Summary(all), Shares: v.sharesServers(), Servers: []cli.ServerStatus{}}
 	i.Folder, _ = v.App.Getwd()
 	now := v.Gateway.Layers().Plan()
-	entries := map[string]cli.Entry{}
+	entries := map[string]launch.Entry{}
 	for _, e := range v.serverEntries() {
 		entries[e.Name] = e
 	}

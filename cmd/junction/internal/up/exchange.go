@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
@@ -78,7 +77,7 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // exchange returns the exchange of tokens for a server, or nil if its entry asks for none. The
 // error names the settings or flags that contradict the entry.
-func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
+func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	if e.Definition.Grant() != config.GrantExchange {
 		return nil, nil
 	}
@@ -103,7 +102,7 @@ func (v *Served) exchange(e cli.Entry) (*Exchanging, error) {
 // definitions for all callers with a token of its own.
 type Exchanging struct {
 	app   *cli.App
-	entry cli.Entry
+	entry launch.Entry
 	Made  atomic.Pointer[oauth.Exchange] // is nil before the first caller
 }
 
@@ -168,7 +167,7 @@ func (x *Exchanging) Whose(ctx context.Context, req *mcp.Request) (any, error) {
 
 // resolve returns the target of one connection, with the token of a caller or the gateway's own.
 func (x *Exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
-	return reach.ResolveWith(ctx, x.app, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
+	return x.app.Launch.TargetWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
 			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
 		}

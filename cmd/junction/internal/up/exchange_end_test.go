@@ -114,15 +114,16 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + clitest.ExchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
-	a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
-	a.Flags.Config = []string{"s.json"}
-	_, entries, err := reach.ReadServers(a)
+	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
+	a.Launch.Config = []string{"s.json"}
+	c, err := a.Launch.Read()
+	entries := c.Entries
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}
 	v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
 	v.Options.Auth = "https://login.example.com"
-	g, server := v.Gateway, v.ServerOf(entries[0])
+	g, server := v.Gateway, v.Source().Server(entries[0])
 	apply := func(servers ...uplib.Server) uplib.Diff {
 		d, err := g.Apply(t.Context(), &uplib.Plan{Layers: g.Layers().Plan(), Servers: servers})
 		if err != nil {

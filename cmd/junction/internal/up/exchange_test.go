@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
@@ -21,7 +20,7 @@ import (
 // exchange.
 func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) {
 	t.Helper()
-	x := &up.Access{Refused: reach.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
+	x := &up.Access{Refused: up.RefusalCounter{Log: slog.New(slog.DiscardHandler)}, Origins: []string{"http://127.0.0.1:1"}, Issuers: []string{"https://login.example.com"}, Guards: map[string]*auth.Guard{}, Exchanges: &up.Exchanges{}}
 	x.Verifier = verify
 	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
 	if err != nil {

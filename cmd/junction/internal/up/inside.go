@@ -12,7 +12,6 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/audit"
-	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/console/reply"
@@ -20,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -181,9 +181,9 @@ func (v *Served) judged(server string, tools, prompts []json.RawMessage) map[str
 }
 
 // named returns the server of this name. If there is none, it responds with 404 and returns false.
-func (v *Served) named(w http.ResponseWriter, server string) (e cli.Entry, is bool) {
+func (v *Served) named(w http.ResponseWriter, server string) (e launch.Entry, is bool) {
 	entries := v.serverEntries()
-	i := slices.IndexFunc(entries, func(e cli.Entry) bool { return e.Name == server })
+	i := slices.IndexFunc(entries, func(e launch.Entry) bool { return e.Name == server })
 	if i < 0 {
 		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
 		return e, false
@@ -192,7 +192,7 @@ func (v *Served) named(w http.ResponseWriter, server string) (e cli.Entry, is bo
 }
 
 // serverEntries returns a copy of the present servers.
-func (v *Served) serverEntries() []cli.Entry {
+func (v *Served) serverEntries() []launch.Entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.Entries)

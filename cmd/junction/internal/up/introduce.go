@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
@@ -46,7 +45,7 @@ func introduction(l net.Listener, f Front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := reach.WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
+	if _, is := WildcardAddr(l); is && len(f.Hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
 	return text
@@ -65,13 +64,13 @@ func program() string {
 // StdioArgs returns the arguments that serve the same on standard input and output, or nil if none
 // do. A client starts the program in another folder, so the files of a project must be named.
 // Naming a file approves its servers, so only servers that the user approved are named, too.
-func StdioArgs(a *cli.App, set *config.Set, served []cli.Entry, o Options) []string {
-	files, names := a.Flags.Config, o.Names
+func StdioArgs(a *cli.App, set *config.Set, served []launch.Entry, o Options) []string {
+	files, names := a.Launch.Config, o.Names
 	switch {
 	case len(files) > 0:
 	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):
 		return nil
-	case slices.ContainsFunc(served, cli.Entry.OfProject):
+	case slices.ContainsFunc(served, launch.Entry.OfProject):
 		for _, f := range set.Files {
 			files = append(files, f.Path)
 		}

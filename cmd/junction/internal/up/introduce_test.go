@@ -68,11 +68,11 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := up.Options{Names: test.named, Flags: &reach.SettingFlags{Set: up.Command(a).Flags()}}
+			o := up.Options{Names: test.named, Flags: &up.SettingFlags{Set: up.Command(a).Flags()}}
 			if entries, err = reach.SelectServers(entries, set, o.Names); err != nil {
 				t.Fatal(err)
 			}
-			got := up.StdioArgs(a, set, (&up.Served{App: a}).Admitted(t.Context(), entries, len(o.Names) > 0), o)
+			got := up.StdioArgs(a, set, (&up.Served{App: a}).Admit(t.Context(), set, entries, len(o.Names) > 0), o)
 			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
 				t.Errorf("got %q", got)
 			}

@@ -23,9 +23,9 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clitest.Settle(t)
 		clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
-		a := cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
-		a.Flags.Config = []string{"s.json"}
-		v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.Options{Flags: reach.NewSettingFlags(new(pflag.FlagSet))}}
+		a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})
+		a.Launch.Config = []string{"s.json"}
+		v := &up.Served{App: a, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone, Profiles: map[string]settings.Profile{"p": {}}}), Options: up.Options{Flags: up.NewSettingFlags(new(pflag.FlagSet))}}
 		g, plan := v.Gateway.Members(), &uplib.Plan{Layers: v.Gateway.Layers().Plan()}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")

@@ -59,9 +59,9 @@ func (l *LiveUp) Run(ctx context.Context, serve func(ctx context.Context) error)
 	serving, quit := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := make(chan struct{})
 	var watching sync.WaitGroup
-	if l.App.Traffic != nil {
+	if l.App.Launch.Traffic != nil {
 		watching.Go(func() {
-			_ = l.App.Traffic.Watch(shown, func(e *traffic.Event) error { // the error is only the reason why shown is done
+			_ = l.App.Launch.Traffic.Watch(shown, func(e *traffic.Event) error { // the error is only the reason why shown is done
 				l.ui.Event(live.Event{Shown: true, Event: *e})
 				return nil
 			})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/rebinding"
@@ -31,30 +30,30 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		given   string // of the flag
 		byFlag  any
 		setting any
-		value   func(s *settings.Settings, d reach.Drain) any
+		value   func(s *settings.Settings, d up.Drain) any
 	}
 	rows := map[string]row{
-		"tools":          {"auto", "auto", "search", func(s *settings.Settings, _ reach.Drain) any { return s.Tools }},
-		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings, _ reach.Drain) any { return s.Pin }},
-		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings, _ reach.Drain) any { return s.Policy }},
-		"shadow":         {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Shadow }},
-		"review":         {"none", "none", "all", func(s *settings.Settings, _ reach.Drain) any { return s.Review }},
-		"no-prefix":      {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Names == "none" }},
-		"audit":          {"folder", "folder", "log", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Folder }},
-		"audit-sync":     {"second", "second", "call", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Sync }},
-		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Keep }},
-		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.KeepFor }},
-		"audit-optional": {"false", false, true, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Optional }},
-		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings, _ reach.Drain) any { return s.Audit.Export }},
-		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(_ *settings.Settings, d reach.Drain) any { return d.Delay }},
-		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(_ *settings.Settings, d reach.Drain) any { return d.Time }},
+		"tools":          {"auto", "auto", "search", func(s *settings.Settings, _ up.Drain) any { return s.Tools }},
+		"pin":            {"b*", []string{"b*"}, []string{"a*"}, func(s *settings.Settings, _ up.Drain) any { return s.Pin }},
+		"policy":         {"other.json", "other.json", "rules.json", func(s *settings.Settings, _ up.Drain) any { return s.Policy }},
+		"shadow":         {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Shadow }},
+		"review":         {"none", "none", "all", func(s *settings.Settings, _ up.Drain) any { return s.Review }},
+		"no-prefix":      {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Names == "none" }},
+		"audit":          {"folder", "folder", "log", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Folder }},
+		"audit-sync":     {"second", "second", "call", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Sync }},
+		"audit-keep":     {"1GB", "1GB", "3MB", func(s *settings.Settings, _ up.Drain) any { return s.Audit.Keep }},
+		"audit-keep-for": {"0s", time.Duration(0), 100 * time.Hour, func(s *settings.Settings, _ up.Drain) any { return s.Audit.KeepFor }},
+		"audit-optional": {"false", false, true, func(s *settings.Settings, _ up.Drain) any { return s.Audit.Optional }},
+		"audit-export":   {"syslog+udp://127.0.0.1:515", []string{"syslog+udp://127.0.0.1:515"}, []string{"syslog+udp://127.0.0.1:514"}, func(s *settings.Settings, _ up.Drain) any { return s.Audit.Export }},
+		"drain-delay":    {"0s", time.Duration(0), 7 * time.Second, func(_ *settings.Settings, d up.Drain) any { return d.Delay }},
+		"drain-time":     {"5s", 5 * time.Second, 8 * time.Second, func(_ *settings.Settings, d up.Drain) any { return d.Time }},
 	}
-	parsed := func(args ...string) (*settings.Settings, reach.Drain) {
+	parsed := func(args ...string) (*settings.Settings, up.Drain) {
 		t.Helper()
 		o := &up.Options{Admin: "127.0.0.1:0"}
 		set := pflag.NewFlagSet("up", pflag.ContinueOnError)
 		o.Front.Flags(set, "")
-		o.Flags = reach.NewSettingFlags(set)
+		o.Flags = up.NewSettingFlags(set)
 		set.BoolVar(&o.NoPrefix, "no-prefix", false, "")
 		if err := set.Parse(args); err != nil {
 			t.Fatal(err)
@@ -100,8 +99,8 @@ func TestDrainDelayIsLongerWhereSomebodyCanAsk(t *testing.T) {
 	for _, test := range []struct {
 		admin string
 		want  time.Duration
-	}{{"", 0}, {"127.0.0.1:0", reach.DefaultDrainDelay}} {
-		o := &up.Options{Admin: test.admin, Flags: reach.NewSettingFlags(new(pflag.FlagSet))}
+	}{{"", 0}, {"127.0.0.1:0", up.DefaultDrainDelay}} {
+		o := &up.Options{Admin: test.admin, Flags: up.NewSettingFlags(new(pflag.FlagSet))}
 		if got := o.Drains(nil).Delay; got != test.want {
 			t.Errorf("with --admin %q: %v, want %v", test.admin, got, test.want)
 		}

@@ -2,8 +2,6 @@ package up
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -12,56 +10,65 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	uplib "github.com/junction-mcp/junction/up"
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-// servers returns the servers of entries, and remembers the entries.
-func (v *Served) servers(entries []cli.Entry) (all []uplib.Server) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.Entries = entries
-	for _, e := range entries {
-		all = append(all, v.ServerOf(e))
-	}
-	return all
-}
-
-// ServerOf returns a server as the gateway takes it.
-func (v *Served) ServerOf(e cli.Entry) uplib.Server {
-	s := uplib.Server{Server: layer.Server{Name: e.Name, Source: e.Source(), Command: e.Command(), OfProject: e.OfProject()}}
-	d := e.Definition
-	if d == nil {
-		s.Open = func(ctx context.Context) (u gateway.Upstream, err error) {
-			u.Handler, err = reach.SharedHandler(ctx, v.App, e.Name, reach.Shipping{})
-			return u, err
+// Source returns where the plan comes from.
+func (v *Served) Source() uplib.Source {
+	return uplib.Source{Launcher: &v.App.Launch, Listener: v.listener, Open: v.open, Memory: func(e launch.Entry, s *config.Server) *definitions.Entry {
+		if e.Definition.Grant() != config.GrantExchange { // else each caller has another
+			v.App.Digests.Expect(v.App.Place, e, s)
 		}
-		return s
-	}
-	s.Locked = func() map[string]string {
-		locked, err := v.App.Launch.Locked(d)
-		if err != nil || locked == nil || reach.CheckLock(v.App, e, locked) != nil { // nothing is started then, nor listed
+		if v.store == nil {
 			return nil
 		}
-		return locked.Definitions
+		return cli.DefinitionsEntry(v.store, s, *v.client.Load())
+	}}
+}
+
+// open returns how the gateway reaches a configured server, with tokens for each of its callers if its entry says so.
+func (v *Served) open(ctx context.Context, e launch.Entry) (gateway.Upstream, error) {
+	x, err := v.exchange(e)
+	if err != nil {
+		return gateway.Upstream{}, err
 	}
-	s.PerUser = d.Grant() == config.GrantExchange
-	s.Open = func(ctx context.Context) (gateway.Upstream, error) {
-		x, err := v.exchange(e)
-		if err != nil {
-			return gateway.Upstream{}, err
+	u := v.Source().Upstream(ctx, e, func(ctx context.Context, start *gateway.Start) (t launch.Target, err error) {
+		if x != nil {
+			t, err = x.resolve(ctx, start)
+		} else if t, err = v.App.Launch.Target(ctx, e); err == nil {
+			t.Connected = func() { v.App.Digests.Set(v.App.Place, e, t.Server) }
 		}
-		u := UpstreamOf(ctx, v.App, e, v.store, *v.client.Load(), x)
+		t.Transport = v.App.StderrOf(e.Name).Attach(t.Transport, e.IsAPI())
+		return t, err
+	})
+	if x != nil {
+		u.Isolation, u.Whose = gateway.PerUser, x.Whose
 		v.Exchanges.Add(x)
 		u.OnEnd = func() { v.Exchanges.remove(x) } // what goes on being used is kept
-		return u, nil
 	}
-	text, _ := json.Marshal(d.Entry)                                                                      // texts and numbers always encode
-	s.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, reach.LockFingerprint(v.App, d)) // the members that are secret are in the hash
-	return s
+	return u, nil
+}
+
+// Admit returns the entries that are served, and remembers them; it notes why others are not. Those that were served, and whose own entry in set
+// has a fault now, stay as they were.
+func (v *Served) Admit(ctx context.Context, set *config.Set, entries []launch.Entry, named bool) []launch.Entry {
+	entries, refused := v.App.Launch.Admit(ctx, entries, named)
+	v.Refused.Store(&refused)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range v.Entries {
+		if reach.HasProblem(set, e.Name) && !slices.ContainsFunc(entries, func(other launch.Entry) bool { return other.Name == e.Name }) {
+			entries = append(entries, e)
+		}
+	}
+	v.Entries = entries
+	return entries
 }
 
 // layerOptions returns what the layers need to know of the command.
@@ -78,7 +85,7 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		for _, d := range c.Added {
 			names = append(names, d.Name)
 		}
-		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, cli.FirstNames(names))
+		a.Screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", of.Name, plaintext.FirstNames(names))
 	}
 	names := map[string][]string{} // by why they are withheld
 	for _, w := range c.Withheld {
@@ -90,7 +97,7 @@ func reportReview(a *cli.App, of layer.Server, c review.Change) {
 		if len(names[why]) > 1 {
 			is = "are"
 		}
-		a.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, cli.FirstNames(names[why]), is, why, policies.ApproveCommandLine(of.Name, "", of.Source))
+		a.Screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", of.Name, plaintext.FirstNames(names[why]), is, why, policies.ApproveCommandLine(of.Name, "", of.Source))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	uplib "github.com/junction-mcp/junction/up"
@@ -58,7 +59,7 @@ type Served struct {
 
 	client  atomic.Pointer[string] // what the one client declared; empty where there may be several
 	mu      sync.Mutex
-	Entries []cli.Entry // of the servers
+	Entries []launch.Entry // of the servers
 }
 
 // Profile returns a profile of the gateway; nil if there is none now.
@@ -129,7 +130,7 @@ func (v *Served) stamp() map[string]string {
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
 func stamp(a *cli.App, named []string) map[string]string {
 	paths := append(named, filepath.FromSlash(rules.ProjectFile))
-	for _, path := range reach.ConfigFiles(a, reach.ConfigOptions(a.Place)) {
+	for _, path := range a.Launch.ConfigFiles(launch.ConfigOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
 	stamp := map[string]string{}
@@ -178,8 +179,8 @@ func stampOfState(p place.Place, name, before string) (stamp string, changed boo
 // reread is what the files say now.
 type reread struct {
 	set        *config.Set
-	entries    []cli.Entry // of which some may have been chosen
-	configured []string    // names
+	entries    []launch.Entry // of which some may have been chosen
+	configured []string       // names
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *layer.Plan
@@ -187,16 +188,18 @@ type reread struct {
 
 // readAgain reads all files. The error says why they cannot be used.
 func (v *Served) readAgain() (r reread, err error) {
-	if r.set, r.entries, err = reach.ReadServers(v.App); err != nil {
+	c, err := v.App.Launch.Read()
+	r.set, r.entries = c.Set, c.Entries
+	if err != nil {
 		return r, err
 	}
-	r.configured = reach.ConfiguredNames(r.set, r.entries)
+	r.configured = launch.ConfiguredNames(r.set, r.entries)
 	if len(v.Options.Names) > 0 {
 		if r.entries, err = reach.SelectServers(r.entries, r.set, v.Options.Names); err != nil {
 			return r, err
 		}
 	}
-	if r.settings, r.from, err = reach.ReadSettings(v.App, r.set); err != nil {
+	if r.settings, r.from, err = v.App.Launch.Settings(r.set); err != nil {
 		return r, err
 	}
 	if r.settings, _, err = v.Options.Settled(r.settings); err != nil {
@@ -225,12 +228,18 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	v.ReportWaiting(r.settings)
 	v.unmatched.configured(r.configured, r.from)
 	reach.ReportProblems(v.App, r.set)
-	next := &uplib.Plan{Layers: r.next, Order: r.configured}
-	next.Admit = func(ctx context.Context) []uplib.Server {
-		wanted := v.withFaulty(r.set, v.Admitted(ctx, reach.WithoutSelf(ctx, v.App, r.entries, v.listener), false))
+	source := v.Source()
+	source.Settings, source.Admit = r.settings, func(ctx context.Context, entries []launch.Entry) []launch.Entry {
+		entries = v.Admit(ctx, r.set, entries, false)
 		_ = v.untried() // notes whether all were, before more are added
-		return v.servers(wanted)
+		return entries
 	}
+	next, err := source.Plan(launch.Configuration{Set: r.set, Entries: r.entries, Names: v.Options.Names})
+	if err != nil {
+		v.App.Screen.Printf("junction: %v\n", err)
+		return
+	}
+	next.Layers = r.next
 	d, err := v.Gateway.Apply(ctx, next)
 	if err != nil { // never: the layers read the settings
 		v.App.Screen.Printf("junction: %v\n", err)
@@ -239,19 +248,6 @@ func (v *Served) Reload(ctx context.Context, was func(error)) {
 	changed := v.report(d)
 	v.App.Screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(changed, "; "), "nothing changed that is served"))
 	v.reportUnmatched()
-}
-
-// withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
-func (v *Served) withFaulty(set *config.Set, entries []cli.Entry) []cli.Entry {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	for _, e := range v.Entries {
-		there := slices.ContainsFunc(entries, func(other cli.Entry) bool { return other.Name == e.Name })
-		if !there && reach.HasProblem(set, e.Name) {
-			entries = append(entries, e)
-		}
-	}
-	return entries
 }
 
 // ReportWaiting names the settings that differ from those at the start of junction up and need a restart.

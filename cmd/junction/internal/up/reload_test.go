@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/up"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -46,7 +47,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &up.Served{App: cli.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Gateway: clitest.GatewayWith(t, before())}
+			v := &up.Served{App: reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(&out)}}), Gateway: clitest.GatewayWith(t, before())}
 			v.Options.Auth = c.auth
 			next := before()
 			c.change(next)

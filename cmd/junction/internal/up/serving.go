@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/admission"
 	"github.com/junction-mcp/junction/internal/filename"
@@ -50,7 +49,7 @@ type Front struct {
 	Public  string   // the origin by which clients reach it; empty means its address
 	proxies []string // lists networks of proxies that are trusted about the address of a client
 	Security
-	drain reach.Drain
+	drain Drain
 
 	// authorization holds the settings about tokens, and folder is the folder of their file.
 	authorization settings.Authorization
@@ -135,7 +134,7 @@ func listen(ctx context.Context, a *cli.App, f Front) (net.Listener, error) {
 	}
 	open := l
 	if _, is := l.(*net.TCPListener); is {
-		l = reach.LimitConnections(l)
+		l = LimitConnections(l)
 	}
 	if l, err = f.Security.Listen(a.Place, l, a.Logger()); err != nil {
 		open.Close()
@@ -179,7 +178,7 @@ func (f *Front) origin(l net.Listener) string {
 	if _, ok := l.(*Encrypted); ok {
 		scheme = "https://"
 	}
-	if at, is := reach.WildcardAddr(l); is {
+	if at, is := WildcardAddr(l); is {
 		name := "127.0.0.1"
 		if len(f.Hosts) > 0 {
 			name = f.Hosts[0]
@@ -196,7 +195,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if f.ClientCA != "" {
 		principal = certified
 	}
-	d := &Doors{Front: f, principal: principal, Access: access, options: reach.ReplicaOptions(ctx, a), Profile: profile, Open: map[string]EndpointHandler{}}
+	d := &Doors{Front: f, principal: principal, Access: access, options: ReplicaOptions(ctx, a), Profile: profile, Open: map[string]EndpointHandler{}}
 	d.NewNowhere()
 	d.At(launch.EndpointPath, h)
 	d.At(OlderPath, h)
@@ -204,7 +203,7 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(a), ConnContext: admission.ConnContext}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.ServerLog(), ConnContext: admission.ConnContext}
 	if _, secure := l.(*Encrypted); !secure { // as a proxy in front may parse heads in another way
 		l = HeadListener{l}
 		WatchHeads(server)
@@ -217,11 +216,11 @@ func serveHTTP(ctx context.Context, a *cli.App, l net.Listener, f Front, h mcp.H
 		return err
 	case <-ctx.Done():
 	}
-	reach.WaitBeforeDrain(ctx, a, f.drain)
+	WaitBeforeDrain(ctx, a, f.drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.Time)
 	defer cancel()
 	err = d.shutdown(drain)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), reach.LastResponseTime) // for the responses to cancelled requests
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), LastResponseTime) // for the responses to cancelled requests
 	defer cancel()
 	if err := server.Shutdown(last); err != nil {
 		server.Close()
@@ -259,7 +258,7 @@ type EndpointHandler interface {
 func (d *Doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := pathOf(r)
 	if d.Access == nil && d.principal == nil {
-		r = reach.AdmitAfterBody(r)
+		r = AdmitAfterBody(r)
 	}
 	if d.Access != nil && !isEndpoint(path) {
 		if r.ContentLength != 0 {
@@ -369,7 +368,7 @@ func (d *Doors) At(path string, h mcp.Handler) EndpointHandler {
 		o.Principal, o.Challenge = d.Access.At(path)
 	}
 	if o.Principal != nil {
-		o.Principal = reach.AdmitAuthenticated(o.Principal)
+		o.Principal = AdmitAuthenticated(o.Principal)
 	}
 	if strings.HasPrefix(path, OlderPath) {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
@@ -413,7 +412,7 @@ func (d *Doors) Close() {
 
 // serveStdio serves h to the one client on standard input and output.
 func serveStdio(ctx context.Context, a *cli.App, h mcp.Handler) error {
-	o := reach.ServeOptions(a)
+	o := ServeOptions(a)
 	if a.Stdin == os.Stdin && a.Stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

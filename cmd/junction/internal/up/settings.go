@@ -6,7 +6,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/policies"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/nearest"
 )
@@ -32,7 +31,7 @@ func reportUnknown(a *cli.App, s *settings.Settings, from string, configured []s
 }
 
 // Settled returns the settings with those of the flags, and the drain times.
-func (o *Options) Settled(s *settings.Settings) (*settings.Settings, reach.Drain, error) {
+func (o *Options) Settled(s *settings.Settings) (*settings.Settings, Drain, error) {
 	merged, err := o.Flags.Apply(s)
 	if err != nil {
 		return nil, o.drain, err
@@ -46,10 +45,10 @@ func (o *Options) Settled(s *settings.Settings) (*settings.Settings, reach.Drain
 }
 
 // Drains returns the drain times: those of the flags, else those of the settings.
-func (o *Options) Drains(s *settings.Drain) reach.Drain {
+func (o *Options) Drains(s *settings.Drain) Drain {
 	d, given := o.drain, o.Flags.Set.Changed
 	if o.Admin != "" && !given("drain-delay") { // as clients of --admin can ask whether it is ready
-		d.Delay = reach.DefaultDrainDelay
+		d.Delay = DefaultDrainDelay
 	}
 	if s != nil && s.Delay != nil && !given("drain-delay") {
 		d.Delay = *s.Delay

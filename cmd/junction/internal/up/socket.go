@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/cmd/junction/internal/watch"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/launch"
@@ -42,7 +41,7 @@ func (v *Served) takeOrders(ctx context.Context) (end func()) {
 	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
 	ctx, cancel := context.WithCancel(ctx)
 	closeServers := v.shareServers(ctx, mux)
-	s := &http.Server{Handler: ReadWhole(mux), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: reach.ServerLog(v.App),
+	s := &http.Server{Handler: ReadWhole(mux), ReadHeaderTimeout: AdminTime, ReadTimeout: AdminTime, IdleTimeout: idleTimeout, ErrorLog: v.App.ServerLog(),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
 	go func() {
@@ -69,7 +68,7 @@ func (v *Served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	if !v.sharesServers() {
 		return func() {}
 	}
-	d := &Doors{options: reach.ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: v.Gateway.Server}
+	d := &Doors{options: ReplicaOptions(ctx, v.App), Open: map[string]EndpointHandler{}, Profile: v.Gateway.Server}
 	d.NewNowhere()
 	mux.HandleFunc("GET "+cli.EntryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {

@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -35,8 +34,8 @@ const (
 // An Options holds the command line of up.
 type Options struct {
 	Front
-	Flags     *reach.SettingFlags // the flags that are settings, too
-	otlp      string              // a collector of traces; empty means that of the environment
+	Flags     *SettingFlags // the flags that are settings, too
+	otlp      string        // a collector of traces; empty means that of the environment
 	NoPrefix  bool
 	Admin     string   // the admin address; empty means none
 	BareAdmin bool     // allows an unencrypted admin address of a network
@@ -95,7 +94,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 		},
 	}
 	o.Front.Flags(cmd.Flags(), " (default "+DefaultAddress+")")
-	o.Flags = reach.NewSettingFlags(cmd.Flags())
+	o.Flags = NewSettingFlags(cmd.Flags())
 	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.NoPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
@@ -117,11 +116,11 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 	if err != nil {
 		return err
 	}
-	s, from, err := reach.ReadSettings(a, set)
+	s, from, err := a.Launch.Settings(set)
 	if err != nil {
 		return err
 	}
-	configured := reach.ConfiguredNames(set, entries)
+	configured := launch.ConfiguredNames(set, entries)
 	reportUnknown(a, s, from, configured)
 	s, drain, err := o.Settled(s)
 	if err != nil {
@@ -140,7 +139,13 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		return err
 	}
 	defer v.closeListeners()
-	if entries, err = reach.EnterChain(ctx, a, set, entries, o.Names, v.listener); err != nil {
+	source := v.Source()
+	source.Settings = s
+	source.Admit = func(ctx context.Context, entries []launch.Entry) []launch.Entry {
+		return v.Admit(ctx, set, entries, len(o.Names) > 0)
+	}
+	plan, err := source.Plan(launch.Configuration{Set: set, Entries: entries, Names: o.Names})
+	if err != nil {
 		return err
 	}
 	defer reach.ShareTraffic(ctx, a, "")()
@@ -152,23 +157,24 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 		v.metrics = prometheus.NewRegistry()
 		given.Metrics = v.metrics
 	}
-	if v.Gateway, err = uplib.New(&uplib.Plan{Settings: s}, given); err != nil {
+	if v.Gateway, err = uplib.New(plan, given); err != nil {
 		return err
 	}
 	defer func() { err = cli.JoinClose(err, v.Gateway.Close()) }()
 	v.board, a.Around = board, v.Gateway.Layers().Edge()
 	v.stamped = v.stamp()
 	maps.Copy(v.stamped, stamped)
-	if a.Traffic != nil {
-		a.Traffic.Hide(func(e *traffic.Event) json.RawMessage { return v.Gateway.Layers().Plan().Shown(v.Gateway.Members(), e) })
+	if a.Launch.Traffic != nil {
+		a.Launch.Traffic.Hide(func(e *traffic.Event) json.RawMessage { return v.Gateway.Layers().Plan().Shown(v.Gateway.Members(), e) })
 	}
 	v.unmatched.configured(configured, from)
 	board.also, board.More = v.reportUnmatched, func() string { return v.shown().Remark() }
 	if !o.Stdio && a.Log == nil && a.IsInteractive() {
 		v.live = v.newLive()
 	}
-	admitted := v.servers(v.Admitted(ctx, entries, len(o.Names) > 0))
-	if _, err = v.Gateway.Apply(ctx, &uplib.Plan{Layers: v.Gateway.Layers().Plan(), Servers: admitted}); err != nil {
+	admitted := *plan
+	admitted.Layers = v.Gateway.Layers().Plan()
+	if _, err = v.Gateway.Apply(ctx, &admitted); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
@@ -187,7 +193,7 @@ func serveUp(ctx context.Context, a *cli.App, o Options) (err error) {
 // listenUp opens the recording, if there is one, and listens at the addresses. It reports their
 // faults before anything is served.
 func listenUp(ctx context.Context, a *cli.App, o Options) (v *Served, err error) {
-	a.RecordsFront = true
+	a.Launch.RecordsFront = true
 	if err := reach.StartRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
@@ -292,7 +298,7 @@ func (v *Served) serve(ctx context.Context, board *board) error {
 
 // reportNothing prints a line if there is no server to serve. It returns an error only if the
 // configuration has faults.
-func reportNothing(a *cli.App, set *config.Set, entries []cli.Entry) error {
+func reportNothing(a *cli.App, set *config.Set, entries []launch.Entry) error {
 	why := reach.NoServersError("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
@@ -312,69 +318,4 @@ func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 		first.Do(func() { join(cli.CapabilitiesKey(req.Meta.Capabilities)) })
 		return h.Handle(ctx, req)
 	})
-}
-
-// Admitted returns the servers that are not disabled and may be started. It asks the user where
-// needed. The parameter named is set if the user gave the servers by name.
-func (v *Served) Admitted(ctx context.Context, entries []cli.Entry, named bool) []cli.Entry {
-	var some []cli.Entry
-	entries = slices.DeleteFunc(slices.Clone(entries), cli.Entry.IsDisabled)
-	faults := reach.Consents(ctx, v.App, entries, named)
-	lines := reach.ConsentLines(faults)
-	v.Refused.Store(&lines)
-	for _, line := range lines {
-		v.App.Screen.Printf("junction: %s\n", line)
-	}
-	for i, e := range entries {
-		if faults[i] != nil {
-			continue
-		}
-		if e.Definition != nil {
-			AskInputs(ctx, v.App, e)
-		}
-		some = append(some, e)
-	}
-	return some
-}
-
-// UpstreamOf returns how the gateway reaches a configured server. Variables are resolved again for
-// each connection. If x is not nil, it gets tokens for the callers.
-func UpstreamOf(ctx context.Context, a *cli.App, e cli.Entry, store *definitions.Store, client string, x *Exchanging) gateway.Upstream {
-	u := gateway.Upstream{Eager: e.Definition.Eager}
-	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return reach.Resolve(ctx, a, e) }
-	if x != nil {
-		u.Isolation, u.Whose, resolve = gateway.PerUser, x.Whose, x.resolve
-	}
-	if s, err := e.Definition.Resolve(ctx); err == nil {
-		if x == nil { // else each caller has another target
-			a.Digests.Expect(a.Place, e, s)
-		}
-		u.Program = launch.IsProgram(s.Kind) && (a.Launch.IsLocked(e.Definition) || reach.Startable(a.Place, s))
-		if store != nil {
-			u.Memory = cli.DefinitionsEntry(store, s, client)
-		}
-	}
-	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
-		t, err := resolve(ctx, start)
-		if err != nil {
-			return nil, err
-		}
-		o := reach.Options(a, t)
-		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
-		known := u.Memory != nil && u.Memory.Load() != nil
-		c, err := reach.DialWatched(ctx, a.StderrOf(e.Name).Attach(t.Transport, e.IsAPI()), o, start, e.Definition.StartTimeout, known)
-		if err == nil && x == nil {
-			a.Digests.Set(a.Place, e, t.Server)
-		}
-		return c, err
-	}
-	return u
-}
-
-// AskInputs asks for the inputs that a server needs, before anything else is on the screen. The
-// configuration remembers them. Other faults of the entry show when the server connects.
-func AskInputs(ctx context.Context, a *cli.App, e cli.Entry) {
-	if a.CanAsk() && cli.NeedsInput(e.Definition) {
-		_, _ = e.Definition.Resolve(ctx)
-	}
 }

@@ -148,7 +148,7 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 			names = append(names, t.Name)
 		}
 	}
-	if reach.IsToolSearch(names) {
+	if IsToolSearch(names) {
 		return err // the tool may exist without being listed
 	}
 	return reach.WrapUnlisted("tool", tool, names, err)
@@ -197,8 +197,8 @@ func toolArguments(ctx context.Context, a *cli.App, client *mcp.Client, tool str
 			break
 		}
 	}
-	if schema == nil && reach.IsToolSearch(names) {
-		definition, err := reach.DescribeTool(ctx, client, tool)
+	if schema == nil && IsToolSearch(names) {
+		definition, err := DescribeTool(ctx, client, tool)
 		if err != nil {
 			return nil, []string{tool}, err
 		}

@@ -22,8 +22,8 @@ import (
 )
 
 // AllLists returns the lists that servers have, in the order of the help.
-func AllLists() []reach.List {
-	return []reach.List{
+func AllLists() []List {
+	return []List{
 		ToolList(),
 		{Method: revision.MethodNamed("resources/list"), Command: "resources", Text: texts(show.Resources), Brief: nil},
 		{Method: revision.MethodNamed("resources/templates/list"), Command: "templates", Text: texts(show.Templates), Brief: nil},
@@ -33,8 +33,8 @@ func AllLists() []reach.List {
 }
 
 // ToolList returns the list of tools.
-func ToolList() reach.List {
-	return reach.List{Method: revision.MethodNamed("tools/list"), Command: "tools", Text: texts(show.Tools), Brief: texts(show.ToolLines)}
+func ToolList() List {
+	return List{Method: revision.MethodNamed("tools/list"), Command: "tools", Text: texts(show.Tools), Brief: texts(show.ToolLines)}
 }
 
 // A listFlags holds the flags of a list command.
@@ -46,12 +46,12 @@ func (f *listFlags) define(a *cli.App, cmd *cobra.Command, written ...any) {
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
 	reach.ConnectionFlags(a, flags)
-	a.JSONFlag(cmd, append([]any{ListsShown{}, reach.ListedShown{}}, written...)...)
+	a.JSONFlag(cmd, append([]any{ListsShown{}, ListedShown{}}, written...)...)
 	reach.OwnFlag(a, flags)
 }
 
 // NewListCommand returns the command that prints a list of servers.
-func NewListCommand(a *cli.App, l reach.List) *cobra.Command {
+func NewListCommand(a *cli.App, l List) *cobra.Command {
 	switch l.Command {
 	case ToolList().Command:
 		return toolsCommand(a)
@@ -115,7 +115,7 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 
 // listServers prints the list of one server, or only the named entries of it, or the lists of all
 // servers.
-func listServers(a *cli.App, cmd *cobra.Command, l reach.List, args []string, f listFlags) error {
+func listServers(a *cli.App, cmd *cobra.Command, l List, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		l = l.ShownAs(f.long || !a.Out.Terminal())
@@ -140,11 +140,11 @@ func listTarget(a *cli.App, cmd *cobra.Command, args []string, f listFlags) (lau
 }
 
 // listOne prints the list of one server, or only the named entries of it.
-func listOne(ctx context.Context, a *cli.App, l reach.List, t launch.Target, names []string, f listFlags) error {
+func listOne(ctx context.Context, a *cli.App, l List, t launch.Target, names []string, f listFlags) error {
 	if t.Origin != "" && !a.Flags.JSON {
 		a.Screen.Printf("%s: %s\n", t.Name, t.Origin)
 	}
-	listed := reach.FetchList(ctx, a, l, t, nil)
+	listed := FetchList(ctx, a, l, t, nil)
 	if listed.Err != nil {
 		return listed.Err
 	}
@@ -197,14 +197,14 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	if len(missing) == 0 {
 		return some, nil
 	}
-	if reach.IsToolSearch(all) {
+	if IsToolSearch(all) {
 		missing = append(missing, "call describe_tool for one that search_tools found")
 	}
 	return some, cli.Usagef("%s", strings.Join(missing, "; "))
 }
 
 // printList prints entries as text, and the error of those that cannot be decoded.
-func printList(a *cli.App, l reach.List, server string, entries []json.RawMessage) error {
+func printList(a *cli.App, l List, server string, entries []json.RawMessage) error {
 	text, fault := l.Text(entries, a.Out.Width())
 	if fault != nil {
 		a.Screen.Printf("junction: server %q: %v\n", server, fault)
@@ -215,7 +215,7 @@ func printList(a *cli.App, l reach.List, server string, entries []json.RawMessag
 
 // A ListsShown is the output of a list of several servers with --json.
 type ListsShown struct {
-	Servers byName[reach.ListedShown] `json:"servers"`
+	Servers byName[ListedShown] `json:"servers"`
 }
 
 // byName is an ordered JSON object of values by name.
@@ -242,19 +242,19 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 
 // printListed prints the lists of several servers as JSON. With about, it includes where each is
 // defined, and whether it is disabled.
-func printListed(a *cli.App, l reach.List, all []reach.ListedServer, about bool) error {
-	var servers byName[reach.ListedShown]
+func printListed(a *cli.App, l List, all []ListedServer, about bool) error {
+	var servers byName[ListedShown]
 	for _, s := range all {
 		one := l.Shown(&s.Listing)
 		if about && s.Entry.IsDisabled() {
-			one = reach.ListedShown{Disabled: true}
+			one = ListedShown{Disabled: true}
 		}
 		if d := s.Entry.Definition; about && d != nil {
 			one.Source = d.Source
 		}
 		servers = append(servers, struct {
 			name  string
-			value reach.ListedShown
+			value ListedShown
 		}{s.Entry.Name, one})
 	}
 	return a.PrintIndented(ListsShown{servers}, "")

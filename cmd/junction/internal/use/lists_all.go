@@ -9,23 +9,23 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
-	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // listAll prints the lists of all configured servers, or of those with the given names. With about,
 // it includes disabled servers, and where each is defined. The error is [cli.ErrReported] if some
 // failed.
-func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refresh, about bool) error {
-	set, all, err := reach.StoredLists(ctx, a, l, names, refresh)
+func listAll(ctx context.Context, a *cli.App, l List, names []string, refresh, about bool) error {
+	set, all, err := StoredLists(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
-		all = slices.DeleteFunc(all, func(s reach.ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // disabled
+		all = slices.DeleteFunc(all, func(s ListedServer) bool { return !s.Open && !s.Listing.Remembered }) // disabled
 	}
-	err = reach.FetchLists(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
+	err = FetchLists(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
 		reportFailed(a, all)
@@ -39,7 +39,7 @@ func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refr
 	case about:
 		err = printListed(a, l, all, about)
 	default:
-		err = printListed(a, l, append(reach.UnusableServers(set), all...), about)
+		err = printListed(a, l, append(UnusableServers(set), all...), about)
 	}
 	if err != nil {
 		return err
@@ -52,9 +52,9 @@ func listAll(ctx context.Context, a *cli.App, l reach.List, names []string, refr
 
 // listPrinter returns a function that prints the list of each server as text. With --json it prints
 // nothing, because all lists are one object.
-func listPrinter(a *cli.App, l reach.List) func(*reach.ListedServer) error {
+func listPrinter(a *cli.App, l List) func(*ListedServer) error {
 	between := ""
-	return func(s *reach.ListedServer) error {
+	return func(s *ListedServer) error {
 		if a.Flags.JSON {
 			return nil
 		}
@@ -66,14 +66,14 @@ func listPrinter(a *cli.App, l reach.List) func(*reach.ListedServer) error {
 
 // reportFailed prints why servers could not be listed, and in one line all that did not answer. It
 // reports whether any failed.
-func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
+func reportFailed(a *cli.App, all []ListedServer) (failed bool) {
 	var silent []string
 	var refused []error
 	for _, s := range all {
 		switch {
 		case s.Listing.Err == nil:
 			continue
-		case errors.As(s.Listing.Err, new(*reach.ConsentError)):
+		case errors.As(s.Listing.Err, new(*launch.ConsentError)):
 			refused = append(refused, s.Listing.Err)
 		case s.IsSilent() && !a.Launch.Verbose:
 			silent = append(silent, plaintext.Line(s.Entry.Name, 80))
@@ -82,7 +82,7 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 		}
 		failed = true
 	}
-	for _, line := range reach.ConsentLines(refused) {
+	for _, line := range launch.ConsentLines(refused) {
 		a.Screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {
@@ -93,7 +93,7 @@ func reportFailed(a *cli.App, all []reach.ListedServer) (failed bool) {
 
 // FailureLine returns a line with the reason why a server could not be listed; with --verbose the whole
 // error.
-func FailureLine(a *cli.App, s reach.ListedServer) string {
+func FailureLine(a *cli.App, s ListedServer) string {
 	if a.Launch.Verbose {
 		return s.Listing.Err.Error()
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // skillList returns the list of skills.
-func skillList() reach.List {
-	return reach.List{Method: revision.MethodNamed(skills.MethodList), Command: "skills", Text: texts(show.Skills), Brief: nil}
+func skillList() List {
+	return List{Method: revision.MethodNamed(skills.MethodList), Command: "skills", Text: texts(show.Skills), Brief: nil}
 }
 
 // skillsCommand returns the command skills.

@@ -98,7 +98,7 @@ func serveConsole(ctx context.Context, a *cli.App, o consoleOptions) (err error)
 		a.Screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
 		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
-	return c.Serve(ctx, l, reach.ServerLog(a))
+	return c.Serve(ctx, l, a.ServerLog())
 }
 
 // listen listens at the address, which must be a loopback address.
@@ -138,7 +138,7 @@ func ConsoleLink(ctx context.Context, a *cli.App, open bool) (string, error) {
 		ring.Mount(s.Console.Handle)
 		go func() {
 			defer close(s.Ended)
-			_ = s.Console.Serve(ctx, l, reach.ServerLog(a))
+			_ = s.Console.Serve(ctx, l, a.ServerLog())
 			_ = end() // the traffic is lost with its file
 		}()
 		a.Launch.AtEnd(s)
@@ -185,9 +185,9 @@ func keepTraffic(ctx context.Context, a *cli.App) (ring *live.Ring, end func() e
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	own := 0
-	if a.Traffic != nil { // directly, without a socket and JSON
+	if a.Launch.Traffic != nil { // directly, without a socket and JSON
 		own = os.Getpid()
-		watch := a.Traffic.Join(true)
+		watch := a.Launch.Traffic.Join(true)
 		following.Go(func() {
 			_ = watch(ctx, func(events []*traffic.Event) error {
 				ring.Add(own, events...)

@@ -39,9 +39,9 @@ func (i consoleInspector) Close() error {
 // NewInspector returns the console's inspector, which connects to servers like other commands. It
 // uses an App without a terminal, so that words typed for another command cannot agree to anything.
 func NewInspector(a *cli.App, once func(http.Handler) string) consoleInspector {
-	own := cli.Ready(&cli.App{Place: a.Place, Signals: cli.Signals{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
+	own := reach.Ready(&cli.App{Place: a.Place, Signals: cli.Signals{Kill: a.Kill}, IO: cli.IO{Stdout: a.Stdout, Stderr: a.Stderr, Log: a.Log, Out: a.Out, Screen: a.Screen}})
 	own.Launch.Gateway = a.Launch.Gateway
-	own.Flags.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Flags.Config, a.Launch.Verbose, a.Flags.LowestLog
+	own.Launch.Config, own.Launch.Verbose, own.Flags.LowestLog = a.Launch.Config, a.Launch.Verbose, a.Flags.LowestLog
 	own.Launch.ShareLogins()
 	turn := make(chan struct{}, 1) // one connection at a time reads the configuration
 	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
@@ -93,11 +93,11 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := reach.Consent(ctx, in.app, e); err != nil {
+	if err := in.app.Launch.Consent(ctx, e); err != nil {
 		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction list tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.Definition.Source)}}
 	}
 	in.known = true
-	in.target, err = reach.ResolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {
+	in.target, err = in.app.Launch.TargetWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {
 		return in.app.Launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
 	})
 	in.server = in.target.Server
@@ -107,7 +107,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 // given sets the target to a server that the page describes.
 func (in *inspected) given(s *config.Server) error {
 	in.server = s
-	t, err := in.app.Launch.Connect(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
+	t, err := in.app.Launch.Transport(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
 		return in.app.Launch.Authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
 	})
 	in.target = launch.Target{By: launch.Of(s.Kind), Transport: t, Server: s}
@@ -134,8 +134,8 @@ func (in *inspected) unopened(err error) error {
 // opened returns the options with which the inspector connects.
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
-	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: reach.Options(a, t), Explain: in.explain, Entry: in.entry()}
-	o.Client.ConnectTimeout = reach.StartLimit(in.target.StartTimeout)
+	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: a.Launch.Options(t), Explain: in.explain, Entry: in.entry()}
+	o.Client.ConnectTimeout = launch.StartLimit(in.target.StartTimeout)
 	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
@@ -149,7 +149,7 @@ func (in *inspected) opened() *inspect.Opened {
 func (in *inspected) entry() inspect.Entry {
 	e := inspect.Entry{Name: in.target.Name, Configured: in.known}
 	if in.known {
-		e.Config = in.app.Flags.Config
+		e.Config = in.app.Launch.Config
 	}
 	if in.server == nil {
 		return e
@@ -172,7 +172,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
 		p.Fail("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), reach.RemedyStrayOutput)
 	case sound:
-		p.FailStart(t.Transport, err, t.Title(), stray, reach.StartLimit(in.target.StartTimeout))
+		p.FailStart(t.Transport, err, t.Title(), stray, launch.StartLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !doctor.HasAuthorization(s.Headers)}

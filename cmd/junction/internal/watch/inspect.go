@@ -51,7 +51,7 @@ func wanted(a *cli.App, cmd *cobra.Command, args []string) (*inspect.Server, err
 		return nil, err
 	}
 	dash := cmd.ArgsLenAtDash()
-	switch s := (&inspect.Server{Revision: a.Flags.Revision}); {
+	switch s := (&inspect.Server{Revision: a.Launch.Revision}); {
 	case len(args) == 0 && dash >= 0:
 		return nil, cli.Usagef(`after "--" stands the command of a server`)
 	case len(args) == 0:
@@ -100,8 +100,9 @@ type InspectableServer struct {
 // inspectable returns the servers that the console can connect to by name: configured ones, and
 // those that ship with junction. It includes the problems of the configuration.
 func inspectable(a *cli.App) (any, error) {
-	set, entries, err := reach.ReadServers(a)
-	if err != nil && len(a.Flags.Config) > 0 {
+	c, err := a.Launch.Read()
+	set, entries := c.Set, c.Entries
+	if err != nil && len(a.Launch.Config) > 0 {
 		return nil, err
 	}
 	all := []InspectableServer{}
@@ -113,8 +114,8 @@ func inspectable(a *cli.App) (any, error) {
 		all = append(all, one)
 	}
 	for _, name := range cli.ShippedNames() {
-		if !slices.ContainsFunc(entries, func(e cli.Entry) bool { return e.Name == name }) {
-			all = append(all, InspectableServer{Name: name, Origin: cli.Entry{Name: name}.Origin(a.Place)})
+		if !slices.ContainsFunc(entries, func(e launch.Entry) bool { return e.Name == name }) {
+			all = append(all, InspectableServer{Name: name, Origin: launch.Entry{Name: name}.Origin(a.Place)})
 		}
 	}
 	problems := []string{}

@@ -1,8 +1,0 @@
-//go:build !unix
-
-package reach
-
-import "math"
-
-// openFiles returns the number of files the process may have open.
-func openFiles() int { return math.MaxInt32 }

@@ -1,0 +1,131 @@
+package reach
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
+)
+
+// WantsJSON reports whether args have --json, for command lines whose flags cannot be parsed.
+func WantsJSON(args []string) bool {
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		args = args[:dash]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// Fail prints why the command failed, and with asJSON an error object on standard output. It prints
+// nothing for errors that were reported before.
+func Fail(a *cli.App, err error, code int, asJSON bool) {
+	switch {
+	case err == nil || errors.Is(err, cli.ErrToolFailed), errors.As(err, new(*cli.ExitError)):
+		return
+	case code == cli.ExitInterrupted:
+		err = cli.ErrInterrupted
+	case errors.Is(err, cli.ErrReported):
+		return
+	}
+	if a.Log != nil {
+		a.Log.Error(why.Once(why.Text(err)))
+	} else {
+		a.Screen.Printf("junction: %s\n", why.Once(why.Text(err)))
+	}
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
+		a.Screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
+	}
+	if asJSON {
+		fmt.Fprintf(a.Stdout, "%s\n", cli.ErrorObject(err))
+	}
+}
+
+// stopPause is how long an interrupted command may take to end before it prints that it is
+// stopping.
+const stopPause = 300 * time.Millisecond
+
+// ReportStopping prints a line if an interrupt does not end the command within [stopPause]. The
+// caller must call stopped when the command has ended.
+func ReportStopping(ctx context.Context, a *cli.App) (stopped func()) {
+	over := make(chan struct{})
+	unheard := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), cli.ErrInterrupted) {
+			return
+		}
+		select {
+		case <-over:
+		case <-time.After(stopPause):
+			a.Screen.Printf("junction: stopping; Ctrl-C again kills what is still running\n")
+		}
+	})
+	return func() {
+		unheard()
+		close(over)
+	}
+}
+
+// FlagValues describes the values of flags, by type. Other types describe their own.
+var FlagValues = map[string]string{
+	"duration": "a duration, such as 30s", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
+}
+
+// WithholdVariables hides from servers the variables that flags such as --key-env name.
+func WithholdVariables(a *cli.App, flags *pflag.FlagSet) {
+	flags.Visit(func(f *pflag.Flag) {
+		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
+			a.Launch.Own.Add(f.Value.String())
+		}
+	})
+}
+
+// ConfigFlags defines the flags that select configuration files, and --verbose.
+func ConfigFlags(a *cli.App, f *pflag.FlagSet) {
+	f.StringArrayVar(&a.Launch.Config, "config", nil, "read servers from `FILE` only (repeatable)")
+	f.BoolVarP(&a.Launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
+}
+
+// ConnectionFlags defines the flags of every command that connects to a server.
+func ConnectionFlags(a *cli.App, f *pflag.FlagSet) {
+	ConfigFlags(a, f)
+	f.DurationVar(&a.Launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	f.StringVar(&a.Launch.Revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
+	f.StringArrayVar(&a.Launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	f.StringArrayVar(&a.Launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+}
+
+// RequestFlags defines the flags of every command whose request a server may answer with a request
+// of its own.
+func RequestFlags(a *cli.App, f *pflag.FlagSet) {
+	ConnectionFlags(a, f)
+	OwnFlag(a, f)
+	f.StringVar(&a.Desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
+	f.StringVar(&a.Desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
+	f.StringArrayVar(&a.Desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
+	f.StringVar(&a.Flags.LogLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
+	f.StringVarP(&a.Flags.Output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
+}
+
+// FrozenFlag defines the flag --frozen, with which a command starts only what is locked.
+func FrozenFlag(a *cli.App, f *pflag.FlagSet) {
+	f.BoolVar(&a.Launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction server install does that); for CI and teams")
+}
+
+// Ready prepares a to connect to servers, and returns it.
+func Ready(a *cli.App) *cli.App {
+	l := &a.Launch
+	l.Place, l.Locks.Place, l.Screen, l.Kill, l.Log = a.Place, a.Place, a.Screen, a.Kill, a.Logger
+	l.Prompter, l.Info = cli.TerminalPrompter{App: a}, mcp.Implementation{Name: "junction", Title: "Junction", Version: cli.Version}
+	l.Refused = func(server, line string, lost bool) { a.StderrOf(server).AddRefused(line, lost) }
+	l.Ships = launch.Ships{Names: cli.ShippedNames(), Open: func(ctx context.Context, name string) (mcp.Handler, error) {
+		return Shipped(ctx, a, name, Shipping{})
+	}}
+	return a
+}

@@ -1,0 +1,116 @@
+package up
+
+import (
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/internal/admission"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// RefusalCounter counts the requests with an invalid key or token. It ignores requests without one,
+// because clients send them to find out where to log in. It is safe for concurrent use.
+type RefusalCounter struct {
+	Log *slog.Logger
+
+	Mu     sync.Mutex
+	All    int
+	unsaid int // requests since the last line
+	said   time.Time
+}
+
+// Add counts a request, and logs it if the last line is older than [RefusalInterval].
+func (r *RefusalCounter) Add(req *http.Request, why error) {
+	if req.Header.Get("Authorization") == "" && req.Header.Get("X-API-Key") == "" {
+		return
+	}
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	r.All++
+	r.unsaid++
+	if now := time.Now(); now.Sub(r.said) >= cli.RefusalInterval {
+		r.Log.Warn("junction: a client was not let in", "from", req.RemoteAddr, "error", why, "requests", r.unsaid)
+		r.said, r.unsaid = now, 0
+	}
+}
+
+const (
+	// maxGuests limits the connections without an admitted request. It is lower if the process may
+	// open few files.
+	maxGuests = 10_000
+	// maxMembers limits the connections with an admitted request. One caller can have a quarter of
+	// them.
+	maxMembers = 100_000
+	// minConnections is the least value of both limits.
+	minConnections = 16
+	// ownFiles is the number of files reserved for the gateway itself and its servers.
+	ownFiles = 64
+)
+
+// LimitConnections limits the connections of a listener by the number of files the process may
+// open.
+func LimitConnections(l net.Listener) *admission.Listener {
+	files := max(openFiles()-ownFiles, 0)
+	return admission.Limit(l, share.New(min(max(files/4, minConnections), maxGuests)), share.New(min(max(files/2, minConnections), maxMembers)))
+}
+
+// Admit marks the connection of a request as admitted. who is nil for an anonymous caller, who is
+// then known by the remote address.
+func Admit(r *http.Request, who *mcp.Principal) {
+	if !admission.IsGuest(r.Context()) {
+		return
+	}
+	caller := share.Key("", "", r.RemoteAddr)
+	if who != nil {
+		caller = share.Key(who.Issuer, who.Subject, "")
+	}
+	admission.LetIn(r.Context(), caller)
+}
+
+// AdmitAuthenticated returns a function that calls principal, and [Admit] for each request that it accepts.
+func AdmitAuthenticated(principal func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
+	return func(r *http.Request) (*mcp.Principal, error) {
+		p, err := principal(r)
+		if err == nil {
+			Admit(r, p)
+		}
+		return p, err
+	}
+}
+
+// AdmitAfterBody returns r with a body that admits its connection once it has been read. It is for
+// requests that need no credentials.
+func AdmitAfterBody(r *http.Request) *http.Request {
+	if !admission.IsGuest(r.Context()) {
+		return r
+	}
+	if r.ContentLength == 0 {
+		Admit(r, nil)
+		return r
+	}
+	with := *r
+	with.Body = &arrivingBody{ReadCloser: r.Body, request: r}
+	return &with
+}
+
+// An arrivingBody is a request body that admits the request at its end.
+type arrivingBody struct {
+	io.ReadCloser
+	request *http.Request
+	read    int64
+}
+
+// Read implements [io.Reader].
+func (b *arrivingBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.read += int64(n); err == io.EOF || b.read == b.request.ContentLength {
+		Admit(b.request, nil)
+	}
+	return n, err
+}

@@ -1,0 +1,74 @@
+package up
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
+)
+
+// WildcardAddr reports whether a listener accepts connections at all addresses of this machine.
+func WildcardAddr(l net.Listener) (at *net.TCPAddr, is bool) {
+	at, is = l.Addr().(*net.TCPAddr)
+	return at, is && at.IP.IsUnspecified()
+}
+
+// ServeOptions returns the options for serving clients.
+func ServeOptions(a *cli.App) mcp.ServeOptions {
+	o := mcp.ServeOptions{Logger: a.Logger(), Middleware: a.Around}
+	if a.Launch.Traffic != nil {
+		o.Wire = a.Launch.Traffic.Clients()
+	}
+	return o
+}
+
+const (
+	// DefaultDrainDelay is how long junction up keeps serving after SIGTERM if its readiness can be
+	// checked.
+	DefaultDrainDelay = 3 * time.Second
+	// LastResponseTime limits the responses to requests that were cancelled at the end.
+	LastResponseTime = time.Second
+)
+
+// A Drain holds how an HTTP listener is shut down.
+type Drain struct {
+	Delay time.Duration // after SIGTERM, while requests are still accepted and /readyz responds 503
+	Time  time.Duration // for running requests
+}
+
+// Flags defines the flags in a set.
+func (d *Drain) Flags(flags *pflag.FlagSet) {
+	flags.DurationVar(&d.Delay, "drain-delay", 0, "with --http: go on for this `TIME` after SIGTERM, in which /readyz says 503 (default "+DefaultDrainDelay.String()+" with --admin)")
+	flags.DurationVar(&d.Time, "drain-time", mcp.DefaultDrainTimeout, "with --http: let requests that run end within this `TIME` when it ends")
+}
+
+// Check returns an error if a flag is out of range.
+func (d *Drain) Check() error {
+	for _, one := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--drain-delay", d.Delay}, {"--drain-time", d.Time}} {
+		if one.value < 0 || one.value > settings.MaxDrain {
+			return cli.Usagef("%s: expected up to %v, got %v", one.flag, settings.MaxDrain, one.value)
+		}
+	}
+	return nil
+}
+
+// WaitBeforeDrain waits for the delay of d if SIGTERM ended ctx, so that balancers see that the process is
+// not ready. It does not wait after Ctrl-C, and returns early at a second signal.
+func WaitBeforeDrain(ctx context.Context, a *cli.App, d Drain) {
+	if d.Delay <= 0 || !errors.Is(context.Cause(ctx), cli.ErrTerminated) {
+		return
+	}
+	a.Screen.Printf("junction: it ends in %v\n", d.Delay)
+	select {
+	case <-time.After(d.Delay):
+	case <-a.Kill:
+	}
+}

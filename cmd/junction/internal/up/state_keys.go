@@ -1,0 +1,154 @@
+package up
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	stateKeyTime   = 7 * 24 * time.Hour // how long one key seals the state that clients carry between rounds
+	stateKeyPause  = time.Minute        // between two checks for keys of other processes
+	stateKeyBefore = 10 * time.Minute   // how long a key is known before it seals
+	stateKeyAfter  = 24 * time.Hour     // how long a key still opens after the next one seals
+	maxStateKeys   = 16 << 10           // bytes of the file
+)
+
+// A stateKey seals from a time on, until the next key does.
+type stateKey struct {
+	Key   []byte    `json:"key"`
+	Since time.Time `json:"since"`
+}
+
+// StateKeys holds the keys with which all processes of one state folder seal the state that clients
+// carry between rounds. A key is stored some time before it seals, so that every process knows it
+// by then. At is safe for concurrent use.
+type StateKeys struct {
+	Path string
+
+	mu     sync.Mutex
+	looked time.Time
+	Keys   []stateKey // sorted by Since
+}
+
+// ReplicaOptions is [ServeOptions] for a process that others with the same state folder can
+// replace. If the shared keys cannot be opened, the process uses its own.
+func ReplicaOptions(ctx context.Context, a *cli.App) mcp.ServeOptions {
+	o := ServeOptions(a)
+	keys, err := cli.OpenState(a.Place, "state.keys", func(path string) (*StateKeys, error) {
+		k := &StateKeys{Path: path}
+		return k, k.Look(ctx, time.Now())
+	})
+	if err != nil {
+		a.Logger().Debug("junction: other processes cannot take the next round of a request", "error", err)
+		return o
+	}
+	o.StateKeysFrom = func() [][]byte { return keys.At(ctx, time.Now()) }
+	return o
+}
+
+// At returns the keys at a time, the sealing one first.
+func (k *StateKeys) At(ctx context.Context, now time.Time) [][]byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Sub(k.looked) >= stateKeyPause {
+		_ = k.Look(ctx, now) // on an error, the known keys stay
+	}
+	var due, next [][]byte
+	for _, key := range slices.Backward(k.Keys) {
+		if key.Since.After(now) {
+			next = append(next, key.Key)
+		} else {
+			due = append(due, key.Key)
+		}
+	}
+	return append(due, next...)
+}
+
+// Look reads the file, and adds the next key to it if that is due. The caller must hold the lock or
+// the only reference.
+func (k *StateKeys) Look(ctx context.Context, now time.Time) error {
+	k.looked = now
+	keys, err := readStateKeys(k.Path)
+	if err != nil {
+		return err
+	}
+	if _, turn := turned(keys, now); !turn {
+		k.Keys = keys
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reach.CheckTimeout)
+	defer cancel()
+	unlock, err := filelock.Wait(ctx, k.Path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if keys, err = readStateKeys(k.Path); err != nil {
+		return err
+	}
+	keys, turn := turned(keys, now)
+	if turn {
+		text, err := json.Marshal(keys)
+		if err != nil {
+			return err
+		}
+		if err := filelock.Replace(k.Path, append(text, '\n'), 0o600); err != nil {
+			return err
+		}
+	}
+	k.Keys = keys
+	return nil
+}
+
+// turned returns keys with the next one added if it is due, and without those that open nothing
+// anymore. turn reports whether it is due.
+func turned(keys []stateKey, now time.Time) (_ []stateKey, turn bool) {
+	keys = slices.DeleteFunc(slices.Clone(keys), func(k stateKey) bool { return k.Since.After(now.Add(stateKeyTime)) }) // created while the clock was ahead
+	n := len(keys)
+	since := now
+	switch {
+	case n > 0 && now.Before(keys[n-1].Since.Add(stateKeyTime-stateKeyBefore)):
+		return keys, false
+	case n > 0:
+		since = now.Add(stateKeyBefore)
+	}
+	for len(keys) > 1 && now.After(keys[1].Since.Add(stateKeyAfter)) {
+		keys = keys[1:]
+	}
+	key := make([]byte, seal.KeySize)
+	rand.Read(key)
+	return append(slices.Clip(keys), stateKey{Key: key, Since: since.UTC()}), true
+}
+
+// readStateKeys reads the file, sorted by Since. A missing file has no keys.
+func readStateKeys(path string) (keys []stateKey, err error) {
+	text, err := filename.ReadAtMost(path, maxStateKeys)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &keys); err != nil {
+		return nil, fmt.Errorf("%s: %w; remove it, and a new one is made", path, err)
+	}
+	if slices.ContainsFunc(keys, func(k stateKey) bool { return len(k.Key) < seal.KeySize }) {
+		return nil, fmt.Errorf("%s: a key has less than %d bytes; remove it, and a new one is made", path, seal.KeySize)
+	}
+	slices.SortFunc(keys, func(a, b stateKey) int { return a.Since.Compare(b.Since) })
+	return keys, nil
+}

@@ -1,0 +1,367 @@
+package launch
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// maxConsents limits the stored answers about projects. When it is reached, all are dropped and
+// asked again.
+const maxConsents = 10_000
+
+// Consent asks the user whether a server of a project's file may be started, because the author of
+// the repository decides what it runs. It returns nil for other servers, and with --config.
+func (l *Launcher) Consent(ctx context.Context, e Entry) error {
+	return l.Consents(ctx, []Entry{e}, true)[0]
+}
+
+// Consents is like [Consent] for several servers, in one list. An answer holds until the entry
+// changes; a refusal is asked again if named is true. It returns, for each entry, why the server
+// may not be started, or nil.
+func (l *Launcher) Consents(ctx context.Context, entries []Entry, named bool) []error {
+	faults := make([]error, len(entries))
+	if len(l.Config) > 0 {
+		return faults
+	}
+	said := l.StoredConsents()
+	var open []int
+	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of the entries, by index
+	for i, e := range entries {
+		if !e.OfProject() {
+			continue
+		}
+		l.OfProject = append(l.OfProject, e)
+		prints[i] = l.LockFingerprint(e.Definition)
+		keys[i] = consentKeyOf(e, prints[i])
+		switch agreed, known := said[keys[i]]; {
+		case known && agreed:
+			l.Locks.AgreeTo(e.Definition, prints[i])
+		case known && !named:
+			faults[i] = &ConsentError{e.Name, e.Definition.Source, "refused before; junction asks again about what is named"}
+		default:
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		return faults
+	}
+	var answers map[int]bool
+	var decided bool
+	var err error
+	absent := l.absent()
+	if absent == "" {
+		answers, decided, err = l.askConsents(ctx, entries, open)
+	}
+	for _, i := range open {
+		why, file := "", entries[i].Definition.Source
+		switch {
+		case err != nil:
+			faults[i] = err
+		case absent != "":
+			why = absent + "; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
+		case !answers[i] && decided:
+			why = "refused"
+		case !answers[i]:
+			why = "there was no answer; the next start asks again"
+		case l.ConsentKey(entries[i]) != keys[i]:
+			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
+		default:
+			l.Locks.AgreeTo(entries[i].Definition, prints[i])
+		}
+		if why != "" {
+			faults[i] = &ConsentError{entries[i].Name, file, why}
+		}
+	}
+	if decided && err == nil {
+		err := l.ChangeConsents(func(said map[string]bool) {
+			for _, i := range open {
+				said[keys[i]] = answers[i]
+			}
+		})
+		if err != nil {
+			l.Screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
+		}
+	}
+	return faults
+}
+
+// Admit returns the entries that are not disabled and may be started, and why servers of projects may not, which it prints. It asks for consent as
+// [Launcher.Consents] does, and for the inputs that the servers need.
+func (l *Launcher) Admit(ctx context.Context, entries []Entry, named bool) (admitted []Entry, refused []string) {
+	entries = slices.DeleteFunc(slices.Clone(entries), Entry.IsDisabled)
+	faults := l.Consents(ctx, entries, named)
+	refused = ConsentLines(faults)
+	for _, line := range refused {
+		l.Screen.Printf("junction: %s\n", line)
+	}
+	for i, e := range entries {
+		if faults[i] == nil {
+			l.AskInputs(ctx, e)
+			admitted = append(admitted, e)
+		}
+	}
+	return admitted, refused
+}
+
+// AskInputs asks for the inputs that a server needs, before anything else is on the screen: the configuration remembers the answers. Other
+// faults of the entry show when the server is connected to.
+func (l *Launcher) AskInputs(ctx context.Context, e Entry) {
+	if d := e.Definition; d != nil && l.absent() == "" && NeedsInput(d) {
+		_, _ = d.Resolve(ctx)
+	}
+}
+
+// A ConsentError reports why a server of a project is not started.
+type ConsentError struct{ server, file, why string }
+
+// Error implements [error].
+func (e *ConsentError) Error() string {
+	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
+}
+
+// ConsentLines returns a line for each error, and one line for all servers of a file with the same
+// reason.
+func ConsentLines(faults []error) (lines []string) {
+	servers := map[ConsentError][]string{} // by file and reason
+	for _, err := range faults {
+		if e, is := errors.AsType[*ConsentError](err); is {
+			reason := ConsentError{file: e.file, why: e.why}
+			servers[reason] = append(servers[reason], strconv.Quote(e.server))
+		}
+	}
+	for _, err := range faults {
+		e, is := errors.AsType[*ConsentError](err)
+		if !is {
+			if err != nil {
+				lines = append(lines, err.Error())
+			}
+			continue
+		}
+		reason := ConsentError{file: e.file, why: e.why}
+		switch names := servers[reason]; len(names) {
+		case 0: // the first of them listed it
+		case 1:
+			lines = append(lines, e.Error())
+		default:
+			lines = append(lines, fmt.Sprintf("%d servers of the project's file %s are not started: %s (%s)", len(names), e.file, e.why, strings.Join(names, ", ")))
+		}
+		delete(servers, reason)
+	}
+	return lines
+}
+
+// askConsents lists servers and asks which may be started. Without a decision it refuses all of
+// them for this time.
+func (l *Launcher) askConsents(ctx context.Context, entries []Entry, open []int) (answers map[int]bool, decided bool, err error) {
+	var text strings.Builder
+	var names []string
+	source := ""
+	for n, i := range open {
+		d := entries[i].Definition
+		names = append(names, entries[i].Name)
+		if d.Source != source {
+			source = d.Source
+			fmt.Fprintf(&text, "The project's file %s defines:\n", source)
+		}
+		margin := "  "
+		if len(open) > 1 {
+			margin = fmt.Sprintf("%3d  ", n+1)
+		}
+		fmt.Fprintf(&text, "%s%s\n", margin, plaintext.Unbroken(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
+		if line := l.LockText(entries[i]); line != "" {
+			fmt.Fprintf(&text, "%s  %s\n", strings.Repeat(" ", len(margin)), plaintext.Unbroken(line))
+		}
+		if variables := d.Variables(); len(variables) > 0 {
+			fmt.Fprintf(&text, "%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
+		}
+	}
+	which, choice := "it", "[y]es, [N]o"
+	if len(open) > 1 {
+		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
+	}
+	if len(l.Unheld) > 0 { // these settings may be rules that the author of the file relies on
+		which += ` without what the project says under "junction"`
+	}
+	q := Question{Text: strings.TrimSuffix(text.String(), "\n"), Prompt: fmt.Sprintf("Use %s? %s > ", which, choice), Subject: "whether " + plaintext.FirstNames(names) + " may be started"}
+	for {
+		typed, err := l.Prompter.Text(ctx, q)
+		if err != nil {
+			return nil, false, err
+		}
+		if answers, decided = parseConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
+			return answers, decided, nil
+		}
+		q.Text = fmt.Sprintf("“%s” is none of these; Enter alone starts none of them.", plaintext.Line(typed, 40))
+	}
+}
+
+// parseConsents returns the answers in a typed line, by index of the entry. decided is false for
+// an invalid or empty line.
+func parseConsents(typed string, open []int) (answers map[int]bool, decided bool) {
+	answers = map[int]bool{}
+	word := strings.ToLower(strings.TrimSpace(typed))
+	switch one := len(open) == 1; {
+	case one && (word == "y" || word == "yes"), !one && (word == "a" || word == "all"):
+		for _, i := range open {
+			answers[i] = true
+		}
+		return answers, true
+	case word == "n" || word == "no" || !one && word == "none":
+		return answers, true
+	case one:
+		return answers, false
+	}
+	for _, number := range strings.FieldsFunc(word, func(r rune) bool { return r == ' ' || r == ',' }) {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > len(open) {
+			return map[int]bool{}, false // a mistyped number accepts nothing
+		}
+		answers[open[n-1]] = true
+	}
+	return answers, len(answers) > 0
+}
+
+// ConsentKey returns a key for the answer about a server. It depends on everything the file defines
+// of the server, and on its lock.
+func (l *Launcher) ConsentKey(e Entry) string {
+	return consentKeyOf(e, l.LockFingerprint(e.Definition))
+}
+
+// consentKeyOf is [ConsentKey] with printed in place of the server's [LockFingerprint].
+func consentKeyOf(e Entry, printed string) string {
+	d := e.Definition
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.Name, d.String(), d.Around(), d.Hash(), printed))
+	return hex.EncodeToString(sum[:])
+}
+
+// LockFingerprint returns a fingerprint of a server's lock, or an empty string without one. Consent
+// depends on it, because a project's lock decides what runs and how it is confined.
+func (l *Launcher) LockFingerprint(d *config.Definition) string {
+	locked, _ := l.FindLock(d)
+	return printOf(locked)
+}
+
+// printOf returns the fingerprint of a lock.
+func printOf(locked *install.LockedServer) string {
+	if locked == nil {
+		return "" // the entry alone decides what starts
+	}
+	text, err := json.Marshal(locked)
+	if err != nil {
+		return err.Error()
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// CheckLock returns an error if the lock of a project's server is not the one the user agreed to.
+// Otherwise a changed lock of a running gateway could decide what its next connection starts.
+func (l *Launcher) CheckLock(e Entry, locked *install.LockedServer) error {
+	if !e.OfProject() || len(l.Config) > 0 {
+		return nil
+	}
+	printed := printOf(locked)
+	agreed, known := l.Locks.Agreed(e.Definition)
+	if known && agreed == printed || !known && locked == nil || l.StoredConsents()[consentKeyOf(e, printed)] {
+		return nil
+	}
+	return &ConsentError{e.Name, e.Definition.Source, l.Place.Short(install.LockPath(e.Definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
+}
+
+// LockText describes the lock of a server for a user who is asked for consent. It returns an empty
+// string if there is nothing to add.
+func (l *Launcher) LockText(e Entry) string {
+	locked, err := l.Locked(e.Definition)
+	if errors.Is(err, install.ErrNotReplaced) {
+		if locked, _ = l.FindLock(e.Definition); locked == nil {
+			return ""
+		}
+		return "of which junction.lock has another command line; junction server upgrade locks it anew, and then it " + l.lockedRights(e, locked)
+	}
+	which := "which by junction.lock "
+	if locked == nil {
+		which, locked = "which ", &install.LockedServer{}
+	}
+	p := locked.Package
+	if err != nil || p == nil && !IsProgram(e.Definition.Kind) {
+		return ""
+	}
+	rights := l.lockedRights(e, locked)
+	if p == nil {
+		return which + rights
+	}
+	line := "which junction.lock says is " + p.Type + " " + p.Name + " " + p.Version + ": " + strings.Join(p.Program, " ")
+	if p.Registry != "" {
+		line += " (from " + p.Registry + ")"
+	}
+	return line + "; " + rights
+}
+
+// lockedRights describes what a lock allows a server to do.
+func (l *Launcher) lockedRights(e Entry, locked *install.LockedServer) string {
+	rights := ""
+	if locked.Package != nil && locked.Package.Scripts {
+		rights = "runs install scripts; "
+	}
+	if e.Sandbox != nil {
+		if s, err := e.Sandbox(); err == nil && s != nil {
+			return rights + "is confined as your settings say"
+		}
+	}
+	return rights + l.Confinement(locked.Sandbox, locked.Package)
+}
+
+// StoredConsents returns the stored answers about projects, by key. It returns nil if they cannot be
+// read.
+func (l *Launcher) StoredConsents() map[string]bool {
+	path, err := l.Place.State("projects.json")
+	if err != nil {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	said := map[string]bool{}
+	if err != nil || json.Unmarshal(data, &said) != nil {
+		return nil
+	}
+	return said
+}
+
+// ChangeConsents changes the stored answers about projects, under a file lock.
+func (l *Launcher) ChangeConsents(change func(said map[string]bool)) error {
+	path, err := l.Place.State("projects.json")
+	if err != nil {
+		return err
+	}
+	unlock, err := filelock.Wait(context.Background(), path+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	said := l.StoredConsents()
+	if said == nil {
+		said = map[string]bool{}
+	}
+	if len(said) >= maxConsents {
+		clear(said)
+	}
+	change(said)
+	data, err := json.Marshal(said)
+	if err != nil {
+		return err
+	}
+	return filelock.Replace(path, data, 0o600)
+}

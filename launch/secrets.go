@@ -1,0 +1,199 @@
+package launch
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/commandline"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/state"
+	"github.com/zalando/go-keyring"
+)
+
+const (
+	MaxSecret  = 64 << 10  // bytes of a secret
+	SecretKeys = "secret/" // prefix of their keys in the store
+)
+
+// keptSecrets holds the opened store of the user's secrets.
+type keptSecrets struct {
+	mu    sync.Mutex
+	store state.Store // nil until its first use
+	ring  *seal.Ring
+}
+
+// OpenSecrets opens the user's secrets, once. With create, it creates a missing store; otherwise
+// the error is [state.ErrNotFound].
+func (l *Launcher) OpenSecrets(ctx context.Context, create bool) (state.Store, *seal.Ring, error) {
+	s := &l.secrets
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.store != nil {
+		return s.store, s.ring, nil
+	}
+	store, key, err := l.OpenLogins(create)(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := seal.NewRing(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.store, s.ring = store, ring
+	return store, ring, nil
+}
+
+// Secret returns a secret of the user for a configuration, and hides it in output.
+func (l *Launcher) Secret(ctx context.Context, name string) (string, error) {
+	store, ring, err := l.OpenSecrets(ctx, false)
+	var kept state.Entry
+	if err == nil {
+		kept, err = store.Get(ctx, SecretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) || err == nil && CheckSecretName(name) != nil {
+		return "", fmt.Errorf("it is not kept; junction secret set %s keeps it", plaintext.ShellWord(name))
+	}
+	if err != nil {
+		return "", err
+	}
+	value, err := ring.Open(string(kept.Value), []byte(SecretKeys+name))
+	if err != nil {
+		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", plaintext.ShellWord(name))
+	}
+	l.Hide(string(value))
+	return string(value), nil
+}
+
+// secretName matches the names of secrets.
+var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
+
+// CheckSecretName returns a usage error for an invalid name of a secret.
+func CheckSecretName(name string) error {
+	if !secretName().MatchString(name) {
+		return commandline.Errorf("expected a name of up to 100 letters, digits, _, . and -, got %q", name)
+	}
+	return nil
+}
+
+const (
+	keyringService = "junction"
+	inKeyring      = "keyring" // what the key's file says when the key is in the keyring
+	// keyringTime is how long the keyring may take; its owner may have to unlock it.
+	keyringTime = 30 * time.Second
+)
+
+// loginKey is the key that seals logins. It is in the keyring of the user's system, where there is one, or else in a
+// file that only the user can read; that file says which. Unless it is to be made, [state.ErrNotFound] says that
+// there is none.
+func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
+	path, err := p.State("logins.key")
+	if err != nil {
+		return nil, err
+	}
+	key, err := readLoginKey(ctx, path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return key, err
+	}
+	if !create {
+		return nil, state.ErrNotFound
+	}
+	unlock, err := filelock.Wait(ctx, path+".lock")
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if key, err = readLoginKey(ctx, path); !errors.Is(err, fs.ErrNotExist) {
+		return key, err // somebody else made it meanwhile
+	}
+	key = make([]byte, seal.KeySize)
+	rand.Read(key)
+	text := hex.EncodeToString(key)
+	if keepInKeyring(ctx, p, path, text) {
+		text = inKeyring
+	}
+	return key, filelock.Replace(path, []byte(text+"\n"), 0o600)
+}
+
+func readLoginKey(ctx context.Context, path string) ([]byte, error) {
+	data, err := filename.ReadAtMost(path, MaxKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	text := strings.TrimSpace(string(data))
+	if text == inKeyring {
+		if text, err = askKeyring(ctx, func() (string, error) { return keyring.Get(keyringService, path) }); err != nil {
+			return nil, fmt.Errorf("the key of your logins is in the keyring of this system, which says: %w; unlock it, or remove %s and log in again", err, path)
+		}
+	}
+	key, err := hex.DecodeString(text)
+	if err != nil || len(key) < seal.KeySize {
+		return nil, fmt.Errorf("%s holds no key; remove it, and log in again", path)
+	}
+	return key, nil
+}
+
+// keepInKeyring reports whether the keyring has the key now.
+func keepInKeyring(ctx context.Context, p place.Place, path, text string) bool {
+	if !hasKeyring(p) {
+		return false
+	}
+	kept, err := askKeyring(ctx, func() (string, error) {
+		if err := keyring.Set(keyringService, path, text); err != nil {
+			return "", err
+		}
+		return keyring.Get(keyringService, path)
+	})
+	return err == nil && bytes.Equal([]byte(kept), []byte(text))
+}
+
+// askKeyring runs ask, which cannot be interrupted, as long as it may take.
+func askKeyring(ctx context.Context, ask func() (string, error)) (string, error) {
+	type answer struct {
+		text string
+		err  error
+	}
+	answered := make(chan answer, 1)
+	go func() { // ends with the keyring's service, or this process
+		text, err := ask()
+		answered <- answer{text, err}
+	}()
+	ctx, cancel := context.WithTimeoutCause(ctx, keyringTime, fmt.Errorf("it did not answer within %v", keyringTime))
+	defer cancel()
+	select {
+	case a := <-answered:
+		return a.text, a.err
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// hasKeyring reports whether this system has a keyring that can be asked without starting one.
+func hasKeyring(p place.Place) bool {
+	switch {
+	case p.Getenv("JUNCTION_KEYRING") == "off":
+		return false
+	case runtime.GOOS == "darwin" || runtime.GOOS == "windows":
+		return true
+	case p.Getenv("DBUS_SESSION_BUS_ADDRESS") != "":
+		return true
+	}
+	folder := p.Getenv("XDG_RUNTIME_DIR")
+	_, err := os.Stat(filepath.Join(folder, "bus"))
+	return folder != "" && err == nil
+}

@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+const (
+	// DefaultStart limits the start of a server whose entry has no startTimeout.
+	DefaultStart = 2 * time.Minute
+	// maxStart limits the start of a package runner that keeps working.
+	maxStart = 10 * time.Minute
+	// maxSaid limits the letters of a line of standard error that are shown.
+	maxSaid = 200
+	// lookTime is the interval at which a start is checked.
+	lookTime = 2 * time.Second
+	// restTime is how long a start must show no work to count as waiting.
+	restTime = 15 * time.Second
+	// leastWork is the processor time within lookTime that counts as work.
+	leastWork = 20 * time.Millisecond
+
+	// MaxStartLines is the number of lines of standard error that are kept.
+	MaxStartLines = 40
+)
+
+// A StartWatch observes the start of one program and ends it when it takes too long.
+type StartWatch struct {
+	Start  Starter
+	Runner string // work of a package runner, such as "npx installs x"; empty for other programs
+	Limit  time.Duration
+
+	mu      sync.Mutex
+	program *command.Program // nil until the program has started
+	Said    []string         // last lines of standard error
+	skipped string           // last line of standard output that is not a message
+	lines   int
+	worked  time.Time // when it was last seen working
+}
+
+// A Starter receives the state of a start: Note its current work, and Yield that others need not
+// wait for it.
+type Starter interface {
+	Note(text string)
+	Yield()
+}
+
+// unwatched is the Starter of a start that nothing waits for.
+type unwatched struct{}
+
+func (unwatched) Note(string) {}
+func (unwatched) Yield()      {}
+
+// Dial connects to a server. A program may take limit to start, or [DefaultStart] if limit
+// is 0; a package runner may take longer while it works. known reports that the server was started
+// before, so that nothing needs to be installed.
+func Dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start Starter, limit time.Duration, known bool) (*mcp.Client, error) {
+	c, ok := t.(*command.Command)
+	if !ok {
+		if limit > 0 {
+			o.ConnectTimeout = limit
+		}
+		return mcp.DialWith(ctx, t, o)
+	}
+	w := &StartWatch{Start: start, Limit: StartLimit(limit), Runner: runner.Work(c.Name, c.Args, known)}
+	c.Started = func(p command.Program) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.program = &p
+	}
+	c.Stderr, c.Skipped = w.OnStderr(c.Stderr), w.OnSkipped(c.Skipped)
+	o.ConnectTimeout = max(maxStart, w.Limit) + time.Minute // Watch ends it earlier
+	o.Starting = w.Installs
+	ctx, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.Watch(ctx, cancel, w.Progress)
+	}()
+	client, err := mcp.DialWith(ctx, c, o)
+	cancel(nil)
+	<-watched
+	return client, err
+}
+
+// StartLimit returns own, the time in an entry, or [DefaultStart] if it is 0.
+func StartLimit(own time.Duration) time.Duration { return cmp.Or(own, DefaultStart) }
+
+// Installs reports whether a package runner worked at one of the last two checks.
+func (w *StartWatch) Installs() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.Runner != "" && time.Since(w.worked) <= 2*lookTime
+}
+
+// OnStderr returns a function that keeps lines of standard error and passes them to next, which may
+// be nil.
+func (w *StartWatch) OnStderr(next func(string)) func(string) {
+	return func(line string) {
+		w.mu.Lock()
+		w.lines++
+		if strings.TrimSpace(line) != "" {
+			w.Said = append(w.Said, plaintext.Line(line, maxSaid))
+			w.Said = w.Said[max(0, len(w.Said)-MaxStartLines):]
+		}
+		w.mu.Unlock()
+		if next != nil {
+			next(line)
+		}
+	}
+}
+
+// OnSkipped returns a function that keeps a line of standard output that is not a message, and passes it
+// to next, which may be nil.
+func (w *StartWatch) OnSkipped(next func(string)) func(string) {
+	return func(line string) {
+		w.mu.Lock()
+		w.skipped = line
+		w.mu.Unlock()
+		if next != nil {
+			next(line)
+		}
+	}
+}
+
+// Progress returns the processor time and the number of lines of the program so far, and the last line
+// as part of a sentence.
+func (w *StartWatch) Progress() (used time.Duration, lines int, said string) {
+	w.mu.Lock()
+	p := w.program
+	lines, said = w.lines, why.Line(w.Said)
+	switch {
+	case w.skipped != "":
+		said = "its standard output has what is no message: " + w.skipped
+	case said != "":
+		said = "its standard error ends with: " + plaintext.Line(said, maxSaid)
+	}
+	w.mu.Unlock()
+	if p != nil {
+		used, _ = p.CPUTime()
+	}
+	return used, lines, said
+}
+
+// Watch checks the start until ctx is done, and calls end if it takes too long.
+func (w *StartWatch) Watch(ctx context.Context, end context.CancelCauseFunc, seen func() (used time.Duration, lines int, said string)) {
+	ticker := time.NewTicker(lookTime)
+	defer ticker.Stop()
+	began := time.Now()
+	worked, before, linesBefore := began, time.Duration(0), 0
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		used, lines, said := seen()
+		if used-before >= leastWork || used < before || lines > linesBefore {
+			worked = time.Now()
+			w.mu.Lock()
+			w.worked = worked
+			w.mu.Unlock()
+		}
+		before, linesBefore = used, lines
+		resting := time.Since(worked) >= restTime
+		if resting {
+			w.Start.Yield()
+		}
+		switch {
+		case w.Runner != "" && resting:
+			w.Start.Note("it shows no work")
+		case w.Runner != "":
+			w.Start.Note(w.Runner)
+		}
+		took := time.Since(began)
+		if took >= w.Limit && (w.Runner == "" || resting || took >= max(maxStart, w.Limit)) {
+			end(StartTimeoutError(took, said))
+			return
+		}
+	}
+}
+
+// errSlowStart is the cause of a start that ends because it takes too long.
+var errSlowStart error = slowStart{}
+
+// A slowStart is an error that [errors.Is] reports as [context.DeadlineExceeded], so that commands
+// exit with its code.
+type slowStart struct{}
+
+// Error implements [error].
+func (slowStart) Error() string { return "no handshake within" }
+
+// Is implements the interface of [errors.Is].
+func (slowStart) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// StartTimeoutError returns the error of a start that took too long. said is the program's last line;
+// gateways hide it from clients.
+func StartTimeoutError(took time.Duration, said string) error {
+	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
+	if said == "" {
+		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
+	}
+	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the log of whoever runs it says more"}
+}

@@ -1,0 +1,116 @@
+package up
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/up/layer"
+)
+
+// A Source makes a [Plan] of the files of a configuration. All fields but Launcher are optional.
+type Source struct {
+	Launcher *launch.Launcher
+	// Settings, if not nil, replace those of the files.
+	Settings *settings.Settings
+	// Listener is where the gateway is served, if it is: an entry that leads there is left out.
+	Listener net.Listener
+	// Admit, if not nil, returns the entries that are served, in place of [launch.Launcher.Admit].
+	Admit func(ctx context.Context, entries []launch.Entry) []launch.Entry
+	// Open, if not nil, returns how a configured server is reached, in place of [Source.Upstream] with [launch.Launcher.Target].
+	Open func(ctx context.Context, e launch.Entry) (gateway.Upstream, error)
+	// Memory, if not nil, returns what is remembered of a server, whose variables were resolved; nil: nothing is.
+	Memory func(e launch.Entry, s *config.Server) *definitions.Entry
+}
+
+// Plan returns the plan of a configuration that [launch.Launcher.Read] has read. Users are asked about its servers once the plan is used.
+func (s Source) Plan(c launch.Configuration) (*Plan, error) {
+	p := &Plan{Settings: s.Settings, Order: c.Names}
+	if p.Settings == nil {
+		var err error
+		if p.Settings, _, err = s.Launcher.Settings(c.Set); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Launcher.EnterChain(c); err != nil {
+		return nil, err
+	}
+	if len(p.Order) == 0 {
+		p.Order = launch.ConfiguredNames(c.Set, c.Entries)
+	}
+	p.Admit = func(ctx context.Context) (all []Server) {
+		entries := s.Launcher.WithoutSelf(ctx, c.Entries, s.Listener)
+		if s.Admit != nil {
+			entries = s.Admit(ctx, entries)
+		} else {
+			entries, _ = s.Launcher.Admit(ctx, entries, len(c.Names) > 0)
+		}
+		for _, e := range entries {
+			all = append(all, s.Server(e))
+		}
+		return all
+	}
+	return p, nil
+}
+
+// Server returns the server of an entry.
+func (s Source) Server(e launch.Entry) Server {
+	one, d, l := Server{Server: layer.Server{Name: e.Name, Source: e.Source(), Command: e.Command(), OfProject: e.OfProject()}}, e.Definition, s.Launcher
+	if d == nil {
+		one.Open = func(ctx context.Context) (u gateway.Upstream, err error) {
+			u.Handler, err = l.Handler(ctx, e.Name)
+			return u, err
+		}
+		return one
+	}
+	one.Locked = func() map[string]string {
+		locked, err := l.Locked(d)
+		if err != nil || locked == nil || l.CheckLock(e, locked) != nil { // nothing is started then, nor listed
+			return nil
+		}
+		return locked.Definitions
+	}
+	one.PerUser = d.Grant() == config.GrantExchange
+	one.Open = func(ctx context.Context) (gateway.Upstream, error) {
+		if s.Open != nil {
+			return s.Open(ctx, e)
+		}
+		return s.Upstream(ctx, e, func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return l.Target(ctx, e) }), nil
+	}
+	text, _ := json.Marshal(d.Entry)                                                             // texts and numbers always encode
+	one.Print = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, l.LockFingerprint(d)) // the members that are secret are in the hash
+	return one
+}
+
+// Upstream returns how a configured server is reached. It calls target for each connection, as variables may have other values by then.
+func (s Source) Upstream(ctx context.Context, e launch.Entry, target func(context.Context, *gateway.Start) (launch.Target, error)) gateway.Upstream {
+	d, l := e.Definition, s.Launcher
+	u := gateway.Upstream{Eager: d.Eager}
+	if resolved, err := d.Resolve(ctx); err == nil {
+		u.Program = launch.IsProgram(resolved.Kind) && (l.IsLocked(d) || launch.Startable(l.Place, resolved))
+		if s.Memory != nil {
+			u.Memory = s.Memory(e, resolved)
+		}
+	}
+	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
+		t, err := target(ctx, start)
+		if err != nil {
+			return nil, err
+		}
+		o := l.Options(t)
+		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
+		c, err := launch.Dial(ctx, t.Transport, o, start, d.StartTimeout, u.Memory != nil && u.Memory.Load() != nil)
+		if err == nil && t.Connected != nil {
+			t.Connected()
+		}
+		return c, err
+	}
+	return u
+}
