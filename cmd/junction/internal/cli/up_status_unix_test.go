@@ -17,6 +17,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
+	"github.com/junction-mcp/junction/cmd/junction/internal/reach"
 )
 
 // listenFull listens at a path with a queue that is full.
@@ -113,7 +114,7 @@ func TestStatusShowsProcessesThatDoNotRespond(t *testing.T) {
 	}
 	defer l.Close()
 	var out strings.Builder
-	a := cli.Ready(&cli.App{Place: p, IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(io.Discard)}})
+	a := reach.Ready(&cli.App{Place: p, IO: cli.IO{Stdin: strings.NewReader(""), Stdout: &out, Stderr: io.Discard, Out: terminal.NewScreen(&out), Screen: terminal.NewScreen(io.Discard)}})
 	cmd := a.StatusCommand()
 	cmd.SetArgs(nil)
 	if err := cmd.ExecuteContext(t.Context()); err != nil {
