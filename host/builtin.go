@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
@@ -18,7 +21,7 @@ import (
 // A builtin is a tool of the host itself.
 type builtin struct {
 	tool model.Tool
-	run  func(ctx context.Context, r *run, call *model.Call) outcome
+	run  func(ctx context.Context, r *run, call *model.Call) outcome.Outcome
 }
 
 const (
@@ -53,27 +56,16 @@ func builtinNamed(name string) *builtin {
 	return nil
 }
 
-func said(format string, args ...any) outcome {
-	text := fmt.Sprintf(format, args...)
-	return outcome{parts: []model.Part{{Text: text}}, bytes: len(text)}
-}
-
-func complained(format string, args ...any) outcome {
-	o := said(format, args...)
-	o.isError = true
-	return o
-}
-
 // searchTools finds tools and registers them for the next requests.
-func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
+func searchTools(ctx context.Context, r *run, call *model.Call) outcome.Outcome {
 	in, err := argument[struct {
 		Queries []string `json:"queries"`
 	}](call.Arguments)
 	if err != nil || len(in.Queries) == 0 {
-		return complained("queries is missing: a list of texts, one for each step")
+		return outcome.Failed("queries is missing: a list of texts, one for each step")
 	}
 	if len(in.Queries) > maxQueries {
-		return complained("%d queries are more than %d; ask for some of them first", len(in.Queries), maxQueries)
+		return outcome.Failed("%d queries are more than %d; ask for some of them first", len(in.Queries), maxQueries)
 	}
 	queries := make([]toolsearch.Query, len(in.Queries))
 	each := max(leastHits, mostHits+1-len(queries))
@@ -84,7 +76,7 @@ func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
 }
 
 // readResource reads a page of a long result or a resource.
-func readResource(ctx context.Context, r *run, call *model.Call) outcome {
+func readResource(ctx context.Context, r *run, call *model.Call) outcome.Outcome {
 	in, err := argument[struct {
 		URI    string `json:"uri"`
 		Server string `json:"server"`
@@ -92,36 +84,36 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 		Find   string `json:"find"`
 	}](call.Arguments)
 	if err != nil || in.URI == "" {
-		return complained("uri is missing")
+		return outcome.Failed("uri is missing")
 	}
 	if strings.HasPrefix(in.URI, keptScheme) {
 		return r.readKept(in.URI, in.Offset, in.Find)
 	}
 	s, why := r.h.serverOf(in.Server, in.URI)
 	if s == nil {
-		return complained("%s", why)
+		return outcome.Failed("%s", why)
 	}
 	if r.catalogue.off[s.Name] {
-		return complained("server %q is switched off in this conversation; only the person can switch it on", s.Name)
+		return outcome.Failed("server %q is switched off in this conversation; only the person can switch it on", s.Name)
 	}
 	if !r.catalogue.has(s) {
-		return complained("resources of server %q are not among what was chosen for this task", s.Name)
+		return outcome.Failed("resources of server %q are not among what was chosen for this task", s.Name)
 	}
 	if !r.h.accepted(s) {
-		return complained("%s", s.notAccepted())
+		return outcome.Failed("%s", s.notAccepted())
 	}
 	if refusal := s.unapprovedSkill(in.URI); refusal != "" {
-		return complained("%s", refusal)
+		return outcome.Failed("%s", refusal)
 	}
 	ctx = hearing(ctx, r.noter(s, "resources/read", in.URI))
 	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
-		return complained("%s", refusal)
+		return outcome.Failed("%s", refusal)
 	}
 	if r.c.isOff(s.Name) { // an answer takes its time
-		return complained("server %q was switched off; it was not read", s.Name)
+		return outcome.Failed("server %q was switched off; it was not read", s.Name)
 	}
 	if !r.h.accepted(s) {
-		return complained("%s", s.notAccepted())
+		return outcome.Failed("%s", s.notAccepted())
 	}
 	ctx = withCall(ctx, &calling{run: r, id: call.ID, server: s})
 	if s.skillOf(in.URI) != nil || skills.Declared(s.current().has) && strings.HasSuffix(in.URI, skillMain) {
@@ -135,53 +127,53 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 }
 
 // unread says why a resource cannot be read. An error's text is the server's text.
-func (r *run) unread(ctx context.Context, s *server, uri string, err error) outcome {
-	text := clipped(readable(err.Error()), maxErrorText)
+func (r *run) unread(ctx context.Context, s *server, uri string, err error) outcome.Outcome {
+	text := excerpt.OfError(err)
 	r.readText(ctx, s, uri, text, guard.InResult)
-	return complained("%s of server %q cannot be read: %s", uri, s.Name, text)
+	return outcome.Failed("%s of server %q cannot be read: %s", uri, s.Name, text)
 }
 
-func (r *run) readKept(uri string, offset int, find string) outcome {
+func (r *run) readKept(uri string, offset int, find string) outcome.Outcome {
 	r.c.mu.Lock()
 	kept, found := r.c.kept.get(uri)
 	r.c.mu.Unlock()
 	if !found {
-		return complained("there is no %s, or it is not kept any more", uri)
+		return outcome.Failed("there is no %s, or it is not kept any more", uri)
 	}
-	p, err := pageOf(kept.Text, offset, r.page(), find)
+	p, err := excerpt.PageOf(kept.Text, offset, r.page(), find)
 	if err != nil {
-		return complained("%v", err)
+		return outcome.Failed("%v", err)
 	}
-	got := said("%s\n%s", p.text, p.note(uri))
-	if p.from == 0 {
+	got := outcome.Said("%s\n%s", p.Text, p.Note(uri))
+	if p.From == 0 {
 		for i := range kept.Pictures {
-			got.parts = append(got.parts, model.Part{Media: &kept.Pictures[i]})
-			got.bytes += len(kept.Pictures[i].Data)
+			got.Parts = append(got.Parts, model.Part{Media: &kept.Pictures[i]})
+			got.Bytes += len(kept.Pictures[i].Data)
 		}
 	}
 	return got
 }
 
 // contents is what the model gets of a resource.
-func (r *run) contents(ctx context.Context, s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome {
-	var got outcome
-	var text strings.Builder
+func (r *run) contents(ctx context.Context, s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome.Outcome {
+	blocks := make([]mcp.Content, len(result.Contents))
 	for i := range result.Contents {
-		got.take(&text, &mcp.Content{Type: "resource", Resource: &result.Contents[i]})
+		blocks[i] = mcp.Content{Type: "resource", Resource: &result.Contents[i]}
 	}
-	whole := readable(text.String())
-	got.bytes += len(whole)
+	got := outcome.Read(blocks...)
+	whole := got.Whole
+	got.Bytes += len(whole)
 	r.readText(ctx, s, uri, whole, guard.InResource)
 	if offset > 0 || find != "" {
-		p, err := pageOf(whole, offset, r.page(), find)
+		p, err := excerpt.PageOf(whole, offset, r.page(), find)
 		if err != nil {
-			return complained("%v", err)
+			return outcome.Failed("%v", err)
 		}
-		whole = p.text + "\n" + p.note(uri)
+		whole = p.Text + "\n" + p.Note(uri)
 	} else {
 		whole = r.paged(&got, whole, ToolRef{Server: s.Name, Tool: uri})
 	}
-	got.parts = append([]model.Part{{Text: cmp.Or(whole, "(no content)")}}, got.parts...)
+	got.Parts = append([]model.Part{{Text: cmp.Or(whole, "(no content)")}}, got.Parts...)
 	return got
 }
 
@@ -202,4 +194,11 @@ func (h *Host) serverOf(name, uri string) (s *server, why string) {
 		return nil, fmt.Sprintf("there is no server %q", name)
 	}
 	return nil, fmt.Sprintf("no server lists %s; name the server, if you know that it has it", uri)
+}
+
+// argument reads one argument of a tool of the host itself.
+func argument[T any](arguments json.RawMessage) (T, error) {
+	var in T
+	err := schema.DecodeLoose(arguments, &in)
+	return in, err
 }

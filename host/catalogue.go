@@ -11,6 +11,9 @@ import (
 
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
+	"github.com/junction-mcp/junction/host/internal/sampling"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -50,7 +53,7 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 			full.ref = ToolRef{Server: behind, Tool: name}
 		}
 	}
-	full.sent = model.Tool{Name: names.Portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
+	full.sent = model.Tool{Name: names.Portable(prefixed), Description: sampling.Describe(t), Schema: excerpt.CleanJSON(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
 	full.fault = faultOf(full.sent)
@@ -86,15 +89,6 @@ func faultOf(t model.Tool) string {
 		return ""
 	}
 	return strings.TrimPrefix(err.Error(), model.ErrInvalid.Error()+": ")
-}
-
-// describe is what the model reads of a tool: without what a person could not see.
-func describe(t *mcp.Tool) string {
-	text := t.Description
-	if text == "" {
-		text = t.Title
-	}
-	return guard.Clean(text)
 }
 
 // annotations are what is said of the tool, in full.
@@ -148,7 +142,7 @@ func (h *Host) keepEmbedded() {
 			return
 		}
 		if err := h.search.Embed(h.ctx); err != nil && h.ctx.Err() == nil {
-			h.notice(Notice{Kind: NoticeTools, Text: "tools are found by their words only: " + readable(err.Error())})
+			h.notice(Notice{Kind: NoticeTools, Text: "tools are found by their words only: " + excerpt.Clean(err.Error())})
 		}
 	}
 }
@@ -250,9 +244,9 @@ func (h *Host) instructions(c *catalogue) []string {
 			names, texts = append(names, s.Name), append(texts, guard.Clean(text))
 		}
 	}
-	most := min(level(texts, maxAllInstructions), maxInstructions)
+	most := min(excerpt.Level(texts, maxAllInstructions), maxInstructions)
 	for i := range texts {
-		texts[i] = "# " + names[i] + "\n" + clipped(texts[i], most)
+		texts[i] = "# " + names[i] + "\n" + excerpt.Clip(texts[i], most)
 	}
 	return texts
 }
@@ -266,14 +260,6 @@ const (
 	maxInstructions    = 4 << 10  // of one server
 	maxAllInstructions = 16 << 10 // of all of them; the longest are cut first
 )
-
-// clipped is text, at most so many bytes of it, with a mark where it is cut.
-func clipped(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + " […]"
-}
 
 // always reports whether the tools of a server are never left to search.
 func (b Budget) always(server string) bool { return slices.Contains(b.Always, server) }
@@ -424,7 +410,7 @@ type finding struct {
 
 // register makes what a search found callable, the best hit of each query first,
 // within a budget, and says what there is.
-func (r *run) register(queries []string, results []toolsearch.Results) outcome {
+func (r *run) register(queries []string, results []toolsearch.Results) outcome.Outcome {
 	_, room := r.roomForFound()
 	f := finding{most: max(room/2, 1), taken: map[*tool]bool{}, lines: make([][]string, len(queries))}
 	there := map[*tool]bool{}
@@ -442,15 +428,15 @@ func (r *run) register(queries []string, results []toolsearch.Results) outcome {
 		}
 	}
 	if err := r.c.addFound(f.fresh); err != nil {
-		return complained("%v", err)
+		return outcome.Failed("%v", err)
 	}
-	return said("%s", f.text(queries, results))
+	return outcome.Said("%s", f.text(queries, results))
 }
 
 // add adds a hit, if there is room for it; the best one of a query has room always.
 func (f *finding) add(t *tool, query, rank int, known bool) bool {
 	about, _, _ := strings.Cut(strings.TrimSpace(t.sent.Description), "\n")
-	line := fmt.Sprintf("- %s: %s", t.sent.Name, clipped(about, aboutLength))
+	line := fmt.Sprintf("- %s: %s", t.sent.Name, excerpt.Clip(about, aboutLength))
 	cost := model.EstimateTokens(len(line))
 	if !known {
 		cost += window.TokensOf([]model.Tool{t.brief()})
@@ -470,7 +456,7 @@ func (f *finding) add(t *tool, query, rank int, known bool) bool {
 func (f *finding) text(queries []string, results []toolsearch.Results) string {
 	var text strings.Builder
 	for q, query := range queries {
-		fmt.Fprintf(&text, "%q:", clipped(query, 200))
+		fmt.Fprintf(&text, "%q:", excerpt.Clip(query, 200))
 		switch {
 		case len(results[q].Hits) == 0:
 			text.WriteString(" nothing was found; try other words.")

@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
@@ -131,7 +130,7 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	summarized, messages := r.c.view.Before(upTo)
 	request := &model.Request{
 		System:    compactPrompt,
-		Messages:  []model.Message{model.UserText(transcript(summarized, messages, r.window()/2))},
+		Messages:  []model.Message{model.UserText(history.Transcript(summarized, messages, r.window()/2))},
 		MaxTokens: summaryTokens,
 	}
 	response, err := r.outside(ctx, request, Generated{For: ForSummary})
@@ -147,7 +146,7 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	}
 	if err != nil {
 		r.notice(NoticeCompact, "the model could not write a summary (%v); the beginnings of the messages stand in for it", err)
-		text = transcript(summarized, messages, summaryTokens)
+		text = history.Transcript(summarized, messages, summaryTokens)
 	}
 	summary := Summary{Messages: upTo, Text: text + r.c.stillKept()}
 	if after, gains := r.c.view.Gains(upTo, summary.Text); !gains {
@@ -159,43 +158,6 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	}
 	r.notice(NoticeCompact, "%d messages were replaced by a summary: about %d tokens became %d", upTo, before, r.c.view.Tokens())
 	return nil
-}
-
-// transcript is messages as text, behind a summary of what was before, in so many tokens:
-// where that is too little for all, the longest pieces are cut.
-func transcript(summary string, messages []model.Message, tokens int) string {
-	var lines []string
-	if summary != "" {
-		lines = append(lines, "[What was before]\n"+summary+"\n[End of what was before]")
-	}
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if line := transcribed(m.Role, &p); line != "" {
-				lines = append(lines, line)
-			}
-		}
-	}
-	most := level(lines, tokens*4)
-	for i, line := range lines {
-		lines[i] = clipped(line, most)
-	}
-	return clipped(strings.Join(lines, "\n"), tokens*4)
-}
-
-// level is how long each piece may be so that all of them have about so many bytes.
-func level(pieces []string, bytes int) int {
-	lengths := make([]int, len(pieces))
-	for i, p := range pieces {
-		lengths[i] = len(p)
-	}
-	slices.Sort(lengths)
-	for i, n := range lengths {
-		if share := bytes / (len(lengths) - i); n > share {
-			return max(share, 80)
-		}
-		bytes -= n
-	}
-	return math.MaxInt
 }
 
 // stillKept names the long results that can be read though their calls are not shown any more.
@@ -212,20 +174,4 @@ func (c *Conversation) stillKept() string {
 		fmt.Fprintf(&b, "\n- %s: %s of %s, %d characters", k.URI, plaintext.Line(k.Tool, maxName), k.Server, len(k.Text))
 	}
 	return b.String()
-}
-
-func transcribed(role model.Role, p *model.Part) string {
-	switch {
-	case p.Call != nil:
-		return fmt.Sprintf("assistant calls %s %s", p.Call.Name, p.Call.Arguments)
-	case p.Result != nil && p.Result.IsError:
-		return fmt.Sprintf("%s failed: %s", p.Result.Name, p.Result.Text())
-	case p.Result != nil:
-		return fmt.Sprintf("%s returned: %s", p.Result.Name, p.Result.Text())
-	case p.Media != nil:
-		return fmt.Sprintf("%s: [%s]", role, p.Media.Type)
-	case p.Text != "":
-		return fmt.Sprintf("%s: %s", role, p.Text)
-	}
-	return ""
 }

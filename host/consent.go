@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -166,7 +167,7 @@ func refused(v Verdict, err error, reasons []string) string {
 	case errors.Is(err, ErrNobody):
 		return "Not allowed: nobody is there to be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
 	case err != nil:
-		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
+		return "Not allowed: the person could not be asked (" + excerpt.Clean(err.Error()) + ")."
 	case v.Note != "":
 		return "The person did not allow this call, and says: " + v.Note
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
@@ -89,15 +90,15 @@ func TestAPageBeginsWhereItIsWanted(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := pageOf(text, test.offset, test.most, test.find)
+			p, err := excerpt.PageOf(text, test.offset, test.most, test.find)
 			if (err != nil) != test.fails {
 				t.Fatalf("error %v", err)
 			}
 			if err != nil {
 				return
 			}
-			if !utf8.ValidString(p.text) || !strings.HasPrefix(p.text, test.begins) || !strings.Contains(p.text, test.has) || len(p.text) > test.most {
-				t.Errorf("got %q (%d to %d)", p.text, p.from, p.to)
+			if !utf8.ValidString(p.Text) || !strings.HasPrefix(p.Text, test.begins) || !strings.Contains(p.Text, test.has) || len(p.Text) > test.most {
+				t.Errorf("got %q (%d to %d)", p.Text, p.From, p.To)
 			}
 		})
 	}
@@ -106,10 +107,10 @@ func TestAPageBeginsWhereItIsWanted(t *testing.T) {
 func FuzzPageOf(f *testing.F) {
 	f.Add("äöü\nneedle\n", 3, 64, "Needle")
 	f.Fuzz(func(t *testing.T, text string, from, most int, find string) {
-		text = readable(text)
+		text = excerpt.Clean(text)
 		most = max(64, min(most, 1<<20))
-		p, err := pageOf(text, from, most, find)
-		if err == nil && (p.text != text[p.from:p.to] || !utf8.ValidString(p.text) || !p.atTheEnd && p.to == p.from) {
+		p, err := excerpt.PageOf(text, from, most, find)
+		if err == nil && (p.Text != text[p.From:p.To] || !utf8.ValidString(p.Text) || !p.Last && p.To == p.From) {
 			t.Errorf("page %+v", p)
 		}
 	})

@@ -16,6 +16,8 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -73,7 +75,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	for _, t := range c.tasks {
 		t.left, t.resumed = true, true // whoever waited for it is gone
 	}
-	mended, what := repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
+	mended, what := history.Repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
 	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
@@ -614,7 +616,7 @@ func remedy(err error) string {
 	}
 	text += ` and put it into "headers" of the server's entry in its configuration ("Authorization": "Bearer …"), or give it with --header, and start again`
 	if m := described.FindStringSubmatch(strings.Join(status.Header.Values("Www-Authenticate"), ", ")); m != nil {
-		text += ". How to sign in is described at " + clipped(readable(m[1]), maxErrorText)
+		text += ". How to sign in is described at " + excerpt.Clip(excerpt.Clean(m[1]), excerpt.MaxError)
 	}
 	return text
 }

@@ -8,3 +8,4 @@
 // as an [Event]; everything that must be decided by a person is asked through
 // [Person]. Neither needs a terminal, so a program can embed the loop.
 package host
+

@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,8 +10,10 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/history"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/host/internal/window"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
@@ -109,7 +110,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 			}
 		}
 		if refusal := r.mayCall(hearing(ctx, j.noter), j); refusal != "" {
-			j.refused, j.result = true, failure(call, refusal)
+			j.refused, j.result = true, history.Failure(call, refusal)
 		}
 	}
 	return j
@@ -122,7 +123,7 @@ func (r *run) unmade(call *model.Call, text string) *model.Result {
 		reported.Server, reported.Tool = t.ref.Server, t.ref.Tool
 	}
 	r.tell(Event{Returned: &reported})
-	return failure(call, text)
+	return history.Failure(call, text)
 }
 
 // unknown says that there is no such tool, and what there is.
@@ -150,40 +151,40 @@ func (r *run) carry(ctx context.Context, j *job) {
 	r.tell(Event{Called: &called})
 	ctx = hearing(ctx, j.noter)
 	began := time.Now()
-	var got outcome
+	var got outcome.Outcome
 	if j.builtin != nil {
 		got = j.builtin.run(ctx, r, j.call)
 	} else {
 		got = r.callTool(ctx, j)
 	}
-	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.parts, IsError: got.isError}
+	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.Parts, IsError: got.IsError}
 	r.tell(Event{Returned: &Returned{
-		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.isError,
-		Text: j.result.Text(), Tokens: window.TokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
+		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.IsError,
+		Text: j.result.Text(), Tokens: window.TokensOfParts(got.Parts), Bytes: got.Bytes, Kept: got.Kept, Media: got.Media,
 	}})
 }
 
 // callTool calls a tool of a server.
-func (r *run) callTool(ctx context.Context, j *job) outcome {
+func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 	t := j.tool
 	if why := t.withdrawn(ctx); why != "" {
 		r.read(ctx, t, why) // it may quote the server
-		return complained("%s", why)
+		return outcome.Failed("%s", why)
 	}
 	for at := r; at != nil; at = at.parent() {
 		if at.c.isOff(t.server.Name) {
-			return complained("The person switched the server %q off. The call was not made.", t.server.Name)
+			return outcome.Failed("The person switched the server %q off. The call was not made.", t.server.Name)
 		}
 	}
 	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
-		return complained("%s", why)
+		return outcome.Failed("%s", why)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil) // what a tool of the program's own began ends with its call
 	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t, leave: cancel}
 	ctx = withCall(ctx, calling)
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
-		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: readable(p.Message)}})
+		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: excerpt.Clean(p.Message)}})
 	})
 	result, err := t.server.client.CallTool(ctx, t.Name, j.call.Arguments)
 	if got, left := calling.returned(ctx, err); left {
@@ -194,15 +195,15 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	}
 	got := r.outcome(t, result)
 	if calling.labelled.Load() {
-		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
+		r.suspect(t.ref.Server, t.ref.Tool, got.Whole, guard.InResult)
 	} else {
 		labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
-		if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(j.call.Arguments, got.whole) { // a confirmation has nothing private
+		if !t.readsOnly() && !got.IsError && len(got.Media) == 0 && guard.Confirms(j.call.Arguments, got.Whole) { // a confirmation has nothing private
 			labels &^= guard.Private
 		}
-		r.readAs(ctx, t, labels, got.whole)
+		r.readAs(ctx, t, labels, got.Whole)
 	}
-	if !got.isError {
+	if !got.IsError {
 		r.c.mu.Lock()
 		query := r.c.queries[t.id]
 		r.c.mu.Unlock()
@@ -214,7 +215,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 }
 
 // failed is the outcome of a call that got no result.
-func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
+func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
 	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
 	switch {
 	case errors.Is(err, tasks.ErrCancelled):
@@ -224,17 +225,8 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 	case errors.Is(err, context.DeadlineExceeded):
 		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
 	}
-	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
-	r.read(ctx, t, got.parts[0].Text) // an error's text is the server's text
+	got := outcome.Failed("%s", excerpt.Clip(excerpt.Clean(text), excerpt.MaxError))
+	got.Bytes = len(text)
+	r.read(ctx, t, got.Parts[0].Text) // an error's text is the server's text
 	return got
-}
-
-// maxErrorText is how much of a server's error the model reads, in bytes.
-const maxErrorText = 8 << 10
-
-// argument reads one argument of a tool of the host itself.
-func argument[T any](arguments json.RawMessage) (T, error) {
-	var in T
-	err := schema.DecodeLoose(arguments, &in)
-	return in, err
 }

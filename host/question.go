@@ -9,6 +9,8 @@ import (
 
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -79,8 +81,8 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 		return nil, fmt.Errorf("@%s:%s: %w", a.Server, a.URI, err)
 	}
 	got := r.contents(ctx, s, a.URI, result, 0, "")
-	got.parts[0].Text = fmt.Sprintf("[attached: %s of server %s]\n%s\n[end of %s]", a.URI, s.Name, got.parts[0].Text, a.URI)
-	return got.parts, nil
+	got.Parts[0].Text = fmt.Sprintf("[attached: %s of server %s]\n%s\n[end of %s]", a.URI, s.Name, got.Parts[0].Text, a.URI)
+	return got.Parts, nil
 }
 
 // fromPerson is where attached texts and pictures come from, for the flow of data.
@@ -109,12 +111,12 @@ func (r *run) shownPicture(a Attachment) ([]model.Part, error) {
 func (r *run) brought(a Attachment) []model.Part {
 	const from = fromPerson
 	a.URI = plaintext.Line(a.URI, maxName)
-	whole := readable(a.Text)
+	whole := excerpt.Clean(a.Text)
 	r.suspect(from, a.URI, whole, guard.InResource)
 	r.c.decider.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)
-	var got outcome
+	var got outcome.Outcome
 	shown := r.paged(&got, whole, ToolRef{Server: from, Tool: a.URI})
-	if got.kept != "" {
+	if got.Kept != "" {
 		r.notice(NoticeLimit, "of %s the model sees the first %d of %d KiB, and can read on", a.URI, r.page()>>10, len(whole)>>10)
 	}
 	return []model.Part{{Text: fmt.Sprintf("[attached: %s]\n%s\n[end of %s]", a.URI, shown, a.URI)}}
@@ -137,22 +139,19 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 	var messages []model.Message
 	r.sharing = len(result.Messages)
 	for i := range result.Messages {
-		var got outcome
-		var text strings.Builder
-		got.take(&text, &result.Messages[i].Content)
-		whole := readable(text.String())
-		r.readText(ctx, s, p.Name, whole, guard.InPrompt)
+		got := outcome.Read(result.Messages[i].Content)
+		r.readText(ctx, s, p.Name, got.Whole, guard.InPrompt)
 		m := model.Message{Role: model.RoleUser}
 		if result.Messages[i].Role == mcp.RoleAssistant {
 			m.Role = model.RoleAssistant // no other role is a server's to speak in
 		}
-		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); strings.TrimSpace(shown) != "" {
+		if shown := r.paged(&got, got.Whole, ToolRef{Server: s.Name, Tool: p.Name}); strings.TrimSpace(shown) != "" {
 			m.Parts = append(m.Parts, model.Part{Text: shown})
 		}
-		if len(got.parts) > 0 {
+		if len(got.Parts) > 0 {
 			m.Role = model.RoleUser // no provider takes an image as something that its model said
 		}
-		if m.Parts = append(m.Parts, got.parts...); len(m.Parts) > 0 {
+		if m.Parts = append(m.Parts, got.Parts...); len(m.Parts) > 0 {
 			messages = append(messages, m)
 		}
 	}

@@ -3,8 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
@@ -164,7 +163,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	if err := r.putDown(messages, q.Shown); err != nil {
 		return stopError, err
 	}
-	pauses, empty, loop := 0, 0, loopDetector{}
+	pauses, empty, loop := 0, 0, history.Loop{}
 	for {
 		if stop, why := r.account.step(); stop != "" {
 			r.notice(NoticeLimit, "%s", why)
@@ -265,7 +264,7 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		}
 		return nil, err
 	}
-	if !saysSomething(&response.Message) {
+	if !history.HasContent(&response.Message) {
 		r.text = ""
 		return response, nil
 	}
@@ -285,7 +284,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		return nil, err
 	}
 	r.c.mu.Lock()
-	fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
+	history.Fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
 	r.c.mu.Unlock()
 	used := r.charge(request, response)
 	r.c.view.Counted(asked.Tokens, response.Usage)
@@ -343,11 +342,11 @@ func (r *run) lowered(note model.Note) {
 }
 
 // carryOut carries out the calls of one turn and keeps their results.
-func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetector) (stop string, err error) {
+func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *history.Loop) (stop string, err error) {
 	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
-	times := loop.turn(calls, results)
-	if times == loopWarn {
+	times := loop.Turn(calls, results)
+	if times == history.LoopWarn {
 		last := results[len(results)-1]
 		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})
 		r.notice(NoticeLoop, "the model repeats itself (%d times); it was warned", times)
@@ -359,60 +358,11 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetec
 	if err := errors.Join(r.c.say(reply), failed); err != nil {
 		return "", err
 	}
-	if times >= loopStop {
+	if times >= history.LoopStop {
 		r.notice(NoticeLoop, "the run was ended: the model made the same calls %d times in a row", times)
 		return stopLoop, nil
 	}
 	return "", ctx.Err()
-}
-
-// A model that repeats itself is warned once, and stopped if it goes on.
-const (
-	loopWarn = 3 // times the same turns came
-	loopStop = 5
-	loopSpan = 4 // turns that a repetition may be long
-)
-
-// A loopDetector sees turns that repeat: the same calls with the same results, alone or in a circle of a few turns.
-type loopDetector struct{ turns [][32]byte }
-
-// turn adds a turn and returns how often the last turns came in a row.
-func (l *loopDetector) turn(calls []*model.Call, results []*model.Result) int {
-	hash := sha256.New()
-	for i, call := range calls {
-		hash.Write([]byte(call.Name))
-		hash.Write([]byte{0})
-		hash.Write(call.Arguments)
-		hash.Write([]byte{0})
-		if i < len(results) {
-			hash.Write([]byte(results[i].Text()))
-		}
-		hash.Write([]byte{1})
-	}
-	l.turns = append(l.turns, [32]byte(hash.Sum(nil)))
-	if most := loopSpan * loopStop; len(l.turns) > most {
-		l.turns = l.turns[len(l.turns)-most:]
-	}
-	longest := 1
-	for span := 1; span <= loopSpan; span++ {
-		longest = max(longest, l.repeats(span))
-	}
-	return longest
-}
-
-// repeats counts how often the last span turns came in a row.
-func (l *loopDetector) repeats(span int) int {
-	n := len(l.turns)
-	times := 1
-	for at := n - 2*span; at >= 0; at -= span {
-		for i := range span {
-			if l.turns[at+i] != l.turns[n-span+i] {
-				return times
-			}
-		}
-		times++
-	}
-	return times
 }
 
 // An account counts what a run used, its child conversations included, and knows its
@@ -466,110 +416,6 @@ func (a *account) take() (stop, why string) {
 	}
 	a.steps++
 	return "", ""
-}
-
-// repair makes a history valid for every provider, and says what it did: each call gets a result right behind it, a
-// result without its call goes, and so do messages without content and whatever stands before the first question. Of
-// some calls it is known that they ran as tasks of their servers, and of others that they were not made.
-func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
-	var answered, dropped int
-	for i := 0; i < len(messages); i++ {
-		m := messages[i]
-		switch {
-		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
-			dropped++ // results are taken with their calls
-			continue
-		}
-		calls := m.Calls()
-		mended = append(mended, m)
-		if len(calls) == 0 {
-			continue
-		}
-		results := map[string]*model.Result{}
-		for i+1 < len(messages) && messages[i+1].Role == model.RoleTool {
-			i++
-			for _, p := range messages[i].Parts {
-				if p.Result != nil && results[p.Result.CallID] == nil {
-					results[p.Result.CallID] = p.Result
-				}
-			}
-		}
-		reply, missing := replies(calls, results, asTask, unasked)
-		answered += missing
-		dropped += len(results) - (len(calls) - missing)
-		mended = append(mended, reply)
-	}
-	if answered+dropped == 0 {
-		return messages, ""
-	}
-	what = "the conversation was cut off"
-	switch {
-	case answered == 1:
-		what += ": a call has no result, and got one that says so"
-	case answered > 1:
-		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
-	}
-	if dropped > 0 {
-		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
-	}
-	return mended, what
-}
-
-// replies is the message of results right behind calls.
-func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
-	reply.Role = model.RoleTool
-	for _, call := range calls {
-		result := results[call.ID]
-		if result == nil {
-			missing++
-			text := "The program ended before this call had a result. It is not known whether it was carried out."
-			if unasked[call.ID] {
-				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
-			}
-			if numbers := asTask[call.ID]; len(numbers) > 0 {
-				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
-			}
-			result = failure(call, text)
-		}
-		reply.Parts = append(reply.Parts, model.Part{Result: result})
-	}
-	return reply, missing
-}
-
-// failure is the result of a call that was not carried out.
-func failure(call *model.Call, text string) *model.Result {
-	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
-}
-
-// fit makes a model's message fit to be kept: calls have an ID of their own in the
-// conversation, and arguments that are an object.
-func fit(m *model.Message, taken map[string]bool, fresh func() string) {
-	parts := make([]model.Part, 0, len(m.Parts))
-	for _, p := range m.Parts {
-		switch {
-		case p.Call != nil:
-			call := *p.Call
-			if call.ID == "" || taken[call.ID] {
-				call.ID = fresh()
-			}
-			taken[call.ID] = true
-			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
-				call.Arguments = json.RawMessage(`{}`)
-			}
-			p.Call = &call
-		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
-			continue // providers refuse texts of nothing but space, and media in an answer
-		default:
-			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
-		}
-		parts = append(parts, p)
-	}
-	m.Role, m.Parts = model.RoleAssistant, parts
-}
-
-// saysSomething reports whether a message is worth keeping.
-func saysSomething(m *model.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
 }
 
 // watched is what is reported of a request, and where its exchanges will be.

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
@@ -289,7 +290,7 @@ func (s *server) tellLists(err error) {
 // everybody on the way has put before it.
 func (s *server) why(err error) string {
 	named := fmt.Sprintf("server %q", s.Name)
-	return clipped(readable(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), maxErrorText)
+	return excerpt.Clip(excerpt.Clean(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), excerpt.MaxError)
 }
 
 // answers reports whether what the server offers was read, and is not lost.
@@ -423,7 +424,7 @@ func (s *server) setAside(old, fresh []*tool) {
 			continue
 		}
 		if found++; found <= maxFaultsListed {
-			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + readable(t.fault)})
+			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + excerpt.Clean(t.fault)})
 		}
 	}
 	if more := found - maxFaultsListed; more > 0 {

@@ -1,17 +1,17 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/sampling"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -58,12 +58,12 @@ func logged(data json.RawMessage) json.RawMessage {
 	if !isText {
 		text = string(data)
 	}
-	return jsonrpc.AppendString(nil, clipped(text, maxLogged))
+	return jsonrpc.AppendString(nil, excerpt.Clip(text, maxLogged))
 }
 
 // asked reports what came of a request from the server.
 func (s *server) asked(c *calling, method, message, outcome string) {
-	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: readable(message), Outcome: outcome}})
+	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: excerpt.Clean(message), Outcome: outcome}})
 }
 
 // elicit puts a server's form, or the page it wants visited, to the person.
@@ -142,13 +142,13 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	c := callFrom(ctx)
 	refuse := func(format string, args ...any) (*mcp.CreateMessageResult, error) {
 		text := fmt.Sprintf(format, args...)
-		s.asked(c, method, firstText(req.Messages), "refused: "+text)
+		s.asked(c, method, sampling.FirstText(req.Messages), "refused: "+text)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
 	}
 	if c == nil || c.run == nil {
 		return refuse("the model can be asked in the middle of a call only")
 	}
-	request, _, err := sampled(&req)
+	request, _, err := sampling.Request(&req)
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -169,14 +169,14 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
-		s.asked(c, method, firstText(req.Messages), unanswered(ctx, err))
+		s.asked(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
 		return nil, err
 	case !agreed:
-		s.asked(c, method, firstText(req.Messages), mcp.ElicitDecline)
+		s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the person said no")
 	}
-	s.asked(c, method, firstText(req.Messages), mcp.ElicitAccept)
-	request, names, err := sampled(&req) // the person may have changed it
+	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
+	request, names, err := sampling.Request(&req) // the person may have changed it
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -194,7 +194,7 @@ func (c *calling) answerSample(ctx context.Context, request *model.Request, name
 	if err != nil {
 		return nil, used, fmt.Errorf("the model: %w", err)
 	}
-	return sampleResult(response, c.run.h.options.Model.Info().Name, names), used, nil
+	return sampling.Result(response, c.run.h.options.Model.Info().Name, names), used, nil
 }
 
 // sampledBy adds what a server used of the model, and returns it all.
@@ -203,112 +203,6 @@ func (c *Conversation) sampledBy(server string, tokens int) int {
 	defer c.mu.Unlock()
 	c.sampled[server] += tokens
 	return c.sampled[server]
-}
-
-const (
-	defaultSampleTokens = 1_000
-	maxSampleTokens     = 16_000
-	maxSampleMessages   = 200
-	maxSampleTools      = 64
-)
-
-// sampled is a server's request in the form of package model, and what its tools are called there.
-func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error) {
-	if len(req.Messages) == 0 || len(req.Messages) > maxSampleMessages || len(req.Tools) > maxSampleTools {
-		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
-	}
-	names := model.NewNames()
-	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(cmp.Or(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
-	for _, t := range req.Tools {
-		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: plain(t.InputSchema)})
-	}
-	if req.ToolChoice != nil && len(req.Tools) > 0 {
-		switch req.ToolChoice.Mode {
-		case "required":
-			request.Choice = model.ChoiceRequired
-		case "none":
-			request.Choice = model.ChoiceNone
-		}
-	}
-	called := map[string]string{}
-	for _, m := range req.Messages {
-		request.Messages = append(request.Messages, sampledMessage(&m, names, called)...)
-	}
-	if err := model.Check(request); err != nil {
-		return nil, nil, err
-	}
-	return request, names, nil
-}
-
-// sampledMessage is one message of a server's request: results of calls are
-// messages of their own, and name the tool that was called.
-func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[string]string) []model.Message {
-	said := model.Message{Role: model.Role(m.Role)}
-	results := model.Message{Role: model.RoleTool}
-	for i := range m.Content {
-		block := &m.Content[i]
-		switch {
-		case block.ToolUse != nil:
-			called[block.ToolUse.ID] = names.Portable(block.ToolUse.Name)
-			said.Parts = append(said.Parts, model.Part{Call: &model.Call{ID: block.ToolUse.ID, Name: names.Portable(block.ToolUse.Name), Arguments: block.ToolUse.Input}})
-		case block.ToolResult != nil:
-			got := outcome{}
-			var text strings.Builder
-			for k := range block.ToolResult.Content {
-				got.take(&text, &block.ToolResult.Content[k])
-			}
-			results.Parts = append(results.Parts, model.Part{Result: &model.Result{
-				CallID: block.ToolResult.ToolUseID, Name: called[block.ToolResult.ToolUseID], IsError: block.ToolResult.IsError,
-				Parts: append([]model.Part{{Text: cmp.Or(readable(text.String()), "(no content)")}}, got.parts...),
-			}})
-		case block.Type == mcp.ContentText && block.Text != "":
-			said.Parts = append(said.Parts, model.Part{Text: readable(block.Text)})
-		case block.Data != nil:
-			said.Parts = append(said.Parts, model.Part{Media: &model.Media{Type: block.MIMEType, Data: block.Data}})
-		}
-	}
-	var all []model.Message
-	if len(results.Parts) > 0 {
-		all = append(all, results)
-	}
-	if len(said.Parts) > 0 {
-		all = append(all, said)
-	}
-	return all
-}
-
-// sampleResult is the model's answer as a server reads it.
-func sampleResult(response *model.Response, name string, names *model.Names) *mcp.CreateMessageResult {
-	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: cmp.Or(response.Model, name)}
-	for _, p := range response.Message.Parts {
-		switch {
-		case p.Text != "":
-			result.Content = append(result.Content, mcp.Text(p.Text))
-		case p.Call != nil:
-			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: cmp.Or(names.Original(p.Call.Name), p.Call.Name), Input: p.Call.Arguments}})
-		}
-	}
-	if len(result.Content) == 0 {
-		result.Content = append(result.Content, mcp.Text(""))
-	}
-	result.StopReason = map[model.StopReason]string{
-		model.StopEnd: "endTurn", model.StopCalls: "toolUse", model.StopLength: "maxTokens",
-	}[response.Stop]
-	if result.StopReason == "" {
-		result.StopReason = string(response.Stop)
-	}
-	return result
-}
-
-func firstText(messages []mcp.SamplingMessage) string {
-	for i := range messages {
-		for _, c := range messages[i].Content {
-			if c.Text != "" {
-				return clipped(c.Text, 400)
-			}
-		}
-	}
-	return ""
 }
 
 // A calling is one call of a tool, or the reading of a resource or a prompt, while
@@ -395,7 +289,7 @@ func (p attributed) Notify(ctx context.Context, method string, params json.RawMe
 	if method == "notifications/message" {
 		var m mcp.LogMessage
 		if schema.DecodeLoose(params, &m) == nil {
-			p.call.server.tell(p.call, Event{Log: &Logged{Server: p.call.server.Name, Level: m.Level, Logger: clipped(readable(m.Logger), maxLogger), Data: logged(m.Data)}})
+			p.call.server.tell(p.call, Event{Log: &Logged{Server: p.call.server.Name, Level: m.Level, Logger: excerpt.Clip(excerpt.Clean(m.Logger), maxLogger), Data: logged(m.Data)}})
 		}
 	}
 	return p.Peer.Notify(ctx, method, params)

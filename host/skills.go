@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
@@ -65,15 +67,15 @@ func (h *Host) skillsText(c *catalogue) string {
 			continue
 		}
 		for _, skill := range c.skills[s] {
-			texts = append(texts, clipped(readable(strings.Join(strings.Fields(fmt.Sprintf("- %s: %s %s", s.Name, skill.URI, skill.Description())), " ")), maxSkillText))
+			texts = append(texts, excerpt.Clip(excerpt.Clean(strings.Join(strings.Fields(fmt.Sprintf("- %s: %s %s", s.Name, skill.URI, skill.Description())), " ")), maxSkillText))
 		}
 	}
 	if len(texts) == 0 {
 		return ""
 	}
-	most, size := level(texts, maxSkillsText), 0
+	most, size := excerpt.Level(texts, maxSkillsText), 0
 	for i, text := range texts {
-		texts[i] = clipped(text, most)
+		texts[i] = excerpt.Clip(text, most)
 		if size += len(texts[i]); size > maxSkillsText {
 			texts = append(texts[:i], fmt.Sprintf("and %d more, which the person can name", len(texts)-i))
 			break
@@ -116,7 +118,7 @@ func (s *server) unapprovedSkill(uri string) string {
 }
 
 // readSkill reads a file of a skill, verified: by the entry that the person approved.
-func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, find string) outcome {
+func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, find string) outcome.Outcome {
 	skill := s.skillOf(uri)
 	if skill == nil {
 		var err error
@@ -124,14 +126,14 @@ func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, 
 			return r.unread(ctx, s, uri, err)
 		}
 		if !s.takes(skill) {
-			return complained("the skill %s of server %q is made when it is read, so nobody can approve it; only a trusted server may have such", uri, s.Name)
+			return outcome.Failed("the skill %s of server %q is made when it is read, so nobody can approve it; only a trusted server may have such", uri, s.Name)
 		}
 		if !s.put(skill) {
-			return complained("server %q has %d skills that are in no list already; no more are read", s.Name, maxUnlisted)
+			return outcome.Failed("server %q has %d skills that are in no list already; no more are read", s.Name, maxUnlisted)
 		}
 	}
 	if refusal := s.unapprovedSkill(uri); refusal != "" {
-		return complained("%s", refusal)
+		return outcome.Failed("%s", refusal)
 	}
 	contents, err := skill.Read(ctx, s.client, uri)
 	if errors.Is(err, skills.ErrMismatch) {
@@ -143,8 +145,8 @@ func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, 
 		return r.unread(ctx, s, uri, err)
 	}
 	got := r.contents(ctx, s, uri, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, offset, find)
-	if uri == skill.URI && !got.isError {
-		got.parts[0].Text = introduced(s.Name, skill) + "\n\n" + got.parts[0].Text
+	if uri == skill.URI && !got.IsError {
+		got.Parts[0].Text = introduced(s.Name, skill) + "\n\n" + got.Parts[0].Text
 	}
 	return got
 }
@@ -155,7 +157,7 @@ func introduced(server string, skill *skills.Skill) string {
 	var names []string
 	for _, f := range skill.Files {
 		if f.URI != skill.URI {
-			names = append(names, readable(strings.TrimPrefix(f.URI, skill.Root()+"/")))
+			names = append(names, excerpt.Clean(strings.TrimPrefix(f.URI, skill.Root()+"/")))
 		}
 	}
 	if len(names) == 0 {

@@ -2,12 +2,10 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -178,7 +176,7 @@ func (r *run) overview() string {
 func (s *server) about() string {
 	o := s.current()
 	if o.info != nil && o.info.Title != "" && o.info.Title != s.Name {
-		return readable(o.info.Title)
+		return excerpt.Clean(o.info.Title)
 	}
 	return ""
 }
@@ -245,19 +243,6 @@ func (c *Conversation) foundTools() []ToolRef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.found[:len(c.found):len(c.found)]
-}
-
-// plain is JSON without what a person would not see in its texts, however it is
-// escaped there. What holds nothing of that is returned as it is.
-func plain(raw json.RawMessage) json.RawMessage {
-	text, err := jsontext.AppendFormat(nil, raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return raw
-	}
-	if clean := guard.Clean(string(text)); clean != string(text) {
-		return json.RawMessage(clean)
-	}
-	return raw
 }
 
 // Ledger tells what takes how much of the model's window, in estimated tokens, corrected by what the provider counted.
@@ -340,8 +325,8 @@ func (l *Ledger) message(c *Conversation, m *model.Message) {
 		}
 		rest += window.TokensOfParts(m.Parts[i : i+1])
 		if p.Text != "" && name == string(m.Role) {
-			line, _, _ := strings.Cut(readable(p.Text), "\n")
-			name += ": " + clipped(line, 60)
+			line, _, _ := strings.Cut(excerpt.Clean(p.Text), "\n")
+			name += ": " + excerpt.Clip(line, 60)
 		}
 	}
 	if rest > 0 {

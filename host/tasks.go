@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -127,7 +129,7 @@ func (c *Conversation) CancelTask(ctx context.Context, number int) error {
 		return nil
 	}
 	if err := tasks.Cancel(ctx, s.client, t.ID); err != nil {
-		return fmt.Errorf("task %d: %s", number, clipped(readable(err.Error()), maxErrorText))
+		return fmt.Errorf("task %d: %s", number, excerpt.OfError(err))
 	}
 	return nil
 }
@@ -247,7 +249,7 @@ func (s *server) onLook(ctx context.Context, _, status, message string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call.task.status, call.task.message = clipped(readable(status), maxName), clipped(readable(message), maxLogged)
+	call.task.status, call.task.message = excerpt.Clip(excerpt.Clean(status), maxName), excerpt.Clip(excerpt.Clean(message), maxLogged)
 }
 
 // leavesTask reports whether a task goes on though the call that waited for it was given up.
@@ -257,10 +259,10 @@ func leavesTask(cause error) bool {
 
 // returned notes that the call has a result, or that nobody waits for its task any more. It returns what the model gets
 // in the latter case.
-func (c *calling) returned(ctx context.Context, err error) (got outcome, left bool) {
+func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome, left bool) {
 	t := c.task
 	if t == nil {
-		return outcome{}, false
+		return outcome.Outcome{}, false
 	}
 	r, _ := c.outermost()
 	left = err != nil && !endsTask(err) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
@@ -268,15 +270,15 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome, left bo
 	t.leave, t.over = nil, !left
 	r.c.mu.Unlock()
 	if !left {
-		return outcome{}, false
+		return outcome.Outcome{}, false
 	}
 	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // else the run ends with the next entry
 		r.c.watchMore()
 	}
 	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the person knows
-		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, clipped(readable(cmp.Or(cause, err).Error()), maxErrorText))}})
+		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
-	return said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
+	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
 }
 
 const (
@@ -476,39 +478,39 @@ func (c *Conversation) takeArrived() {
 // among it, in results of calls only, and not where the person speaks: so the message says where it can be read.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
-	got, how := outcome{isError: true}, "has failed"
+	got, how := outcome.Outcome{IsError: true}, "has failed"
 	switch {
 	case t.came.err == nil:
-		got, how = gathered(t.came.result), "is over"
-		if got.isError {
+		got, how = outcome.Of(t.came.result), "is over"
+		if got.IsError {
 			how = "has failed"
 		}
 	case errors.Is(t.came.err, tasks.ErrCancelled):
 		how = "was cancelled before it was over"
 	default:
-		got.whole = clipped(readable(t.came.err.Error()), maxErrorText)
+		got.Whole = excerpt.Clip(excerpt.Clean(t.came.err.Error()), excerpt.MaxError)
 	}
-	came := &TaskCame{IsError: got.isError}
+	came := &TaskCame{IsError: got.IsError}
 	text := fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s.]", t.number, how)
-	got.whole = cmp.Or(got.whole, "(no content)")
+	got.Whole = cmp.Or(got.Whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
-		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: clipped(got.whole, maxKeptEach)}
-		for _, p := range got.parts {
+		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
+		for _, p := range got.Parts {
 			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
 		}
 		text = fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
-	r.readTask(t, s, got.whole)
+	r.readTask(t, s, got.Whole)
 	if err := c.saveFlow(); err != nil { // whatever happens then, the record says whose text it holds
 		return err
 	}
 	if err := c.add(Entry{Task: &TaskEntry{Number: t.number, Came: came}}); err != nil {
 		return err
 	}
-	first, _ := pageOf(got.whole, 0, r.page(), "")
-	reported := Returned{CallID: t.CallID, Task: t.number, Server: t.Tool.Server, Tool: t.Tool.Tool, Duration: time.Since(t.began), IsError: got.isError,
-		Text: first.text, Tokens: window.TokensOfParts(got.parts) + model.EstimateTokens(len(first.text)), Bytes: got.bytes + len(got.whole), Media: got.media}
+	first, _ := excerpt.PageOf(got.Whole, 0, r.page(), "")
+	reported := Returned{CallID: t.CallID, Task: t.number, Server: t.Tool.Server, Tool: t.Tool.Tool, Duration: time.Since(t.began), IsError: got.IsError,
+		Text: first.Text, Tokens: window.TokensOfParts(got.Parts) + model.EstimateTokens(len(first.Text)), Bytes: got.Bytes + len(got.Whole), Media: got.Media}
 	if came.Kept != nil {
 		reported.Kept = came.Kept.URI
 	} else {
