@@ -16,28 +16,16 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// mayCall finds out whether a call may run. It returns what the model gets if it may not.
-func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
-	t := j.tool
-	call := consent.Call{Input: policy.Input{
-		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
+// mayCall decides whether a call of a tool may run, and asks the user where that needs a yes.
+func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.Judgement {
+	asked := consent.Call{Input: policy.Input{
+		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: call.Arguments,
 		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
-	j.judgement = r.permit(ctx, call, Card{
-		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
+	return r.permit(ctx, asked, Card{
+		CallID: call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
+		Arguments: call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: asked.Trusted, CanTrust: !t.member && !asked.Trusted,
 	})
-	return j.judgement.Refusal
-}
-
-// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
-// its address goes to, the outside world. Those of the program itself are its own text.
-func (s *server) reading() mcp.ToolAnnotations {
-	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
-	if isOwn(s.Name) {
-		claim.OpenWorldHint = new(false)
-	}
-	return claim
 }
 
 // mayRead is mayCall for the reading of a resource.
@@ -198,11 +186,6 @@ func (r *run) strangers() []guard.Source {
 	return all
 }
 
-// hints are annotations in the words of the guard.
-func hints(a mcp.ToolAnnotations) guard.Annotations {
-	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
-}
-
 // read notes that the model has read what a tool returned, and tells what is suspicious about it.
 func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
@@ -235,133 +218,6 @@ func (r *run) suspect(server, name, text string, part guard.Part) {
 			r.tell(Event{Notice: &Notice{Kind: NoticeGuard, Server: server, Tool: name, Text: text}})
 		}
 	}
-}
-
-// suspicions are what a person should know of a definition before approving it.
-func (h *Host) suspicions(d guard.Definition) []guard.Finding {
-	texts := h.texts()
-	findings := texts.ScanDefinition(d)
-	if d.Kind == guard.Tool {
-		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
-	}
-	if s, found := h.serverNamed(d.Server); found && d.Kind == guard.View {
-		findings = append(findings, s.viewFindings(d.Name)...)
-	}
-	return findings
-}
-
-// texts is what the guard must know of all servers to see what one says of another:
-// their tools, by their own names and by those that the model calls them.
-func (h *Host) texts() *guard.Catalogue {
-	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
-		var c guard.Catalogue
-		for _, s := range h.servers {
-			var tools []string
-			for _, t := range s.current().tools {
-				tools = append(tools, t.Name, t.sent.Name)
-			}
-			c.Set(s.Name, tools...)
-		}
-		return &c
-	})
-}
-
-// sessionSource is the source of rules that hold until the Host is closed.
-const sessionSource = "session"
-
-// questionSource is the source of rules that hold until a question is answered.
-const questionSource = "question"
-
-// Rule makes a rule hold until the Host is closed, or for good. The error says that
-// it does not hold, or that it holds until then only, and why.
-func (h *Host) Rule(rule policy.Rule, forever bool) error {
-	if !forever {
-		rule.Source = sessionSource
-	}
-	if rule.Effect != policy.Allow {
-		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
-	}
-	if err := h.hold(rule); err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
-	}
-	if !forever {
-		return nil
-	}
-	err := errors.New("there is no place to keep it")
-	if h.options.Remember != nil {
-		err = h.options.Remember(rule)
-	}
-	if err != nil {
-		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
-	}
-	return nil
-}
-
-// hold adds a rule to those of this Host.
-func (h *Host) hold(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rules, err := h.rules.With(rule)
-	if err != nil {
-		return err
-	}
-	h.rules = rules
-	h.changes.Add(1) // a tool that is denied goes from the model's hands
-	return nil
-}
-
-func (h *Host) currentRules() *policy.Policy {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.rules
-}
-
-// Rules are the rules that hold now, those of the session included, the strictest first, and at last the default.
-func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
-
-// RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
-// [Options].Remember made of it stays. The error says that there is no such rule.
-func (h *Host) RemoveRule(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	fewer, had := h.rules.Without(rule)
-	if !had {
-		return fmt.Errorf("there is no rule %s any more", &rule)
-	}
-	h.rules = fewer
-	h.changes.Add(1)
-	return nil
-}
-
-// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
-// again. The error says that this holds until the Host is closed only, and why.
-func (h *Host) Disapprove(server string) error {
-	h.pins.Forget(server)
-	h.refuse(server, "")
-	h.changes.Add(1)
-	if h.options.Pins == nil {
-		return nil
-	}
-	if err := h.pins.Save(); err != nil {
-		return fmt.Errorf("what server %q defines is approved again when the program starts: %w", server, err)
-	}
-	return nil
-}
-
-// Approvals are the answers of the person to calls that this conversation remembers.
-func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
-
-// Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
-// The error says that it is not remembered, or what the record says.
-func (c *Conversation) Withdraw(a guard.Approval) error {
-	remembered, recorded := c.decider.Withdraw(a)
-	switch {
-	case !remembered:
-		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
-	case !recorded:
-		return nil
-	}
-	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
 }
 
 // maxNoted is how many sources a note names.
@@ -432,4 +288,16 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 		Reason string        `json:"reason"`
 		By     string        `json:"by"`
 	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
+}
+
+// skillsOfOthers says why the person is asked before a resource of a server is read: a skill of another server, which
+// is not trusted, may have led to it.
+func (r *run) skillsOfOthers(s *server) string {
+	for _, from := range r.c.decider.Sources(guard.Untrusted) {
+		other, found := r.h.serverNamed(from.Server)
+		if found && other != s && strings.HasSuffix(from.URI, skillMain) && other.skillOf(from.URI) != nil {
+			return fmt.Sprintf("The conversation has read the skill %s of server %q, which may have led to this reading of server %q.", from.URI, from.Server, s.Name)
+		}
+	}
+	return ""
 }

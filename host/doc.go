@@ -8,4 +8,3 @@
 // as an [Event]; everything that must be decided by a person is asked through
 // [Person]. Neither needs a terminal, so a program can embed the loop.
 package host
-

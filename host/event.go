@@ -237,3 +237,78 @@ type Totals struct {
 	Asked       int           `json:"asked"` // how often a person was asked for consent
 	Duration    time.Duration `json:"durationNs"`
 }
+
+// ToolRef names a tool of a server.
+type ToolRef struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+}
+
+// ToolInfo is a tool as people list it.
+type ToolInfo struct {
+	ToolRef
+	Title string `json:"title,omitempty"`
+	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
+	State string `json:"state"`
+	// ReadOnly is whether it says, or the person does, that it changes nothing. Whether it is believed, and may
+	// run, is decided at each call.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.
+	Via string `json:"via,omitempty"`
+	// View is the URI of the document that hosts with views show its results in, if it has one.
+	View string `json:"view,omitempty"`
+	// Sent is the tool as a model gets it.
+	Sent *model.Tool `json:"-"`
+}
+
+// How the model can have a tool, or why it cannot.
+const (
+	ToolSent       = "sent"           // with every request
+	ToolSearched   = "searched for"   // when a search finds it
+	ToolDenied     = "denied"         // by a rule, whatever the arguments
+	ToolUnapproved = "not approved"   // by the person
+	ToolSetAside   = "set aside"      // as no provider takes its schema
+	ToolHidden     = "hidden"         // behind another of the same name
+	ToolForViews   = "for views only" // as it says itself: a view calls it, and no model
+	ToolOff        = "off"            // as the person switched its server off in the conversation
+)
+
+// The states of a server.
+const (
+	StateConnected  = "connected"
+	StateConnecting = "connecting"
+	StateFailed     = "failed"
+	StateUnapproved = "unapproved" // a person must see its definitions first
+)
+
+// ChildEvent is an event of a child conversation.
+type ChildEvent struct {
+	// CallID is the call that it belongs to, and Agent the name of the [Agent].
+	CallID string `json:"callId"`
+	Agent  string `json:"agent"`
+	Event  Event  `json:"event"`
+}
+
+func (t Totals) add(u Totals) Totals {
+	return Totals{
+		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, CostUnknown: t.CostUnknown || u.CostUnknown, Requests: t.Requests + u.Requests,
+		Calls: t.Calls + u.Calls, Asked: t.Asked + u.Asked, Duration: t.Duration + u.Duration,
+	}
+}
+
+// The reasons why a run is over, which [Answered] names.
+const (
+	stopEnd       = "end"
+	stopSteps     = "steps"
+	stopTime      = "time"
+	stopTokens    = "tokens"
+	stopMoney     = "money"
+	stopLoop      = "loop"
+	stopLength    = "length"
+	stopRefusal   = "refusal"
+	stopCancelled = "cancelled"
+	stopError     = "error"
+)
+
+// StopCutOff is how a run ended, in [Ended], whose program ended before.
+const StopCutOff = "cut off"

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"sync/atomic"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/excerpt"
@@ -18,21 +17,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
-
-// toolName is the tool that a request from the server belongs to; empty if to nothing.
-func (c *calling) toolName() string {
-	if c == nil || c.tool == nil {
-		return ""
-	}
-	return c.tool.ref.Tool
-}
-
-func (c *calling) callID() string {
-	if c == nil {
-		return ""
-	}
-	return c.id
-}
 
 // tell reports an event of the run that the call belongs to, if to any.
 func (s *server) tell(c *calling, e Event) {
@@ -197,58 +181,8 @@ func (c *calling) answerSample(ctx context.Context, request *model.Request, name
 	return sampling.Result(response, c.run.h.options.Model.Info().Name, names), used, nil
 }
 
-// sampledBy adds what a server used of the model, and returns it all.
-func (c *Conversation) sampledBy(server string, tokens int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sampled[server] += tokens
-	return c.sampled[server]
-}
-
-// A calling is one call of a tool, or the reading of a resource or a prompt, while
-// it runs: what questions, progress and log messages of a server belong to.
-type calling struct {
-	run    *run // nil outside of a run
-	id     string
-	server *server
-	tool   *tool // nil for resources and prompts
-
-	serverRequests atomic.Int32 // that came in the middle of it
-	over           atomic.Bool
-	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
-
-	leave  context.CancelCauseFunc // ends it
-	task   *pendingTask            // that it became; nil: none
-	taskOf *Conversation           // whose task it is, where run is nil
-}
-
 // maxServerRequests is how many requests a server may send in the middle of one call.
 const maxServerRequests = 64
-
-type callKey struct{}
-
-func withCall(ctx context.Context, c *calling) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-func callFrom(ctx context.Context) *calling {
-	c, _ := ctx.Value(callKey{}).(*calling)
-	return c
-}
-
-// CallID is the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
-// sub-agents carry out in which it is made: OUTER/INNER. It is empty outside of a call.
-func CallID(ctx context.Context) string { return callFrom(ctx).path() }
-
-func (c *calling) path() string {
-	switch {
-	case c == nil:
-		return ""
-	case c.run != nil && c.run.c.within != nil:
-		return c.run.c.within.path() + "/" + c.id
-	}
-	return c.id
-}
 
 // attribute gives every request a Peer that knows the call: the requests of a
 // legacy server come with no context of their own.

@@ -47,49 +47,6 @@ type Task struct {
 // TaskUnseen is the status of a task that was not looked at yet, as its server is not there, not approved, or off.
 const TaskUnseen = "not reached"
 
-// A TaskEntry is what happened to a call that became a task of its server. One of Began, Left, Over and Came is set. A
-// task of which the record has only that it began is over as soon as it has the result of the call.
-type TaskEntry struct {
-	Number int        `json:"number"` // in the conversation, from 1
-	Began  *TaskBegan `json:"began,omitempty"`
-	Left   bool       `json:"left,omitempty"` // no call waits for it any more
-	Over   bool       `json:"over,omitempty"` // a sub-agent has its result, and others need the room
-	Came   *TaskCame  `json:"came,omitempty"` // the last of it
-}
-
-// TaskBegan is what must be known of a task to wait for it again.
-type TaskBegan struct {
-	Tool   ToolRef `json:"tool"`
-	Via    string  `json:"via"`              // the server that is asked about it
-	Origin string  `json:"origin,omitempty"` // which tells that one from others of its name
-	ID     string  `json:"id"`
-	CallID string  `json:"callId"`          // the call of the conversation's own that it belongs to
-	Agent  string  `json:"agent,omitempty"` // the sub-agent that made a call within that one
-}
-
-// TaskCame is what came of a task that no call waited for.
-type TaskCame struct {
-	// Message tells the model where it can read what came, which is in Kept.
-	Message *model.Message `json:"message"`
-	Kept    *Kept          `json:"kept,omitempty"`
-	IsError bool           `json:"isError,omitempty"`
-}
-
-// A pendingTask is a Task with what is known of it in this process.
-type pendingTask struct {
-	TaskBegan
-	number  int
-	began   time.Time
-	left    bool
-	resumed bool // it began in an earlier process
-	over    bool // the call has its result, which is not recorded yet
-	watched bool // somebody waits for it outside of a call
-	came    *arrival
-	status  string
-	message string
-	leave   context.CancelCauseFunc // of the call that waits; nil: none
-}
-
 // Tasks are the calls that run as tasks of their servers, in the order in which they began.
 func (c *Conversation) Tasks() []Task {
 	c.mu.Lock()
@@ -149,35 +106,6 @@ func (c *Conversation) LeaveTask(number int) error {
 	}
 	leave(ErrLeft)
 	return nil
-}
-
-// tasked takes up an entry of the record; the lock is held.
-func (c *Conversation) tasked(e *Entry) {
-	at := slices.IndexFunc(c.tasks, func(t *pendingTask) bool { return t.number == e.Task.Number })
-	switch {
-	case e.Task.Began != nil:
-		c.tasks = append(c.tasks, &pendingTask{TaskBegan: *e.Task.Began, number: e.Task.Number, began: e.At})
-		c.taskNumber = max(c.taskNumber, e.Task.Number)
-		c.ranAsTask[e.Task.Began.CallID] = append(c.ranAsTask[e.Task.Began.CallID], e.Task.Number)
-	case e.Task.Left && at >= 0:
-		c.tasks[at].left = true
-	case e.Task.Over && at >= 0:
-		id := c.tasks[at].CallID
-		c.ranAsTask[id] = slices.DeleteFunc(c.ranAsTask[id], func(n int) bool { return n == e.Task.Number })
-		c.tasks = slices.Delete(c.tasks, at, at+1)
-	case e.Task.Came != nil:
-		if e.Task.Came.Kept != nil {
-			for _, uri := range c.kept.put(*e.Task.Came.Kept) {
-				c.unload(uri)
-			}
-		}
-		if e.Task.Came.Message != nil {
-			c.view.Say(*e.Task.Came.Message)
-		}
-		if at >= 0 {
-			c.tasks = slices.Delete(c.tasks, at, at+1)
-		}
-	}
 }
 
 // outermost is the run that is recorded, and the call of its own model that a call belongs to.
@@ -286,12 +214,6 @@ const (
 	lastTaskPause = time.Minute    // the longest pause before a server that could not be asked is asked again
 	maxUnanswered = 24 * time.Hour // for how long nothing may be learned of a task of a server that is there
 )
-
-// An arrival is what came of a task, before it is part of the conversation.
-type arrival struct {
-	result *mcp.CallToolResult
-	err    error
-}
 
 // WatchTasks waits for the tasks that no call waits for: those that ran when an earlier process ended, and those that
 // were left. What comes of each becomes part of the conversation, once, as soon as there is no run, and is reported as
