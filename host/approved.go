@@ -138,7 +138,11 @@ func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
 	}
 	if s, found := h.serverNamed(d.Server); found && d.Kind == guard.View {
-		findings = append(findings, s.viewFindings(d.Name)...)
+		for _, v := range s.current().views {
+			if v.definition.Name == d.Name {
+				return append(findings, v.findings...)
+			}
+		}
 	}
 	return findings
 }
@@ -172,8 +176,9 @@ func readHint(d guard.Definition) *bool {
 func (h *Host) approve(s *server, definitions, reading []guard.Definition) error {
 	err := h.pins.Approve(definitions...)
 	for _, d := range reading {
-		if t := s.toolOf(d); t != nil && err == nil {
-			err = h.pins.ApproveReading(t.origin(), d)
+		named := func(t *tool) bool { return t.Name == d.Name }
+		if i := slices.IndexFunc(s.current().tools, named); i >= 0 && err == nil {
+			err = h.pins.ApproveReading(s.current().tools[i].origin(), d)
 		}
 	}
 	if err != nil {
@@ -199,25 +204,6 @@ func (h *Host) refuse(server, hashes string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refused[server] = hashes
-}
-
-// toolOf is the tool of a definition, if there still is one of its name.
-func (s *server) toolOf(d guard.Definition) *tool {
-	for _, t := range s.current().tools {
-		if t.Name == d.Name {
-			return t
-		}
-	}
-	return nil
-}
-
-func (h *Host) approvedPrompt(s *server, name string) bool {
-	for _, p := range s.current().prompts {
-		if p.Name == name {
-			return h.approved(s, review.Prompt(s.Name, p))
-		}
-	}
-	return false
 }
 
 // reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
@@ -268,32 +254,26 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	if rule.Effect != policy.Allow {
 		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
 	}
-	if err := h.hold(rule); err != nil {
+	h.mu.Lock()
+	rules, err := h.rules.With(rule)
+	if err == nil {
+		h.rules = rules
+		h.changes.Add(1) // a tool that is denied goes from the model's hands
+	}
+	h.mu.Unlock()
+	if err != nil {
 		return fmt.Errorf("the rule does not hold: %w", err)
 	}
 	if !forever {
 		return nil
 	}
-	err := errors.New("there is no place to keep it")
+	err = errors.New("there is no place to keep it")
 	if h.options.Remember != nil {
 		err = h.options.Remember(rule)
 	}
 	if err != nil {
 		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
 	}
-	return nil
-}
-
-// hold adds a rule to those of this Host.
-func (h *Host) hold(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rules, err := h.rules.With(rule)
-	if err != nil {
-		return err
-	}
-	h.rules = rules
-	h.changes.Add(1) // a tool that is denied goes from the model's hands
 	return nil
 }
 
@@ -342,14 +322,4 @@ func definitionOfSkill(server string, skill *skills.Skill) guard.Definition {
 		fmt.Fprintf(&files, "%s %d bytes %s\n", strings.TrimPrefix(f.URI, skill.Root()+"/"), f.Size, f.Digest)
 	}
 	return guard.Definition{Kind: guard.Skill, Server: server, Name: skill.URI, Title: skill.Name(), Description: skill.Description(), Schema: skill.Frontmatter, Text: files.String()}
-}
-
-// viewFindings are what is suspicious about the text of a view.
-func (s *server) viewFindings(uri string) []guard.Finding {
-	for _, v := range s.current().views {
-		if v.definition.Name == uri {
-			return v.findings
-		}
-	}
-	return nil
 }

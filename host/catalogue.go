@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -42,7 +43,9 @@ func (h *Host) survey() *catalogue {
 	rules := h.currentRules()
 	for _, s := range h.servers {
 		c.servers = append(c.servers, c.add(s, rules))
-		c.skills[s] = h.approvedSkills(s)
+		if h.accepted(s) {
+			c.skills[s] = slices.DeleteFunc(slices.Clone(s.current().skills), func(skill *skills.Skill) bool { return !s.pinned(definitionOfSkill(s.Name, skill)) })
+		}
 	}
 	return c
 }
@@ -98,16 +101,6 @@ func (c *catalogue) only(keep func(*tool) bool) *catalogue {
 			}
 		}
 	}
-	return some
-}
-
-// without is the catalogue without what some servers offer.
-func (c *catalogue) without(off map[string]bool) *catalogue {
-	if len(off) == 0 {
-		return c
-	}
-	some := c.only(func(t *tool) bool { return !off[t.server.Name] })
-	some.of, some.off = nil, off
 	return some
 }
 
@@ -219,15 +212,6 @@ func (h *Host) skillsText(c *catalogue) string {
 		}
 	}
 	return skillsInPrompt + "\n" + strings.Join(texts, "\n")
-}
-
-// about is a short line on what a server is for.
-func (s *server) about() string {
-	o := s.current()
-	if o.info != nil && o.info.Title != "" && o.info.Title != s.Name {
-		return excerpt.Clean(o.info.Title)
-	}
-	return ""
 }
 
 // builtins returns the tools of the host itself, in the order in which the model sees them.

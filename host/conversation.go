@@ -62,7 +62,10 @@ type Conversation struct {
 // Conversation returns a new conversation, or, with the entries of an earlier one, its continuation; a history that a
 // crash cut off is mended. record is called with every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := h.newConversation(&shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
+	here := func(from guard.Source) bool {
+		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+	}
+	c := h.newConversation(&shared{decider: consent.New(h.currentRules, here), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
@@ -300,7 +303,13 @@ func (c *Conversation) catalogue() *catalogue {
 	c.mu.Lock()
 	off := c.off
 	c.mu.Unlock()
-	return c.host.catalogue().without(off)
+	all := c.host.catalogue()
+	if len(off) == 0 {
+		return all
+	}
+	some := all.only(func(t *tool) bool { return !off[t.server.Name] })
+	some.of, some.off = nil, off
+	return some
 }
 
 // Servers is [Host.Servers] as this conversation has them.
@@ -480,11 +489,6 @@ func (c *Conversation) relabel() {
 	}
 }
 
-// hasSaid reports whether a source is that of a server that is here.
-func (h *Host) hasSaid(from guard.Source) bool {
-	return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
-}
-
 func (c *Conversation) nextKept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -505,12 +509,6 @@ func (c *Conversation) Withdraw(a guard.Approval) error {
 		return nil
 	}
 	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
-}
-
-func (c *Conversation) foundTools() []ToolRef {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.found[:len(c.found):len(c.found)]
 }
 
 // A pendingTask is a Task with what is known of it in this process.

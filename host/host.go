@@ -50,8 +50,14 @@ func New(o Options) (*Host, error) {
 	if h.gateway = o.Gateway; h.gateway == nil {
 		h.gateway = gateway.New(gateway.Options{OneClient: true, Logger: h.log})
 	}
-	if err := h.addServers(); err != nil {
-		return nil, errors.Join(err, h.Close())
+	servers := o.Servers
+	if o.Tools != nil { // before those of any server, so that none of these can stand in front of one
+		servers = slices.Concat([]Server{{Name: OwnServer, Handler: o.Tools, Trusted: true}}, servers)
+	}
+	for i, s := range servers {
+		if err := h.connect(s, o.Tools != nil && i == 0); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
 	}
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
@@ -66,24 +72,10 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// addServers adds the program's own tools, before those of any server, so that none of these
-// can stand in front of one, and the servers.
-func (h *Host) addServers() error {
-	if tools := h.options.Tools; tools != nil {
-		if err := h.connect(Server{Name: OwnServer, Handler: tools, Trusted: true}); err != nil {
-			return err
-		}
-	}
-	for _, s := range h.options.Servers {
-		if err := h.add(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Host) add(s Server) error {
+// connect adds a server, and to the gateway where it is in this process. own says that its tools are Options.Tools.
+func (h *Host) connect(s Server, own bool) error {
 	switch {
+	case own:
 	case s.Name == "":
 		return errors.New("host: a server without a name")
 	case Reserved(s.Name):
@@ -91,11 +83,6 @@ func (h *Host) add(s Server) error {
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
 	}
-	return h.connect(s)
-}
-
-// connect adds a server, and to the gateway where it is in this process.
-func (h *Host) connect(s Server) error {
 	if s.Handler != nil {
 		if err := h.gateway.Add(s.Name, h.within(s)); err != nil {
 			return fmt.Errorf("host: %w", err)

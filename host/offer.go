@@ -185,14 +185,6 @@ func (s *server) readSkills(ctx context.Context, all []*skills.Skill) []*skills.
 // takes reports whether a skill can be used. What is made when it is read cannot be approved.
 func (s *server) takes(skill *skills.Skill) bool { return !skill.Dynamic || s.trusted() }
 
-// approvedSkills are those of a server that the model may read.
-func (h *Host) approvedSkills(s *server) []*skills.Skill {
-	if !h.accepted(s) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(s.current().skills), func(skill *skills.Skill) bool { return !s.pinned(definitionOfSkill(s.Name, skill)) })
-}
-
 // skillOf returns the skill that a URI names, or else the innermost approved one that lists it among its files, or
 // else any that it would be of; nil if there is none.
 func (s *server) skillOf(uri string) *skills.Skill {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/host/internal/outcome"
@@ -370,7 +371,9 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 	if s == nil {
 		return nil, fmt.Errorf("/%s:%s: %s", p.Server, p.Name, why)
 	}
-	if !r.h.approvedPrompt(s, p.Name) {
+	if !slices.ContainsFunc(s.current().prompts, func(known *mcp.Prompt) bool {
+		return known.Name == p.Name && r.h.approved(s, review.Prompt(s.Name, known))
+	}) {
 		return nil, fmt.Errorf("/%s:%s: there is no such prompt, or it is not approved", p.Server, p.Name)
 	}
 	ctx = hearing(ctx, r.noter(s, "prompts/get", p.Name))

@@ -70,21 +70,15 @@ type Asking struct {
 func Unasked(entries []Entry) map[string]bool {
 	calls := map[string]bool{}
 	for i := range entries {
-		entries[i].Asking.note(calls)
-	}
-	return calls
-}
-
-// note adds the calls to those that are not made, or takes them out.
-func (a *Asking) note(calls map[string]bool) {
-	if a == nil {
-		return
-	}
-	for _, id := range a.Calls {
-		if calls[id] = true; a.Answered {
-			delete(calls, id)
+		if a := entries[i].Asking; a != nil {
+			for _, id := range a.Calls {
+				if calls[id] = true; a.Answered {
+					delete(calls, id)
+				}
+			}
 		}
 	}
+	return calls
 }
 
 // Summary stands for the first Messages messages of the conversation.

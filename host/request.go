@@ -118,14 +118,23 @@ func (r *run) overview() string {
 		if !known {
 			i = len(servers)
 			at[t.ref.Server] = i
-			servers = append(servers, toolsearch.Server{Name: t.ref.Server, About: t.server.about()})
+			about := ""
+			if info := t.server.current().info; info != nil && info.Title != t.server.Name {
+				about = excerpt.Clean(info.Title)
+			}
+			servers = append(servers, toolsearch.Server{Name: t.ref.Server, About: about})
 		}
 		servers[i].Tools++
 	}
 	return toolsearch.Overview(servers, overviewTokens)
 }
 
-func (r *run) deferred() bool { return r.h.deferred(r.catalogue) || r.crowded() }
+// deferred reports whether tools are left to search: there are too many, or they take so much of a window that proved
+// smaller than was thought that no summary would make room for them.
+func (r *run) deferred() bool {
+	learned := r.learned()
+	return r.h.deferred(r.catalogue) || learned > 0 && r.catalogue.tokens*100 > learned*toolsCrowd
+}
 
 // tools are the tools of the next request: the built-in ones, those of the servers
 // unless they are left to search, and, at the end, those that searches brought.
@@ -303,13 +312,6 @@ func (r *run) window() int {
 // learned is how many tokens this model has shown that it can see; 0 if it has not.
 func (r *run) learned() int { return r.c.view.Learned(r.h.options.Model.Info().Name) }
 
-// crowded reports whether the tools take so much of a window that is smaller than was
-// thought that they are left to search: no summary makes room for them.
-func (r *run) crowded() bool {
-	learned := r.learned()
-	return learned > 0 && r.catalogue.tokens*100 > learned*toolsCrowd
-}
-
 // fitAfter makes room after a request that did not fit. Where it helps that tools are
 // left to search, nothing is summarised that would not be otherwise.
 func (r *run) fitAfter(ctx context.Context, err error) error {
@@ -452,11 +454,6 @@ func (r *run) retried(d model.Delta) {
 	}
 }
 
-func (r *run) delta(d model.Delta) {
-	r.retried(d)
-	r.tell(Event{Delta: &d})
-}
-
 // lowered tells once what the adapter did to a tool.
 func (r *run) lowered(note model.Note) {
 	if r.noted[note] {
@@ -495,7 +492,10 @@ func (r *run) registered() []*tool {
 	room, most := r.roomForFound()
 	var kept []*tool
 	tokens, there := 0, map[*tool]bool{}
-	for _, ref := range r.c.foundTools() {
+	r.c.mu.Lock()
+	found := r.c.found[:len(r.c.found):len(r.c.found)]
+	r.c.mu.Unlock()
+	for _, ref := range found {
 		t := r.catalogue.find(ref)
 		if t == nil || there[t] || r.h.budget.always(t.server.Name) {
 			continue
@@ -556,8 +556,10 @@ func (r *run) register(queries []string, results []toolsearch.Results) outcome.O
 			}
 		}
 	}
-	if err := r.c.addFound(f.fresh); err != nil {
-		return outcome.Failed("%v", err)
+	if len(f.fresh) > 0 {
+		if err := r.c.add(Entry{Found: f.fresh}); err != nil {
+			return outcome.Failed("%v", err)
+		}
 	}
 	return outcome.Said("%s", f.text(queries, results))
 }
@@ -614,12 +616,4 @@ func (r *run) foundBy(t *tool, query string) {
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
 	r.c.queries[t.id] = query
-}
-
-// addFound records what searches brought.
-func (c *Conversation) addFound(refs []ToolRef) error {
-	if len(refs) == 0 {
-		return nil
-	}
-	return c.add(Entry{Found: refs})
 }

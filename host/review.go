@@ -42,20 +42,16 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	}
 	var errs []error
 	for i, p := range pending {
-		errs = append(errs, h.reviewed(c, p, answered(answers, i), err))
+		var answer ReviewAnswer // a no where there is none
+		if i < len(answers) && answers[i].Approve {
+			answer = answers[i]
+		}
+		errs = append(errs, h.reviewed(c, p, answer, err))
 	}
 	if err != nil && !errors.Is(err, ErrNobody) {
 		errs = append(errs, fmt.Errorf("the review of what servers define: %w", err))
 	}
 	return errors.Join(errs...)
-}
-
-// answered is the answer about one server: a no where there is none.
-func answered(answers []ReviewAnswer, i int) ReviewAnswer {
-	if i >= len(answers) || !answers[i].Approve {
-		return ReviewAnswer{}
-	}
-	return answers[i]
 }
 
 // pendingReview is what a person has to be asked about one server.
@@ -117,8 +113,10 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 	}
 	event := Reviewed{Server: p.Server, First: p.First, Definitions: len(p.definitions), Approved: said.Approve, Trusted: said.Trust}
 	var reading []guard.Definition
-	if said.Approve && said.Reads {
-		reading = p.silent()
+	for i, d := range p.definitions {
+		if said.Approve && said.Reads && p.Items[i].Silent {
+			reading = append(reading, d)
+		}
 	}
 	event.Reading = len(reading)
 	if err != nil {
@@ -135,16 +133,6 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 		h.refuse(p.Server, p.hashes)
 	}
 	return nil
-}
-
-// silent are the tools of which the server does not say whether they only read.
-func (p *pendingReview) silent() (all []guard.Definition) {
-	for i, d := range p.definitions {
-		if p.Items[i].Silent {
-			all = append(all, d)
-		}
-	}
-	return all
 }
 
 // mayReview counts the reviews of what a server changed, and reports whether the person

@@ -229,7 +229,10 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	request, began := r.request(), time.Now()
 	asked, exchanges := r.watched(request)
 	r.tell(Event{Asked: &asked})
-	response, err := r.h.options.Model.Generate(ctx, request, r.delta)
+	response, err := r.h.options.Model.Generate(ctx, request, func(d model.Delta) {
+		r.retried(d)
+		r.tell(Event{Delta: &d})
+	})
 	if response == nil {
 		err = orNothing(response, err)
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})

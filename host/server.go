@@ -277,7 +277,7 @@ type tool struct {
 	sent       model.Tool
 	tokens     int               // what its definition costs
 	brief      func() model.Tool // what the model is sent where a search brought it
-	fault      string            // why no provider takes it; empty if they do
+	fault      string            // why no provider takes a request with it; empty if they do
 	definition guard.Definition
 	link       apps.Link                // what it says of a view
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
@@ -295,8 +295,15 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	}
 	full.sent = model.Tool{Name: names.Portable(prefixed), Description: sampling.Describe(t), Schema: excerpt.CleanJSON(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
-	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
-	full.fault = faultOf(full.sent)
+	full.brief = sync.OnceValue(func() model.Tool {
+		t := full.sent
+		short := toolsearch.Rendered([]toolsearch.Tool{{Name: t.Name, Description: t.Description, Schema: t.Schema}}, foundEach)[0]
+		t.Description, t.Schema = short.Description, short.Schema
+		return t
+	})
+	if err := model.Check(&model.Request{Messages: []model.Message{model.UserText("-")}, Tools: []model.Tool{full.sent}}); err != nil {
+		full.fault = strings.TrimPrefix(err.Error(), model.ErrInvalid.Error()+": ")
+	}
 	full.definition, full.link = review.Tool(s.Name, t), apps.Of(t.Meta)
 	full.definition.Origin = full.origin()
 	full.valid = sync.OnceValue(func() *schema.Validator {
@@ -320,15 +327,6 @@ func (t *tool) origin() string {
 // source is where the text of its results comes from.
 func (t *tool) source() guard.Source {
 	return guard.Source{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool}
-}
-
-// faultOf says why no provider takes a tool: one such tool would spoil the request.
-func faultOf(t model.Tool) string {
-	err := model.Check(&model.Request{Messages: []model.Message{model.UserText("-")}, Tools: []model.Tool{t}})
-	if err == nil {
-		return ""
-	}
-	return strings.TrimPrefix(err.Error(), model.ErrInvalid.Error()+": ")
 }
 
 // annotations are what is said of the tool, in full.
@@ -387,13 +385,6 @@ func (t *tool) info(state string) ToolInfo {
 
 // separator stands between server and tool in the name that the model sees.
 const separator = "__"
-
-// shortened is a definition as a search brings it: long texts are cut, what arguments are valid stays.
-func shortened(t model.Tool) model.Tool {
-	short := toolsearch.Rendered([]toolsearch.Tool{{Name: t.Name, Description: t.Description, Schema: t.Schema}}, foundEach)[0]
-	t.Description, t.Schema = short.Description, short.Schema
-	return t
-}
 
 const foundEach = 300 // of a definition; the texts of a longer one are cut
 

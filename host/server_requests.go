@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/model"
 )
 
 // tell reports an event of the run that the call belongs to, if to any.
@@ -164,21 +163,14 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if err != nil {
 		return refuse("%v", err)
 	}
-	result, spent, err := c.answerSample(ctx, request, names)
-	used = spent
-	return result, err
-}
-
-// answerSample asks the model for a server, and returns how many tokens it took.
-func (c *calling) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
-	response, err := c.run.outside(ctx, request, Generated{For: ForSampling, Server: c.server.Name, CallID: c.id})
+	response, err := c.run.outside(ctx, request, Generated{For: ForSampling, Server: s.Name, CallID: c.id})
 	if response != nil {
 		used = response.Usage.Input + response.Usage.Output
 	}
 	if err != nil {
-		return nil, used, fmt.Errorf("the model: %w", err)
+		return nil, fmt.Errorf("the model: %w", err)
 	}
-	return sampling.Result(response, c.run.h.options.Model.Info().Name, names), used, nil
+	return sampling.Result(response, s.host.options.Model.Info().Name, names), nil
 }
 
 // maxServerRequests is how many requests a server may send in the middle of one call.
