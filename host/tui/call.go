@@ -229,12 +229,32 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	return line.Cut(width)
 }
 
-// live is a call that runs.
-func (c *call) live(s *screen) []ink.Line {
-	if c.began.IsZero() {
-		return []ink.Line{c.head(ink.T(ink.Muted, "○ "), "waits", s.width)}
+// state returns how far the call has come: a mark, and a word or two.
+func (c *call) state(now time.Time) (mark ink.Span, words string) {
+	switch {
+	case c.refused != "":
+		return ink.T(ink.Bad, "✗ "), "did not run; " + c.refused
+	case c.result == nil && c.began.IsZero():
+		return ink.T(ink.Muted, "○ "), "waits"
+	case c.result == nil:
+		return ink.T(ink.Accent, "● "), seconds(now.Sub(c.began))
 	}
-	lines := []ink.Line{c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), s.width)}
+	if c.took > 0 { // else it is not known, as in a conversation that goes on
+		words = seconds(c.took)
+	}
+	if c.result.IsError {
+		return ink.T(ink.Bad, "✗ "), words
+	}
+	return ink.T(ink.Good, "✓ "), words
+}
+
+// live returns the lines of a call that runs.
+func (c *call) live(s *screen) []ink.Line {
+	mark, words := c.state(s.now())
+	lines := []ink.Line{c.head(mark, words, s.width)}
+	if c.began.IsZero() {
+		return lines
+	}
 	if p := c.progress; p.CallID != "" {
 		lines = append(lines, bar(p.Progress, p.Total, p.Message).Cut(s.width))
 	}
@@ -253,22 +273,15 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
-// lasted is how long the call took; nothing where that is not known, as in a conversation that goes on.
-func (c *call) lasted() string {
-	if c.took == 0 {
-		return ""
-	}
-	return seconds(c.took)
-}
-
 // folded is a call that is over: its head and the beginning of its result.
 func (c *call) folded(s *screen) []ink.Line {
 	width := s.width
-	mark, role := ink.T(ink.Good, "✓ "), ink.Muted
+	role := ink.Muted
 	if c.result.IsError {
-		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
+		role = ink.Bad
 	}
-	lines := append([]ink.Line{c.head(mark, c.lasted(), width)}, c.steps(s, width, agentRows)...)
+	mark, words := c.state(s.now())
+	lines := append([]ink.Line{c.head(mark, words, width)}, c.steps(s, width, agentRows)...)
 	text := strings.TrimSpace(c.result.Text)
 	if text == "" {
 		return lines
@@ -345,7 +358,14 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	e := &in.Event
 	switch {
 	case e.Notice != nil:
-		s.agentNotice(in.Agent, *e.Notice)
+		n := *e.Notice
+		switch n.Kind {
+		case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
+			return
+		case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
+			n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(in.Agent, 60), n.Text)
+		}
+		s.notice(&n)
 	case e.Log != nil, e.Reviewed != nil:
 		s.happened(e)
 	case e.ServerRequest != nil:
@@ -356,17 +376,6 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	default:
 		s.finished(outer.track(s, in.Agent, e))
 	}
-}
-
-// agentNotice prints a notice about a sub-agent.
-func (s *screen) agentNotice(agent string, n host.Notice) {
-	switch n.Kind {
-	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
-		return
-	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
-		n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(agent, 60), n.Text)
-	}
-	s.notice(&n)
 }
 
 // open is the call within this one that has this id and is not over; ids may repeat.
@@ -401,26 +410,12 @@ func (c *call) steps(s *screen, width, rows int) []ink.Line {
 		lines = append(lines, ink.Line{ink.T(ink.Muted, fmt.Sprintf("… %s (%s shows them)", plural(n, "earlier call", "earlier calls"), s.more()))})
 	}
 	for _, in := range c.inner[from:] {
-		lines = append(lines, in.step(s, width-4))
+		mark, words := in.state(s.now())
+		lines = append(lines, in.head(mark, words, width-4))
 		lines = append(lines, in.steps(s, width-4, rows)...)
 	}
 	margin := ink.Line{ink.T(ink.Muted, "  │ ")}
 	return ink.Indent(lines, margin, margin)
-}
-
-// step is a call of a sub-agent on one line.
-func (c *call) step(s *screen, width int) ink.Line {
-	switch {
-	case c.refused != "":
-		return c.head(ink.T(ink.Bad, "✗ "), "did not run; "+c.refused, width)
-	case c.result != nil && c.result.IsError:
-		return c.head(ink.T(ink.Bad, "✗ "), c.lasted(), width)
-	case c.result != nil:
-		return c.head(ink.T(ink.Good, "✓ "), c.lasted(), width)
-	case c.began.IsZero():
-		return c.head(ink.T(ink.Muted, "○ "), "waits", width)
-	}
-	return c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), width)
 }
 
 // maxByItself is how often the model goes on with what came of tasks before the person asks something again: a server

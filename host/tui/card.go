@@ -322,6 +322,9 @@ func (c *consentCard) choose(key string) {
 // arguments, since the same arguments seldom come again; the others follow, the narrowest first.
 func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said string) []choice {
 	var choices []choice
+	anyArguments := func(rule host.AlwaysRule) bool {
+		return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
+	}
 	if i := slices.IndexFunc(rules, anyArguments); i > 0 {
 		rules = slices.Concat(rules[i:i+1], rules[:i], rules[i+1:])
 	}
@@ -338,11 +341,6 @@ func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said 
 			}})
 	}
 	return choices
-}
-
-// anyArguments reports whether a rule is for one tool, whatever its arguments are.
-func anyArguments(rule host.AlwaysRule) bool {
-	return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
 }
 
 // trusts are choices of how long the server is trusted. Each allows the call, too.

@@ -350,7 +350,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	}
 	for _, word := range words {
 		name, value, named := strings.Cut(word, "=")
-		if named && hasArgument(p.Prompt, name) {
+		if named && slices.ContainsFunc(p.Prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }) {
 			call.Arguments[name] = value
 			continue
 		}
@@ -363,10 +363,6 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 		return nil, fmt.Errorf("prompt %s needs %s=…", p.Prompt.Name, name)
 	}
 	return call, nil
-}
-
-func hasArgument(p *mcp.Prompt, name string) bool {
-	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
 }
 
 // missing is the first argument that has no value, of the required ones or of all.

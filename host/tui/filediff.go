@@ -114,7 +114,10 @@ func editIn(object []byte) (e edit, ok bool) {
 		return true
 	})
 	for name, before := range texts {
-		partner := partnerOf(name)
+		partner := map[string]string{"search": "replace", "find": "replace", "before": "after", "original": "replacement"}[name]
+		if what, old := strings.CutPrefix(name, "old"); old {
+			partner = "new" + what
+		}
 		after, isText := texts[partner]
 		if isText && seen[name] == 1 && seen[partner] == 1 {
 			if ok {
@@ -129,14 +132,6 @@ func editIn(object []byte) (e edit, ok bool) {
 // plainName is a name without what is a matter of style.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
-// partnerOf is the name of the member with the new text.
-func partnerOf(name string) string {
-	if what, old := strings.CutPrefix(name, "old"); old {
-		return "new" + what
-	}
-	return map[string]string{"search": "replace", "find": "replace", "before": "after", "original": "replacement"}[name]
 }
 
 // lines show what changes, all lines of both texts: those that stay once.

@@ -346,15 +346,12 @@ func (c *formCard) line(s *screen, text string) bool {
 	if c.at == len(c.fields) {
 		c.check()
 	}
-	if c.checking && c.isYesOrNo() && text != "" && text != "-" {
-		return c.answer(mcp.ElicitAccept, c.content) // what was typed is all that is sent: to show it is to ask twice
+	if c.checking && len(c.fields) == 1 && text != "" && text != "-" { // what was typed is all that is sent: to show it is to ask twice
+		if f := c.fields[0]; f.Type == "boolean" && len(f.Enum)+len(f.OneOf) == 0 { // in the words of a server a no may be a yes
+			return c.answer(mcp.ElicitAccept, c.content)
+		}
 	}
 	return false
-}
-
-// isYesOrNo reports whether the form asks for nothing else, and in the card's words: in those of a server a no may be a yes.
-func (c *formCard) isYesOrNo() bool {
-	return len(c.fields) == 1 && c.fields[0].Type == "boolean" && len(c.fields[0].Enum)+len(c.fields[0].OneOf) == 0
 }
 
 // take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are

@@ -112,7 +112,8 @@ func (s *screen) replayMessage(m *model.Message) {
 				if c.CallID != p.Result.CallID || c.result != nil || c.thought != "" || c.refused != "" {
 					continue
 				}
-				c.result = returnedBefore(p.Result)
+				text := p.Result.Text()
+				c.result = &host.Returned{CallID: c.CallID, Text: text, IsError: p.Result.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
 				s.print(c.folded(s)...)
 			}
 		}
@@ -149,10 +150,4 @@ func splitName(name string) (server, tool string) {
 		return server, tool
 	}
 	return "", name
-}
-
-// returnedBefore is a result that stands in the conversation.
-func returnedBefore(r *model.Result) *host.Returned {
-	text := r.Text()
-	return &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
 }

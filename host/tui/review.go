@@ -62,10 +62,16 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		return c.done()
 	case c.brief:
 		c.pressBrief(s, k)
-	case c.trusting:
-		c.trust(s, k)
-	case c.reading:
-		c.read(s, k)
+	case c.trusting && (k.text == "s" || k.text == "a"):
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Trust: true, Forever: k.text == "a"})
+		c.trusting = false
+	case c.reading && k.text == "y":
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Reads: true})
+		c.reading = false
+	case c.trusting || c.reading:
+		if k.name == "esc" {
+			c.trusting, c.reading = false, false
+		}
 	case (k.text == "y" || k.text == "t" || c.silent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
 		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
@@ -139,32 +145,10 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// trust takes the answer to how long the selected server is trusted.
-func (c *reviewCard) trust(s *screen, k keypress) {
-	switch {
-	case k.text == "s" || k.text == "a":
-		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Trust: true, Forever: k.text == "a"})
-	case k.name != "esc":
-		return
-	}
-	c.trusting = false
-}
-
 // silent reports whether a key says that tools of the selected server only read, where the server
 // says of some not what they do.
 func (c *reviewCard) silent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
-}
-
-// read takes the answer to whether the selected server's tools only read.
-func (c *reviewCard) read(s *screen, k keypress) {
-	switch {
-	case k.text == "y":
-		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Reads: true})
-	case k.name != "esc":
-		return
-	}
-	c.reading = false
 }
 
 // choose selects another server.
@@ -206,7 +190,8 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
 		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
-		if r.isPartial() {
+		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // without these nothing of it may be used
+		if !r.First && !slices.ContainsFunc(r.Items, ofServer) {
 			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
 		}
 		if s.session != nil {
@@ -215,12 +200,6 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	}
 	line := ink.Line{ink.T(ink.Plain, r.Server, ink.Bold), ink.T(ink.Muted, what)}
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
-}
-
-// isPartial reports whether a no leaves the rest of the server as it was: of what is started or
-// reached in another way, or has another version, nothing may be used.
-func (r *reviewed) isPartial() bool {
-	return !r.First && !slices.ContainsFunc(r.Items, func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" })
 }
 
 // done answers once every server is decided about.

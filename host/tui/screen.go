@@ -164,7 +164,19 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	s.draw()
 	cmds, s.cmds = append(cmds, s.cmds...), nil
-	return s, tea.Batch(append(cmds, s.listen(), s.flush(), s.tick(), s.poll(), s.quit())...)
+	cmds = append(cmds, s.listen(), s.flush())
+	if s.run != nil && !s.run.ticking { // running times move
+		s.run.ticking = true
+		cmds = append(cmds, tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} }))
+	}
+	if !s.polling && slices.ContainsFunc(s.servers, isConnecting) { // no event tells that a server is connected
+		s.polling = true
+		cmds = append(cmds, tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} }))
+	}
+	if s.quitting && !s.paper.printing && len(s.paper.queue) == 0 {
+		cmds = append(cmds, tea.Quit)
+	}
+	return s, tea.Batch(cmds...)
 }
 
 // drawTime is how long the first frame may take until it is on the terminal.
@@ -228,32 +240,6 @@ func (s *screen) listen() tea.Cmd {
 	}
 	s.listening = true
 	return s.ui.next
-}
-
-// tick keeps running times moving.
-func (s *screen) tick() tea.Cmd {
-	if s.run == nil || s.run.ticking {
-		return nil
-	}
-	s.run.ticking = true
-	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} })
-}
-
-// poll looks after servers that are connecting: that they are there is no event.
-func (s *screen) poll() tea.Cmd {
-	if s.polling || !slices.ContainsFunc(s.servers, isConnecting) {
-		return nil
-	}
-	s.polling = true
-	return tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} })
-}
-
-// quit leaves once everything is printed.
-func (s *screen) quit() tea.Cmd {
-	if !s.quitting || s.paper.printing || len(s.paper.queue) > 0 {
-		return nil
-	}
-	return tea.Quit
 }
 
 // leave ends the program. Whoever waits for an answer gets none. Tasks go on, unless nobody would know of them.
@@ -372,17 +358,13 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 		lines = append(lines, append(ink.Line{mark}, s.inked(r.Text)...))
 	}
 	if s.input.Empty() {
-		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, s.invitation())}
+		invitation := "ask something, / for commands, @ for resources"
+		if s.ui.options.Files != nil {
+			invitation = "ask something, / for commands, @ for files and resources"
+		}
+		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, invitation)}
 	}
 	return lines, cursor
-}
-
-// invitation stands where nothing was typed.
-func (s *screen) invitation() string {
-	if s.ui.options.Files != nil {
-		return "ask something, / for commands, @ for files and resources"
-	}
-	return "ask something, / for commands, @ for resources"
 }
 
 // status is the last line: the model, the servers, the context, what it cost.
@@ -400,10 +382,22 @@ func (s *screen) status() ink.Line {
 		}
 	}
 	parts = append(parts, s.serverStatus())
-	if n := s.warnings(); n > 0 {
-		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
+	warnings := 0 // that were not looked at
+	for i := range s.log {
+		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
+			warnings++
+		}
 	}
-	parts = append(parts, s.contextStatus())
+	if warnings > 0 {
+		parts = append(parts, ink.T(ink.Warn, plural(warnings, "warning", "warnings")+" in /log"))
+	}
+	if l := s.used; l.Window > 0 {
+		role, share := ink.Muted, 100*l.Used/l.Window
+		if share >= 80 {
+			role = ink.Warn
+		}
+		parts = append(parts, ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share)))
+	}
 	t := s.session.Talk().Totals()
 	if n := t.Usage.Input + t.Usage.Output; n > 0 {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
@@ -420,29 +414,6 @@ func (s *screen) status() ink.Line {
 		line = append(line, ink.T(ink.Muted, " · "), p)
 	}
 	return line
-}
-
-func (s *screen) contextStatus() ink.Span {
-	l := s.used
-	if l.Window == 0 {
-		return ink.Span{}
-	}
-	role, share := ink.Muted, 100*l.Used/l.Window
-	if share >= 80 {
-		role = ink.Warn
-	}
-	return ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share))
-}
-
-// warnings are those that were not looked at.
-func (s *screen) warnings() int {
-	n := 0
-	for i := range s.log {
-		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
-			n++
-		}
-	}
-	return n
 }
 
 // typedLines is text that is being typed on a card.
