@@ -35,7 +35,7 @@ func (h *Host) accepted(s *server) bool {
 	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
 }
 
-// pinned reports whether a definition of the server is one that the person approved, or need not be.
+// pinned reports whether a definition of the server is one that the user approved, or need not be.
 func (s *server) pinned(d guard.Definition) bool {
 	d.Origin = cmp.Or(d.Origin, s.origin())
 	return s.trusted() || s.host.pins.Check(d).State == guard.Same
@@ -47,7 +47,7 @@ func (s *server) notAccepted() string {
 }
 
 // withdrawn says why a call must not be made though it was allowed: the tool that
-// the person agreed to is not the one that the server has now. Empty if it is.
+// the user agreed to is not the one that the server has now. Empty if it is.
 func (t *tool) withdrawn(ctx context.Context) string {
 	s := t.server
 	if s.trusted() {
@@ -98,7 +98,7 @@ func (s *server) definitions() []guard.Definition {
 	return all
 }
 
-// item shows one definition as a person must see it.
+// item shows one definition as a user must see it.
 func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
 	if hint := readHint(d); hint != nil {
@@ -117,7 +117,7 @@ func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	return item
 }
 
-// whole is a definition as a person reads it: a line for each field, or several that are indented.
+// whole is a definition as a user reads it: a line for each field, or several that are indented.
 func whole(d guard.Definition) string {
 	var b strings.Builder
 	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {
@@ -130,7 +130,7 @@ func whole(d guard.Definition) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// suspicions are what a person should know of a definition before approving it.
+// suspicions are what a user should know of a definition before approving it.
 func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	texts := h.texts()
 	findings := texts.ScanDefinition(d)
@@ -172,7 +172,7 @@ func readHint(d guard.Definition) *bool {
 	return a.ReadOnlyHint
 }
 
-// approve pins definitions; reading are those of them that the person holds to only read.
+// approve pins definitions; reading are those of them that the user holds to only read.
 func (h *Host) approve(s *server, definitions, reading []guard.Definition) error {
 	err := h.pins.Approve(definitions...)
 	for _, d := range reading {
@@ -315,7 +315,7 @@ const sessionSource = "session"
 // questionSource is the source of rules that hold until a question is answered.
 const questionSource = "question"
 
-// definitionOfSkill is what a person approves of a skill: what it says it is for, and each of its files by its digest.
+// definitionOfSkill is what a user approves of a skill: what it says it is for, and each of its files by its digest.
 func definitionOfSkill(server string, skill *skills.Skill) guard.Definition {
 	var files strings.Builder
 	for _, f := range skill.Files {

@@ -41,7 +41,7 @@ func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri stri
 	return r.c.decider.TakenBack(ctx, j, s.trusted()) // an answer takes its time
 }
 
-// permit has a call decided about, and the person asked where that needs a yes.
+// permit has a call decided about, and the user asked where that needs a yes.
 func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
 	call.Said, call.Definitions = r.said, r.strangers
 	r.noteFlow(ctx)
@@ -77,7 +77,7 @@ func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, e
 const (
 	byPolicy   = "policy"
 	byPerson   = "person"
-	bySession  = "session"  // a rule that the person made for this session
+	bySession  = "session"  // a rule that the user made for this session
 	byQuestion = "question" // one that they made for this question
 	byHost     = "host"     // as nobody was there, or the run was ended meanwhile
 )
@@ -123,7 +123,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	return ""
 }
 
-// consent asks the person. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
+// consent asks the user. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
 func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
 	unmade := r.unmadeYet
 	if unmade == nil { // of those that run at the same time, others may be made
@@ -139,7 +139,7 @@ func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
 	return verdict, err
 }
 
-// hold makes the rule of a verdict hold for as long as the person said.
+// hold makes the rule of a verdict hold for as long as the user said.
 func (r *run) hold(v Verdict) error {
 	if !v.Question || v.Rule.Effect != policy.Allow {
 		return r.h.Rule(*v.Rule, v.Forever)
@@ -290,7 +290,7 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
 }
 
-// skillsOfOthers says why the person is asked before a resource of a server is read: a skill of another server, which
+// skillsOfOthers says why the user is asked before a resource of a server is read: a skill of another server, which
 // is not trusted, may have led to it.
 func (r *run) skillsOfOthers(s *server) string {
 	for _, from := range r.c.decider.Sources(guard.Untrusted) {

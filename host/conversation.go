@@ -215,7 +215,7 @@ func (c *Conversation) Keep(note string) error {
 	return c.add(Entry{Note: note})
 }
 
-// Name gives the conversation a title for people.
+// Name gives the conversation a title for users.
 func (c *Conversation) Name(title string) error {
 	title = strings.TrimSpace(title)
 	if title == "" || len(title) > maxTitle {
@@ -325,7 +325,7 @@ type shared struct {
 	mu      sync.Mutex        // of what follows, and of each conversation's own
 	sampled map[string]int    // tokens that servers used of the model
 	reviews map[string]int    // of what servers changed
-	off     map[string]bool   // servers that the person switched off; it is replaced as a whole
+	off     map[string]bool   // servers that the user switched off; it is replaced as a whole
 	queries map[string]string // until the program ends, by tool: the query that found it
 }
 
@@ -495,7 +495,7 @@ func (c *Conversation) nextKept() string {
 	return c.kept.name()
 }
 
-// Approvals are the answers of the person to calls that this conversation remembers.
+// Approvals are the answers of the user to calls that this conversation remembers.
 func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
 
 // Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
@@ -594,7 +594,7 @@ type run struct {
 	sharing int // results that come together share the room for one
 	account account
 	noted   map[model.Note]bool // of the adapter, that were reported already
-	said    string              // by the person
+	said    string              // by the user
 	asked   bool                // whether the question stands in the conversation
 	text    string              // of the last answer
 	refused string              // see Answer.Refused

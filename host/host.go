@@ -225,7 +225,7 @@ func (h *Host) Stderr(server string) []string {
 	return nil
 }
 
-// Definitions are all that a person would be asked to approve of a server, as it was read last. The error says that there is no such
+// Definitions are all that a user would be asked to approve of a server, as it was read last. The error says that there is no such
 // server, or why nothing could be read.
 func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	s, found := h.serverNamed(server)
@@ -327,7 +327,7 @@ func (c *Conversation) SetOff(server string, off bool) error {
 	return err
 }
 
-// ReviewAgain has the person asked again, before the model's next step, about what
+// ReviewAgain has the user asked again, before the model's next step, about what
 // they refused of a server, and about what was set aside as the server changed too
 // often. The error says that there is no such server, or nothing to be reviewed of it.
 func (c *Conversation) ReviewAgain(name string) error {

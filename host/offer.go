@@ -326,7 +326,7 @@ func difference(old, fresh []*tool) string {
 	return strings.Join(words, ", ")
 }
 
-// How often a person is notified that a server's tools are others now.
+// How often a user is notified that a server's tools are others now.
 const (
 	maxToolNotices = 5                // at once
 	toolNoticeTime = 10 * time.Second // for one more

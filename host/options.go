@@ -41,18 +41,18 @@ type Options struct {
 	// model is sent; an error ends the run, which returns it.
 	BeforeStep func(ctx context.Context, step *Step) error
 
-	// Person decides what must be decided by a person; nil is one who is not there, see [ErrNobody].
+	// Person decides what must be decided by a user; nil is one who is not there, see [ErrNobody].
 	Person Person
 	// Policy says which calls may run; nil is the policy without rules, which asks
 	// before whatever is not known to read only.
 	Policy *policy.Policy
 	// Remember makes a rule hold for good, beyond this process; nil means it cannot.
 	Remember func(rule policy.Rule) error
-	// RememberTrust makes the person's trust in a server hold for good, beyond this process;
+	// RememberTrust makes the user's trust in a server hold for good, beyond this process;
 	// nil means it cannot. It gets the server's name with its origin, as [policy.Named] has
 	// them: another server of that name is not trusted. See [Host.Trust].
 	RememberTrust func(name string) error
-	// Pins are the definitions that a person approved; nil means none yet, and that
+	// Pins are the definitions that a user approved; nil means none yet, and that
 	// approvals are forgotten with the Host.
 	Pins *guard.Pins
 	// Search finds tools that are not sent along; nil means an index of its own.
@@ -131,12 +131,12 @@ const (
 
 // Server is a server whose tools the model can be given.
 type Server struct {
-	// Name is the person's name for it: what tools are prefixed with, what rules and approvals are about.
+	// Name is the user's name for it: what tools are prefixed with, what rules and approvals are about.
 	Name string
 	// Handler answers for it where it is in this process: an [mcp.Server], an [mcp.Client]. It is
 	// nil for a server of [Options].Gateway.
 	Handler mcp.Handler
-	// Trusted is for servers that the person would vouch for: their definitions need no review, their annotations are
+	// Trusted is for servers that the user would vouch for: their definitions need no review, their annotations are
 	// believed, their results are not taken for somebody else's text (but where a tool says itself that it deals with
 	// the outside world).
 	Trusted bool
@@ -145,7 +145,7 @@ type Server struct {
 	// Origin is the command line or the URL, with the version of the package where
 	// it is known. It is shown and pinned, and rules that cards write hold for it only.
 	Origin []string
-	// Local is for a program on this machine that runs as the person, so that what they attach is
+	// Local is for a program on this machine that runs as the user, so that what they attach is
 	// no secret to it: no reason to ask about what claims to read, and to stay on this machine.
 	Local bool
 	// Stderr are the last lines that the server's program wrote to its standard error; nil means
@@ -174,7 +174,7 @@ type Step struct {
 
 // An Agent is whom a child conversation is with.
 type Agent struct {
-	// Name is shown to the person on cards and in events; required.
+	// Name is shown to the user on cards and in events; required.
 	Name string
 	// Instructions are added to [Options].System.
 	Instructions string
@@ -190,7 +190,7 @@ const OwnServer = "host"
 func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
 
 // Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
-// the person is shown what no server said. No server can have it.
+// the user is shown what no server said. No server can have it.
 func Reserved(server string) bool {
 	return slices.ContainsFunc([]string{OwnServer, fromPerson, consent.FromBefore, FromNotes}, func(name string) bool {
 		return strings.EqualFold(strings.TrimSpace(server), name)

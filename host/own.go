@@ -49,7 +49,7 @@ func ownCall(ctx context.Context) (*calling, error) {
 
 // Child returns a new conversation within the call of one of [Options].Tools that ctx belongs to: a sub-agent. It and
 // the conversation in which the tool is called are one as far as safety goes. What either has read counts for both, and
-// so does each yes and each rule of the person, who reads on cards that a sub-agent asks. What it uses counts for the
+// so does each yes and each rule of the user, who reads on cards that a sub-agent asks. What it uses counts for the
 // run that it belongs to, and that run's limits end it. It ends with the call, whatever context it is asked with. It
 // knows nothing of what was said before. A tool that has one is not labelled by its annotations: where the sub-agent's
 // words come from was noted while it read.

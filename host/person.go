@@ -11,7 +11,7 @@ import (
 )
 
 // Person decides what the host must not decide alone. Its methods may be called from several goroutines; an
-// implementation asks one thing after the other. Each waits until the person has answered or ctx is done. They are
+// implementation asks one thing after the other. Each waits until the user has answered or ctx is done. They are
 // called while a run waits for them, so they must not wait for one themselves. What returns [ErrNobody] has said no;
 // other errors end the review, the question or the call they belong to.
 type Person interface {
@@ -42,7 +42,7 @@ func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return 
 
 func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
 
-// Card is all that a person needs to say yes or no to a call. Texts are the
+// Card is all that a user needs to say yes or no to a call. Texts are the
 // server's own: whoever shows them cleans them.
 type Card struct {
 	CallID      string
@@ -54,9 +54,9 @@ type Card struct {
 	Arguments   json.RawMessage // in full
 	Annotations mcp.ToolAnnotations
 	Trusted     bool // whether the server's annotations are believed
-	// Reads is whether the person said, in a review, that the tool only reads, as its server does not say what it does.
+	// Reads is whether the user said, in a review, that the tool only reads, as its server does not say what it does.
 	Reads bool
-	// Reasons say why the person is asked: the rule, text of which untrusted
+	// Reasons say why the user is asked: the rule, text of which untrusted
 	// servers was read before, secrets among the arguments.
 	Reasons []string
 	// NoRule, where no rule is for the call, is the first of Reasons without what the call
@@ -73,20 +73,20 @@ type Card struct {
 	Once   string
 	// Never are the rules that "never" could write, the narrowest first.
 	Never []AlwaysRule
-	// CanTrust is whether the person could trust the server, with [Verdict].Trust or
+	// CanTrust is whether the user could trust the server, with [Verdict].Trust or
 	// [Host.Trust].
 	CanTrust bool
 	// Resource is set where this is not a call but the reading of a resource.
 	Resource string
 }
 
-// AlwaysRule is a rule that a person can have written.
+// AlwaysRule is a rule that a user can have written.
 type AlwaysRule struct {
-	Label string // for people, such as "this tool with any arguments"
+	Label string // for users, such as "this tool with any arguments"
 	Rule  policy.Rule
 }
 
-// Verdict is what a person said to a Card.
+// Verdict is what a user said to a Card.
 type Verdict struct {
 	Allow bool
 	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
@@ -102,7 +102,7 @@ type Verdict struct {
 	Note string
 }
 
-// Review shows a person what a server brings before the model sees it.
+// Review shows a user what a server brings before the model sees it.
 type Review struct {
 	Server string
 	// First is whether the server was never approved.
@@ -111,14 +111,14 @@ type Review struct {
 	Items []ReviewItem
 }
 
-// ReviewAnswer is what a person said to a Review. The zero ReviewAnswer is a no.
+// ReviewAnswer is what a user said to a Review. The zero ReviewAnswer is a no.
 type ReviewAnswer struct {
 	// Approve is whether the model may use what was shown.
 	Approve bool
 	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
 	// It counts with Approve only.
 	Trust, Forever bool
-	// Reads is whether the person holds those of the items to only read that are Silent. It
+	// Reads is whether the user holds those of the items to only read that are Silent. It
 	// holds as long as they are what was shown, and for this server only; with Approve only.
 	Reads bool
 }
@@ -137,7 +137,7 @@ type ReviewItem struct {
 	Findings []guard.Finding
 }
 
-// Form is a question of a server to the person.
+// Form is a question of a server to the user.
 type Form struct {
 	Server, Tool string // Tool is empty where the question belongs to no call
 	Request      mcp.ElicitRequest
@@ -154,7 +154,7 @@ type Sampling struct {
 	Warnings     []string
 }
 
-// Question is what a person says.
+// Question is what a user says.
 type Question struct {
 	Text string
 	// Shown, if not empty, is what people see in place of Text when the conversation is shown
@@ -167,13 +167,13 @@ type Question struct {
 	// Tools chooses among the tools that the model can have for this question, and so whose
 	// resources it can read; nil means all. The built-in ones, to search and to read, stay.
 	Tools func(ToolInfo) bool
-	// Relayed is for a Text that the person did not write: nothing that it says counts as
+	// Relayed is for a Text that the user did not write: nothing that it says counts as
 	// their words. In a child conversation it always is.
 	Relayed bool
 }
 
 // Attachment is a resource of a server or, where Text or Picture is not empty, a text or a
-// picture that the person has from elsewhere, such as a file.
+// picture that the user has from elsewhere, such as a file.
 type Attachment struct {
 	Server string // may be empty where one server lists the resource
 	URI    string // of the resource; the name of the text or picture

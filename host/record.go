@@ -19,7 +19,7 @@ type Entry struct {
 	At time.Time `json:"at"`
 	// Message was said.
 	Message *model.Message `json:"message,omitempty"`
-	// Shown stands for a Message of the person where people see it; see Question.Shown.
+	// Shown stands for a Message of the user where people see it; see Question.Shown.
 	Shown string `json:"shown,omitempty"`
 	// Summary replaces older messages in what the model sees.
 	Summary *Summary `json:"summary,omitempty"`
@@ -36,17 +36,17 @@ type Entry struct {
 	Totals *Totals `json:"totals,omitempty"`
 	// Ended says with Totals how the run ended that has no whole answer; nil for one that has.
 	Ended *Ended `json:"ended,omitempty"`
-	// Asking says that the person is asked about calls, which are not made meanwhile, or was.
+	// Asking says that the user is asked about calls, which are not made meanwhile, or was.
 	Asking *Asking `json:"asking,omitempty"`
 	// Plan is what is to be done, in place of the plan before.
 	Plan *Plan `json:"plan,omitempty"`
 	// Switched says that a server was switched off, or on again.
 	Switched *Switched `json:"switched,omitempty"`
-	// Withdrawn is an answer of the person that they took back: what Flow said of it before does not hold.
+	// Withdrawn is an answer of the user that they took back: what Flow said of it before does not hold.
 	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
 	// Task is what happened to a call that its server runs as a task.
 	Task *TaskEntry `json:"task,omitempty"`
-	// Title names the conversation for people.
+	// Title names the conversation for users.
 	Title string `json:"title,omitempty"`
 }
 
@@ -60,13 +60,13 @@ type Ended struct {
 	Error string `json:"error,omitempty"`
 }
 
-// Asking names calls of which none is made before the person answers. A record that ends before they did says so of them.
+// Asking names calls of which none is made before the user answers. A record that ends before they did says so of them.
 type Asking struct {
 	Calls    []string `json:"calls"` // by their IDs
 	Answered bool     `json:"answered,omitempty"`
 }
 
-// Unasked returns the calls that were not made, as the record ends while the person was asked about them, by their IDs.
+// Unasked returns the calls that were not made, as the record ends while the user was asked about them, by their IDs.
 func Unasked(entries []Entry) map[string]bool {
 	calls := map[string]bool{}
 	for i := range entries {

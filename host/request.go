@@ -389,7 +389,7 @@ func (c *Conversation) stillKept() string {
 	return b.String()
 }
 
-// refresh takes up what the servers offer now, if anything of it changed since the last time: the person is asked about
+// refresh takes up what the servers offer now, if anything of it changed since the last time: the user is asked about
 // what is new or different before the model sees it, and what went is taken out of the model's hands.
 func (r *run) refresh(ctx context.Context) error {
 	r.h.await(ctx, r.h.servers...)

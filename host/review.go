@@ -10,11 +10,11 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// maxReviews is how often a person is shown in one conversation what a server changed.
-// Whoever changes at every step wears a person out until they say yes.
+// maxReviews is how often a user is shown in one conversation what a server changed.
+// Whoever changes at every step wears a user out until they say yes.
 const maxReviews = 3
 
-// review asks the person about every definition that is new or changed, of all servers
+// review asks the user about every definition that is new or changed, of all servers
 // at once, before the model sees it. What was refused is not asked again until it changes.
 func (h *Host) review(ctx context.Context, c *Conversation) error {
 	select { // one review after the other
@@ -54,7 +54,7 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 	return errors.Join(errs...)
 }
 
-// pendingReview is what a person has to be asked about one server.
+// pendingReview is what a user has to be asked about one server.
 type pendingReview struct {
 	Review
 	server      *server
@@ -87,7 +87,7 @@ func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	return p
 }
 
-// what says what a person would be asked about. A server that was approved is not new because its command is another one.
+// what says what a user would be asked about. A server that was approved is not new because its command is another one.
 func (p *pendingReview) what() string {
 	if len(p.definitions) == 1 && !p.First {
 		switch p.definitions[0].Kind {
@@ -100,7 +100,7 @@ func (p *pendingReview) what() string {
 	return fmt.Sprintf("%d of what it defines is new or changed (%s)", len(p.definitions), guard.Counted(p.definitions))
 }
 
-// reviewed makes the person's answer about one server hold. What ended the review, if
+// reviewed makes the user's answer about one server hold. What ended the review, if
 // anything did, does not undo a yes.
 func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, err error) error {
 	if said.Approve {
@@ -135,7 +135,7 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 	return nil
 }
 
-// mayReview counts the reviews of what a server changed, and reports whether the person
+// mayReview counts the reviews of what a server changed, and reports whether the user
 // is to be shown one more. That they are not is said once.
 func (c *Conversation) mayReview(review *Review) bool {
 	if review.First {

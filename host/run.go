@@ -155,7 +155,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 }
 
-// begin waits for servers, asks the person about what is new of them, and tells which tools there are.
+// begin waits for servers, asks the user about what is new of them, and tells which tools there are.
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -210,7 +210,7 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		if response == nil {
 			return nil, err
 		}
-		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the person has seen it; its calls are not carried out
+		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the user has seen it; its calls are not carried out
 		if strings.TrimSpace(r.text) != "" {
 			_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: r.text}}})
 		}
@@ -285,7 +285,7 @@ type job struct {
 	refused   bool               // it was not allowed
 }
 
-// execute carries out the calls of one turn and returns a result for each, whatever happens. First the person is asked
+// execute carries out the calls of one turn and returns a result for each, whatever happens. First the user is asked
 // about all of them, then those that only read run in parallel; any other runs alone, in its turn. The error says why
 // none was made.
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {

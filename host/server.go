@@ -38,7 +38,7 @@ type server struct {
 	settle  func()        // closes it
 	look    chan struct{} // of capacity 1: somebody waits for what it offers now
 
-	vouched    atomic.Bool   // the person trusts it now
+	vouched    atomic.Bool   // the user trusts it now
 	unprompted atomic.Int32  // requests that belong to no call
 	notices    *rate.Limiter // that its tools changed
 
@@ -48,7 +48,7 @@ type server struct {
 	taken    chan struct{}            // closed, and made new, when offer is replaced
 	listed   bool
 	err      error
-	reported string // what is wrong with its lists, as the person was notified
+	reported string // what is wrong with its lists, as the user was notified
 
 	unlisted int // skills that were found by their URIs
 }
@@ -135,7 +135,7 @@ func (s *server) failed(err error) {
 	}
 }
 
-// why is an error of the server as a person reads it behind the server's name, which
+// why is an error of the server as a user reads it behind the server's name, which
 // everybody on the way has put before it.
 func (s *server) why(err error) string {
 	named := fmt.Sprintf("server %q", s.Name)
@@ -211,11 +211,11 @@ type Host struct {
 
 	embed     chan struct{} // holds one while there are tools to be embedded
 	changes   atomic.Uint64 // counts whatever can change what the model may be given
-	reviewing chan struct{} // holds one while a person reviews
+	reviewing chan struct{} // holds one while a user reviews
 	telling   sync.Mutex    // one event after the other
 	mu        sync.Mutex
 	rules     *policy.Policy
-	refused   map[string]string // definitions of a server that the person refused: by server, their hash
+	refused   map[string]string // definitions of a server that the user refused: by server, their hash
 
 	offered asOf[catalogue]       // what the model can be given
 	guarded asOf[guard.Catalogue] // what the guard knows of all servers
@@ -271,7 +271,7 @@ func (h *Host) await(ctx context.Context, servers ...*server) {
 type tool struct {
 	*mcp.Tool
 	server     *server
-	ref        ToolRef // for people and rules: behind a gateway, the server there
+	ref        ToolRef // for users and rules: behind a gateway, the server there
 	member     bool    // it is behind a gateway
 	id         string  // unique among all tools: SERVER__TOOL
 	sent       model.Tool
@@ -338,7 +338,7 @@ func (t *tool) annotations() mcp.ToolAnnotations {
 }
 
 // claimed are the annotations that count: where the server does not say whether the tool only
-// reads, what the person said of this definition.
+// reads, what the user said of this definition.
 func (t *tool) claimed() mcp.ToolAnnotations {
 	a := t.annotations()
 	if t.heldToRead() {
@@ -347,7 +347,7 @@ func (t *tool) claimed() mcp.ToolAnnotations {
 	return a
 }
 
-// heldToRead reports whether the person, and not the server, says that the tool only reads.
+// heldToRead reports whether the user, and not the server, says that the tool only reads.
 func (t *tool) heldToRead() bool {
 	return t.annotations().ReadOnlyHint == nil && t.server.host.pins.Reads(t.definition, t.origin())
 }
@@ -399,7 +399,7 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// A view is a document that a tool's results can be shown in (MCP Apps), as the person is asked about it.
+// A view is a document that a tool's results can be shown in (MCP Apps), as the user is asked about it.
 type view struct {
 	definition guard.Definition
 	findings   []guard.Finding // in its text, where it is new or changed

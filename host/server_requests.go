@@ -26,7 +26,7 @@ func (s *server) tell(c *calling, e Event) {
 	s.host.tell(e)
 }
 
-// How much of a log message is reported: it is kept for people to read, with many others.
+// How much of a log message is reported: it is kept for users to read, with many others.
 const (
 	maxLogger = 200      // bytes of its logger's name
 	maxLogged = 16 << 10 // bytes of what it says
@@ -49,7 +49,7 @@ func (s *server) asked(c *calling, method, message, outcome string) {
 	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: excerpt.Clean(message), Outcome: outcome}})
 }
 
-// elicit puts a server's form, or the page it wants visited, to the person.
+// elicit puts a server's form, or the page it wants visited, to the user.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
 	refusal := s.mayNotAsk(c)
@@ -77,7 +77,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
-// unanswered is the outcome of a request that a person did not answer: a run that they ended meanwhile is no fault.
+// unanswered is the outcome of a request that a user did not answer: a run that they ended meanwhile is no fault.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return mcp.ElicitCancel
@@ -85,7 +85,7 @@ func unanswered(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// mayNotAsk says why the server's requests do not get to a person.
+// mayNotAsk says why the server's requests do not get to a user.
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case !s.host.accepted(s):
@@ -96,7 +96,7 @@ func (s *server) mayNotAsk(c *calling) string {
 	return ""
 }
 
-// isWebPage reports whether a person can be sent to an address: not to a file or a
+// isWebPage reports whether a user can be sent to an address: not to a file or a
 // program, and not to one host under the name of another.
 func isWebPage(address string) bool {
 	page, err := url.Parse(address)
@@ -118,7 +118,7 @@ func (s *server) warnings(method string, params any) []string {
 	return warnings
 }
 
-// sample lets a server use the model, if the person agrees and the server's part
+// sample lets a server use the model, if the user agrees and the server's part
 // of the conversation's budget is not used up.
 func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	const method = "sampling/createMessage"
@@ -159,7 +159,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the person said no")
 	}
 	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
-	request, names, err := sampling.Request(&req) // the person may have changed it
+	request, names, err := sampling.Request(&req) // the user may have changed it
 	if err != nil {
 		return refuse("%v", err)
 	}

@@ -203,7 +203,7 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome,
 	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // else the run ends with the next entry
 		r.c.watchMore()
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the person knows
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the user knows
 		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
 	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
@@ -397,7 +397,7 @@ func (c *Conversation) takeArrived() {
 }
 
 // takeTask makes what came of a task part of the conversation. A model has what a server wrote, the names of its tools
-// among it, in results of calls only, and not where the person speaks: so the message says where it can be read.
+// among it, in results of calls only, and not where the user speaks: so the message says where it can be read.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
 	got, how := outcome.Outcome{IsError: true}, "has failed"

@@ -22,7 +22,7 @@ type Overview struct {
 	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim.
 	Counts string
 	// Silent are the names of the tools of which it does not claim anything: they count as ones
-	// that write, unless the person says that they only read.
+	// that write, unless the user says that they only read.
 	Silent []string
 	// Command starts the server, or is its address; Version is how it names itself.
 	// They are empty where they are not part of the review.

@@ -40,14 +40,14 @@ type Meta struct {
 	// Setup is what the program that has the conversation needs to go on with it, in a form of its own. It stays
 	// on this machine: an export has none.
 	Setup string `json:"-"`
-	// Title is its name for people: the last one that was given, or else the first line of the first question.
+	// Title is its name for users: the last one that was given, or else the first line of the first question.
 	Title string `json:"title,omitempty"`
 	// Parent is the conversation that it was forked from.
 	Parent string `json:"parent,omitempty"`
 	// Created and Changed are when it began and when the last entry was added.
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
-	// Entries, Questions and Calls count its entries, the messages of the person,
+	// Entries, Questions and Calls count its entries, the messages of the user,
 	// and the calls that the model asked for.
 	Entries   int `json:"entries"`
 	Questions int `json:"questions"`
@@ -213,7 +213,7 @@ const (
 	maxIndexed = 64 << 10
 )
 
-// firstText is what a person wrote, without what they attached behind it.
+// firstText is what a user wrote, without what they attached behind it.
 func firstText(m *model.Message) string {
 	for _, p := range m.Parts {
 		if strings.TrimSpace(p.Text) != "" {

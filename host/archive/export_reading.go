@@ -82,7 +82,7 @@ func (x *reading) say(mark, text string) {
 	fmt.Fprintf(x.out, "\n%s\n", strings.Trim(mark+inert(text), "\n"))
 }
 
-// indented are the arguments of a call for people, or what stood in their place.
+// indented are the arguments of a call for users, or what stood in their place.
 func indented(c *model.Call) string {
 	if c.Malformed != "" {
 		return plaintext.Clean(c.Raw)

@@ -86,7 +86,7 @@ func askedText(a *host.Asked) string {
 	return fmt.Sprintf("%s, %s, about %s, to %s", plaintext.Count(a.Messages, "message"), plaintext.Count(a.Tools, "tool"), plaintext.Count(a.Tokens, "token"), a.Model)
 }
 
-// questionOf is what the person said last.
+// questionOf is what the user said last.
 func questionOf(r *model.Request) string {
 	if r == nil {
 		return ""
@@ -226,7 +226,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// serverRequested records a server's question to the person. What did not get there has a note.
+// serverRequested records a server's question to the user. What did not get there has a note.
 func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	text := q.Message
 	if text == "" {
@@ -241,7 +241,7 @@ func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
 }
 
-// reviewed records that the person was shown what a server defines.
+// reviewed records that the user was shown what a server defines.
 func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
 	what := "changed"
 	if r.First {

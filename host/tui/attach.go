@@ -168,7 +168,7 @@ func (a *attached) fork(ctx context.Context, entries int) error {
 	return a.Resume(ctx, id)
 }
 
-// Rewind goes on with a copy of the first entries, and of what the person took back since.
+// Rewind goes on with a copy of the first entries, and of what the user took back since.
 func (a *attached) Rewind(ctx context.Context, entries int) error {
 	all := a.Talk().Entries()
 	begin := slices.Clone(all[:min(entries, len(all))])
@@ -215,7 +215,7 @@ type Files interface {
 	// Read returns a file to be attached. found is false where the text names none, as
 	// @somebody does; the error says why a file cannot be attached.
 	Read(path string) (a host.Attachment, found bool, err error)
-	// Picture returns a picture that the person dropped on the terminal, wherever it is.
+	// Picture returns a picture that the user dropped on the terminal, wherever it is.
 	// found is false where there is no file, or one of another kind.
 	Picture(path string) (a host.Attachment, found bool, err error)
 }

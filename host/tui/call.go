@@ -119,7 +119,7 @@ func (s *screen) refusal(c *host.Consented) string {
 		by = c.By
 	}
 	for _, more := range []string{c.Rule, c.Reason} {
-		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the person saw why it was asked; no rule says no for the host
+		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the user saw why it was asked; no rule says no for the host
 		if more != "" && isWhy {
 			by += ": " + more
 		}
@@ -418,7 +418,7 @@ func (c *call) steps(s *screen, width, rows int) []ink.Line {
 	return ink.Indent(lines, margin, margin)
 }
 
-// maxByItself is how often the model goes on with what came of tasks before the person asks something again: a server
+// maxByItself is how often the model goes on with what came of tasks before the user asks something again: a server
 // could keep it going.
 const maxByItself = 8
 

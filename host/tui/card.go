@@ -22,7 +22,7 @@ import (
 // not reading, and must not consent by a letter that was meant for the input.
 const quietTime = 700 * time.Millisecond
 
-// A card is an overlay that waits for the person's decision.
+// A card is an overlay that waits for the user's decision.
 type card interface {
 	overlay
 	state() *pending
@@ -107,7 +107,7 @@ func newCard(s *screen, a *ask) card {
 	return &sampleCard{pending: pending{ask: a}}
 }
 
-// decide hands a key to the first card, once the person could read it.
+// decide hands a key to the first card, once the user could read it.
 func (s *screen) decide(k keypress) {
 	s.cardInSight()
 	c := s.cards[0]
@@ -185,7 +185,7 @@ func numberOf(text string, most int) (n int, ok bool) {
 	return n, err == nil && n >= 1 && n <= most
 }
 
-// wakes reports whether a card takes a key, and all that follow. While the person is
+// wakes reports whether a card takes a key, and all that follow. While the user is
 // typing, what they type goes where it was meant to go.
 func (s *screen) wakes(p *pending, k keypress) bool {
 	now := s.now()
@@ -211,7 +211,7 @@ func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
 
-// about is a line of a card: what it is about, in the person's words and the server's.
+// about is a line of a card: what it is about, in the user's words and the server's.
 func about(name string, role ink.Role, text string, width int) []ink.Line {
 	if text == "" {
 		return nil
@@ -220,7 +220,7 @@ func about(name string, role ink.Role, text string, width int) []ink.Line {
 	return ink.Barred(append(first, ink.T(role, text)), width)
 }
 
-// warnings are lines that a person should not overlook.
+// warnings are lines that a user should not overlook.
 func warnings(texts []string, width int) []ink.Line {
 	var lines []ink.Line
 	for _, text := range texts {
@@ -256,7 +256,7 @@ func wrapKeys(width int, keys ...string) []ink.Line {
 	return append(lines, keyLine(row...))
 }
 
-// A choice is what the person can say for more than one call.
+// A choice is what the user can say for more than one call.
 type choice struct {
 	label   string
 	detail  func(width int) []ink.Line
@@ -302,7 +302,7 @@ func widest(card *host.Card) *host.AlwaysRule {
 	return &card.Always[len(card.Always)-1]
 }
 
-// choose lets the person choose what holds from now on, where the key offers that.
+// choose lets the user choose what holds from now on, where the key offers that.
 func (c *consentCard) choose(key string) {
 	allow, always := "allow", "Rule saved (junction policy list shows all rules)"
 	switch key {

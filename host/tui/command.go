@@ -392,7 +392,7 @@ func splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// typed prints what the person said.
+// typed prints what the user said.
 func (s *screen) typed(text string) { s.print(s.saidLines(text)...) }
 
 func (s *screen) saidLines(text string) []ink.Line {
@@ -447,7 +447,7 @@ func (s *screen) rewind(string) {
 }
 
 // rewindTo goes on with a copy of what came before a question, which comes back to the
-// input if the person typed it. What a server's prompt said does not.
+// input if the user typed it. What a server's prompt said does not.
 func (s *screen) rewindTo(q said) {
 	if s.run != nil {
 		s.hint = "the answer is still coming; Esc interrupts it"

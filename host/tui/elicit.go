@@ -22,7 +22,7 @@ const maxURL = 2_000
 // fieldHelp says what may be typed for a field, where there are only lines.
 const fieldHelp = "Type a text, the number or name of a choice, - for none, or nothing to leave it as it is; :decline, :cancel."
 
-// formCard asks the person to fill in a form, or to visit a page.
+// formCard asks the user to fill in a form, or to visit a page.
 type formCard struct {
 	pending
 	form   host.Form
@@ -163,7 +163,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
-// pageLines show where the person is asked to go.
+// pageLines show where the user is asked to go.
 func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body := append(c.message(width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {

@@ -275,7 +275,7 @@ const maxShownDepth = 8
 // maxInline is how many bytes of JSON may stand in one line.
 const maxInline = 400
 
-// jsonLines lays JSON out for a person: all of it, a member a line, long texts
+// jsonLines lays JSON out for a user: all of it, a member a line, long texts
 // as text. What is invisible is shown, and said to be there.
 func jsonLines(raw []byte, width int) []ink.Line {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {

@@ -353,10 +353,10 @@ const (
 )
 
 // waiting are questions that were typed while an answer came. They are sent one after
-// the other, unless the person or an error stopped the run before. None overtakes another.
+// the other, unless the user or an error stopped the run before. None overtakes another.
 type waiting struct {
 	texts []string
-	held  bool // they wait until the person sends the next one
+	held  bool // they wait until the user sends the next one
 	first bool // what was the first of them could not be sent, and stands in the input
 }
 
@@ -475,7 +475,7 @@ type menu struct {
 	items    []item
 	selected int
 	word     string // that is completed
-	closed   string // the word for which the person closed the menu
+	closed   string // the word for which the user closed the menu
 	asked    int    // counts questions to servers; only the last answer counts
 }
 

@@ -197,7 +197,7 @@ func (s *screen) doPlan(typed, text string) {
 	})
 }
 
-// merged are edited steps with what they got meanwhile: a step whose box the person left as it was
+// merged are edited steps with what they got meanwhile: a step whose box the user left as it was
 // in before, when the steps were put into the input, has the state and the note that it has now.
 func merged(steps, before, now []host.PlanStep) []host.PlanStep {
 	steps, before, now = slices.Clone(steps), slices.Clone(before), slices.Clone(now)

@@ -120,7 +120,7 @@ func (s *screen) replayMessage(m *model.Message) {
 	}
 }
 
-// replayQuestion prints what the person said, and names what they attached.
+// replayQuestion prints what the user said, and names what they attached.
 func (s *screen) replayQuestion(parts []model.Part) {
 	var said strings.Builder
 	var names []string

@@ -398,7 +398,7 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 	return lines
 }
 
-// manyItems is how many definitions are more than a person sees at a glance: there is a list of their names first.
+// manyItems is how many definitions are more than a user sees at a glance: there is a list of their names first.
 const manyItems = 6
 
 // contents are the names of what follows, of each kind.
@@ -461,7 +461,7 @@ func diffLines(text string, width int) []ink.Line {
 }
 
 // fieldLines is a whole definition: fields, those of several lines indented. What of
-// them is JSON is laid out as a person reads it.
+// them is JSON is laid out as a user reads it.
 func fieldLines(text string, width int) []ink.Line {
 	if isObject(text) {
 		return jsonLines([]byte(text), width)

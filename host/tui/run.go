@@ -34,7 +34,7 @@ type run struct {
 	thinking  time.Time // when it began
 	doing     string    // what it is, where that is no question
 	step      int       // of the plan
-	doingStep string    // the same for people
+	doingStep string    // the same for users
 	listed    bool      // which tools there are was shown
 	asked     bool      // the model is being asked
 	top       call      // stands for the run: what the model calls are its calls
@@ -329,7 +329,7 @@ func (s *screen) activity() ink.Line {
 	}.Cut(s.width)
 }
 
-// seconds is a time as people read it.
+// seconds is a time as users read it.
 func seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -40,10 +40,10 @@ type screen struct {
 	permitted []Permission // as they were listed last
 	unwatch   func()       // ends the wait for tasks of the conversation that is shown
 	came      int          // the task of which something came that the model was not asked about; 0: none
-	byItself  int          // times that the model went on with what came of tasks since the person asked something
+	byItself  int          // times that the model went on with what came of tasks since the user asked something
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
-	refused   []string    // servers of which the person refused what was to be reviewed
+	refused   []string    // servers of which the user refused what was to be reviewed
 	announced []string    // servers of which it was said that they wait to be reviewed
 	suggested bool        // a question was looked for that can be suggested
 	used      host.Ledger // as it was after the last step
@@ -62,11 +62,11 @@ type screen struct {
 	absent []string        // what was typed behind an @ and is no file
 	hint   string          // shown in place of the status line until the next key
 
-	cards   []card                      // what waits for the person, the first one shown
-	panel   panel                       // what the person opened; nil: nothing
+	cards   []card                      // what waits for the user, the first one shown
+	panel   panel                       // what the user opened; nil: nothing
 	pressed time.Time                   // when the last key was
 	forCard string                      // what it was, if it was for a card
-	noted   struct{ call, text string } // what the person said to a call that they refused
+	noted   struct{ call, text string } // what the user said to a call that they refused
 
 	listening bool // somebody waits for what comes next
 	quitting  bool

@@ -14,7 +14,7 @@ import (
 // maxTrouble is how many lines tell why a server failed; /mcp has all of them.
 const maxTrouble = 6
 
-// look takes up how it stands with the servers now, and prints what a person should
+// look takes up how it stands with the servers now, and prints what a user should
 // know of it: which of them failed, and which wait to be reviewed.
 func (s *screen) look(now []host.ServerTools) {
 	s.servers = now
@@ -82,7 +82,7 @@ func troubleOf(t *host.ServerTools) string {
 }
 
 // serverStatus is how many servers the model has, and what of them, and how it stands
-// with the others. The program's own tools are none of a server that a person knows.
+// with the others. The program's own tools are none of a server that a user knows.
 func (s *screen) serverStatus() ink.Span {
 	states, seen, servers, off, refused := map[string]int{}, 0, 0, 0, 0
 	for _, t := range s.servers {

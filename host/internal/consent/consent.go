@@ -1,5 +1,5 @@
 // Package consent decides whether the calls of a conversation may run: by the rules, by where
-// the text comes from that the conversation has read, and by what the person said to earlier
+// the text comes from that the conversation has read, and by what the user said to earlier
 // calls. It knows no servers and does not ask by itself.
 package consent
 
@@ -25,8 +25,8 @@ type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
 
-	asking      chan struct{} // holds one while a call is decided about: one question to the person after the other
-	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
+	asking      chan struct{} // holds one while a call is decided about: one question to the user after the other
+	withdrawals atomic.Uint64 // counts what the user took back that a decision could rest on
 	flow        guard.Flow    // of results
 	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
 
@@ -46,10 +46,10 @@ type Call struct {
 	Public       bool            // whether its server has nothing private
 	Local        bool            // whether its server is a program on this machine
 	Schema       json.RawMessage // of the tool's arguments
-	Said         string          // by the person
+	Said         string          // by the user
 	// Definitions are those of servers that are not trusted and whose words the model was given before any result.
 	Definitions func() []guard.Source
-	// Also, if not empty, is why the person is asked each time, whatever a rule allows or they said before.
+	// Also, if not empty, is why the user is asked each time, whatever a rule allows or they said before.
 	Also string
 }
 
@@ -70,7 +70,7 @@ type Judgement struct {
 	Rules   policy.Decision // what the rules say
 	Refusal string          // what the model gets; empty where the call may run
 	Ended   bool            // the call ended before it was decided about
-	Asked   bool            // whether the person was asked, and then:
+	Asked   bool            // whether the user was asked, and then:
 	Reasons []string        // why
 	Secret  bool            // whether the arguments hold what looks like a secret
 	Always  []Suggestion    // rules that would save the next such question
@@ -85,7 +85,7 @@ type Judgement struct {
 // model gets of a no; a yes is remembered.
 func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (refusal string)) *Judgement {
 	select {
-	case d.asking <- struct{}{}: // also while a person is asked: what they say can decide about the next call
+	case d.asking <- struct{}{}: // also while a user is asked: what they say can decide about the next call
 	case <-ctx.Done():
 		j := &Judgement{in: c.Input, Rules: d.current().Decide(context.WithoutCancel(ctx), c.Input), Ended: true}
 		j.Rules.Reason = "the run was ended before it was decided"
@@ -142,7 +142,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	return j
 }
 
-// current are the rules that hold now, and those that the person made for the question. More of
+// current are the rules that hold now, and those that the user made for the question. More of
 // them than a policy has room for count for nothing.
 func (d *Decider) current() *policy.Policy {
 	d.granting.Lock()
@@ -193,7 +193,7 @@ func (d *Decider) label(in *policy.Input) {
 	}
 }
 
-// known tells the guard what the person knew when they made the rules that allow a call.
+// known tells the guard what the user knew when they made the rules that allow a call.
 func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 	for _, rule := range decision.Allowing() {
 		call.Chosen = call.Chosen || rule.IsFor(call.Server)
@@ -209,7 +209,7 @@ func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 }
 
 // coverable reports whether a rule can cover what a source says: that of a server that is here,
-// or what the person attaches. No server passes for that by its name.
+// or what the user attaches. No server passes for that by its name.
 func (d *Decider) coverable(from guard.Source) bool {
 	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
@@ -219,7 +219,7 @@ func denied(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack says why a call must not be made though it was allowed: before it began, the person forbade it or took
+// TakenBack says why a call must not be made though it was allowed: before it began, the user forbade it or took
 // something back that had allowed it, such as the trust in its server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
@@ -252,11 +252,11 @@ func (d *Decider) Trust(read, defined func(guard.Source) bool) {
 // Distrust has what was read of sources count as untrusted.
 func (d *Decider) Distrust(of func(guard.Source) bool) { d.flow.Distrust(of) }
 
-// Reconsider has calls that were allowed and have not begun decided about anew, as the person
+// Reconsider has calls that were allowed and have not begun decided about anew, as the user
 // took something back that a decision could rest on.
 func (d *Decider) Reconsider() { d.withdrawals.Add(1) }
 
-// Approvals are the answers of the person that are remembered.
+// Approvals are the answers of the user that are remembered.
 func (d *Decider) Approvals() []guard.Approval {
 	all := d.flow.Approvals()
 	for _, a := range d.offered.Approvals() { // of one answer both can remember a part
@@ -297,9 +297,9 @@ func (d *Decider) AssumeWorst() {
 	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
 }
 
-// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a person who
+// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a user who
 // approved them may have overlooked what they ask for. So where private text would have a way out of its server, they
-// count as read, unless the call says no more than a few words of the person's.
+// count as read, unless the call says no more than a few words of the user's.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	private, elsewhere := d.private(call)
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
@@ -321,14 +321,14 @@ func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) 
 	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
-// What a call may hold that says no more than what the person did: so few words that
+// What a call may hold that says no more than what the user did: so few words that
 // which they are, and how they are put, can carry hardly anything.
 const (
 	maxRepeatedMembers = 4
 	maxRepeatedWords   = 8
 )
 
-// repeats reports whether arguments are only a few words of what the person said, as the
+// repeats reports whether arguments are only a few words of what the user said, as the
 // person wrote them, under names that the schema declares. What a server wrote counts for
 // nothing: its words are no more known to be harmless than what it asks for.
 func repeats(arguments []byte, schema json.RawMessage, said string) bool {
@@ -366,9 +366,9 @@ func wordsOf(text string) []string {
 	})
 }
 
-// A Suggestion is a rule that a person can have written.
+// A Suggestion is a rule that a user can have written.
 type Suggestion struct {
-	Label string // for people, such as "this tool with any arguments"
+	Label string // for users, such as "this tool with any arguments"
 	Rule  policy.Rule
 }
 
