@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// identity is what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
+// identity returns what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
 func (s *server) identity(o offer) []guard.Definition {
 	var all []guard.Definition
 	if len(s.Origin) > 0 {
@@ -41,12 +41,12 @@ func (s *server) pinned(d guard.Definition) bool {
 	return s.trusted() || s.host.pins.Check(d).State == guard.Same
 }
 
-// notAccepted says that a server cannot be used yet.
+// notAccepted returns the text that a server cannot be used yet.
 func (s *server) notAccepted() string {
 	return fmt.Sprintf("server %q is not approved, or is not the one that was; a person has to approve it first", s.Name)
 }
 
-// withdrawn says why a call must not be made though it was allowed: the tool that
+// withdrawn returns why a call must not be made though it was allowed: the tool that
 // the user agreed to is not the one that the server has now. Empty if it is.
 func (t *tool) withdrawn(ctx context.Context) string {
 	s := t.server
@@ -76,7 +76,7 @@ func instructionsOf(s *server, text string) guard.Definition {
 	return guard.Definition{Kind: guard.Instructions, Server: s.Name, Text: text}
 }
 
-// definitions are all that is pinned of a server.
+// definitions returns all that is pinned of a server.
 func (s *server) definitions() []guard.Definition {
 	offer := s.current()
 	all := s.identity(offer)
@@ -117,7 +117,7 @@ func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	return item
 }
 
-// whole is a definition as a user reads it: a line for each field, or several that are indented.
+// whole returns a definition as a user reads it: a line for each field, or several that are indented.
 func whole(d guard.Definition) string {
 	var b strings.Builder
 	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {
@@ -130,7 +130,7 @@ func whole(d guard.Definition) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// suspicions are what a user should know of a definition before approving it.
+// suspicions returns what a user should know of a definition before approving it.
 func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	texts := h.texts()
 	findings := texts.ScanDefinition(d)
@@ -147,7 +147,7 @@ func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	return findings
 }
 
-// texts is what the guard must know of all servers to see what one says of another:
+// texts returns what the guard must know of all servers to see what one says of another:
 // their tools, by their own names and by those that the model calls them.
 func (h *Host) texts() *guard.Catalogue {
 	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
@@ -163,7 +163,7 @@ func (h *Host) texts() *guard.Catalogue {
 	})
 }
 
-// readHint is what a definition says about whether the tool only reads; nil where it says nothing.
+// readHint returns what a definition says about whether the tool only reads; nil where it says nothing.
 func readHint(d guard.Definition) *bool {
 	var a mcp.ToolAnnotations
 	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
@@ -206,7 +206,7 @@ func (h *Host) refuse(server, hashes string) {
 	h.refused[server] = hashes
 }
 
-// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
+// reading returns what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
 // its address goes to, the outside world. Those of the program itself are its own text.
 func (s *server) reading() mcp.ToolAnnotations {
 	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
@@ -277,7 +277,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	return nil
 }
 
-// Rules are the rules that hold now, those of the session included, the strictest first, and at last the default.
+// Rules returns the rules that hold now, those of the session included, the strictest first, and at last the default.
 func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
 
 // RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
@@ -315,7 +315,7 @@ const sessionSource = "session"
 // questionSource is the source of rules that hold until a question is answered.
 const questionSource = "question"
 
-// definitionOfSkill is what a user approves of a skill: what it says it is for, and each of its files by its digest.
+// definitionOfSkill returns what a user approves of a skill: what it says it is for, and each of its files by its digest.
 func definitionOfSkill(server string, skill *skills.Skill) guard.Definition {
 	var files strings.Builder
 	for _, f := range skill.Files {

@@ -34,7 +34,7 @@ type listed struct {
 	state string // see ToolInfo
 }
 
-// catalogue tells what the model can be given now.
+// catalogue returns what the model can be given now.
 func (h *Host) catalogue() *catalogue { return h.offered.get(h.changes.Load(), h.survey) }
 
 // survey looks at all that there is: which tools are approved takes a hash of each.
@@ -81,7 +81,7 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 	return counted
 }
 
-// only is the catalogue with some of its tools.
+// only returns the catalogue with some of its tools.
 func (c *catalogue) only(keep func(*tool) bool) *catalogue {
 	some := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, of: map[*server]int{}, off: c.off, all: c.all, skills: c.skills}
 	for _, t := range c.tools {
@@ -120,7 +120,7 @@ func (c *catalogue) find(ref ToolRef) *tool {
 	return nil
 }
 
-// standings tell how it stands with the servers of a catalogue now.
+// standings returns how it stands with the servers of a catalogue now.
 func (h *Host) standings(c *catalogue) []ServerTools {
 	all := make([]ServerTools, len(h.servers))
 	for i, s := range h.servers {
@@ -161,13 +161,13 @@ func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 	return all
 }
 
-// Servers tells how it stands with every server, and how many of its tools the model can really be given.
+// Servers returns how it stands with every server, and how many of its tools the model can really be given.
 func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 
-// Tools tells which tools there are and how the model can have them.
+// Tools returns which tools there are and how the model can have them.
 func (h *Host) Tools() []ToolInfo { return h.toolsOf(h.catalogue()) }
 
-// instructions are what the approved servers of a catalogue say about themselves.
+// instructions returns what the approved servers of a catalogue say about themselves.
 func (h *Host) instructions(c *catalogue) []string {
 	var names, texts []string
 	for _, s := range h.servers {
@@ -189,7 +189,7 @@ const (
 	maxAllInstructions = 16 << 10 // of all of them; the longest are cut first
 )
 
-// skillsText is what the model knows of the skills of a catalogue before it reads one.
+// skillsText returns what the model knows of the skills of a catalogue before it reads one.
 func (h *Host) skillsText(c *catalogue) string {
 	var texts []string
 	for _, s := range h.servers {

@@ -73,7 +73,7 @@ func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, e
 	noteDecision(ctx, j.Rules, &event)
 }
 
-// Who decides about a call, as [Consented] names it.
+// The values of [Consented].By.
 const (
 	byPolicy   = "policy"
 	byPerson   = "person"
@@ -149,7 +149,7 @@ func (r *run) hold(v Verdict) error {
 	return r.c.decider.Grant(rule)
 }
 
-// refused is what the model gets for a no.
+// refused returns what the model gets for a no.
 func refused(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
@@ -162,7 +162,7 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// strangers are the definitions of servers that are not trusted and whose words the model was given before any result.
+// strangers returns the definitions of servers that are not trusted and whose words the model was given before any result.
 func (r *run) strangers() []guard.Source {
 	var all []guard.Source
 	add := func(from guard.Source) {
@@ -220,10 +220,10 @@ func (r *run) suspect(server, name, text string, part guard.Part) {
 	}
 }
 
-// maxNoted is how many sources a note names.
+// maxNoted is the number of sources that a note names.
 const maxNoted = 50
 
-// noter is who hears of what is asked of a server; nil: nobody.
+// noter returns the Noter of a request to a server; nil where there is none.
 func (r *run) noter(s *server, method, name string) mcp.Noter {
 	if r.h.options.Noter == nil {
 		return nil
@@ -231,7 +231,7 @@ func (r *run) noter(s *server, method, name string) mcp.Noter {
 	return r.h.options.Noter(s.Name, method, name)
 }
 
-// hearing returns a context in which n hears of what is done with it.
+// hearing returns ctx with a Noter, if there is one.
 func hearing(ctx context.Context, n mcp.Noter) context.Context {
 	if n == nil {
 		return ctx
@@ -239,8 +239,7 @@ func hearing(ctx context.Context, n mcp.Noter) context.Context {
 	return mcp.WithNoter(ctx, n)
 }
 
-// A notedFlow is what one who watches hears of the labels of a call: of what the conversation had read before it, or of what
-// it brought.
+// A notedFlow is the note of a call's labels: those of what the conversation had read before it, or of what it brought.
 type notedFlow struct {
 	Of      string       `json:"of"` // call or result
 	Labels  guard.Labels `json:"labels"`
@@ -290,7 +289,7 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
 }
 
-// skillsOfOthers says why the user is asked before a resource of a server is read: a skill of another server, which
+// skillsOfOthers returns why the user is asked before a resource of a server is read: a skill of another server, which
 // is not trusted, may have led to it.
 func (r *run) skillsOfOthers(s *server) string {
 	for _, from := range r.c.decider.Sources(guard.Untrusted) {

@@ -224,7 +224,7 @@ func (c *Conversation) Name(title string) error {
 	return c.add(Entry{Title: title})
 }
 
-// Notes are the facts that every summary keeps.
+// Notes returns the facts that every summary keeps.
 func (c *Conversation) Notes() []string { return c.view.Notes() }
 
 // Entries returns the conversation's record. What the model cannot read any more only the
@@ -298,7 +298,7 @@ func (c *Conversation) isOff(server string) bool {
 	return c.off[server]
 }
 
-// catalogue is what the model can be given in this conversation.
+// catalogue returns what the model can be given in this conversation.
 func (c *Conversation) catalogue() *catalogue {
 	c.mu.Lock()
 	off := c.off
@@ -329,7 +329,7 @@ type shared struct {
 	queries map[string]string // until the program ends, by tool: the query that found it
 }
 
-// within are the tools of a question that its parent can have, too.
+// within returns the tools of a question that its parent can have, too.
 func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	parent := r.parent()
 	if parent == nil || parent.chosen == nil {
@@ -338,7 +338,7 @@ func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	return func(t ToolInfo) bool { return parent.chosen(t) && (chosen == nil || chosen(t)) }
 }
 
-// bound is ctx, which ends with the call at the latest.
+// bound returns ctx, which ends with the call at the latest.
 func (c *Conversation) bound(ctx context.Context) (context.Context, func(), error) {
 	if c.within == nil {
 		return ctx, func() {}, nil
@@ -495,7 +495,7 @@ func (c *Conversation) nextKept() string {
 	return c.kept.name()
 }
 
-// Approvals are the answers of the user to calls that this conversation remembers.
+// Approvals returns the answers of the user to calls that this conversation remembers.
 func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
 
 // Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
@@ -560,7 +560,7 @@ func callFrom(ctx context.Context) *calling {
 
 type callKey struct{}
 
-// toolName is the tool that a request from the server belongs to; empty if to nothing.
+// toolName returns the tool that a request from the server belongs to; empty if to nothing.
 func (c *calling) toolName() string {
 	if c == nil || c.tool == nil {
 		return ""
@@ -634,7 +634,7 @@ func (r *run) tell(e Event) {
 	parent.tell(Event{Child: &ChildEvent{CallID: r.c.within.id, Agent: r.c.agent.Name, Event: e}})
 }
 
-// parent is the run to whose call this one belongs; nil if to none.
+// parent returns the run to whose call this one belongs; nil if to none.
 func (r *run) parent() *run {
 	if r.c.within == nil {
 		return nil
@@ -662,7 +662,7 @@ func (a *account) use(t Totals) {
 	}
 }
 
-// used is what was used so far.
+// used returns what was used so far.
 func (a *account) used() Totals {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -671,28 +671,22 @@ func (a *account) used() Totals {
 
 // step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
 func (a *account) step() (stop, why string) {
-	for ; a != nil; a = a.above {
-		if stop, why = a.take(); stop != "" {
-			return stop, why
+	for ; a != nil && stop == ""; a = a.above {
+		a.mu.Lock()
+		most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
+		switch {
+		case a.steps >= cmp.Or(most.Steps, defaultSteps):
+			stop, why = stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
+		case most.Tokens > 0 && tokens >= most.Tokens:
+			stop, why = stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
+		case most.Money > 0 && a.totals.Cost >= most.Money:
+			stop, why = stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
+		default:
+			a.steps++
 		}
+		a.mu.Unlock()
 	}
-	return "", ""
-}
-
-func (a *account) take() (stop, why string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
-	switch {
-	case a.steps >= cmp.Or(most.Steps, defaultSteps):
-		return stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
-	case most.Tokens > 0 && tokens >= most.Tokens:
-		return stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
-	case most.Money > 0 && a.totals.Cost >= most.Money:
-		return stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
-	}
-	a.steps++
-	return "", ""
+	return stop, why
 }
 
 // A toolset is what the model has in the step that is made.

@@ -102,7 +102,7 @@ type Generated struct {
 	Exchanges []model.Exchange `json:"-"`
 }
 
-// What the model is asked for outside of the seven steps.
+// The values of [Generated].For.
 const (
 	ForSummary  = "summary"  // of old turns, which it replaces
 	ForSampling = "sampling" // for a server

@@ -128,7 +128,7 @@ func (h *Host) Settle(ctx context.Context) error {
 // Model returns the model.
 func (h *Host) Model() model.Model { return h.options.Model }
 
-// within says how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
+// within returns how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
 func (h *Host) within(s Server) gateway.Upstream {
 	if h.options.Middleware != nil {
 		s.Handler = mcp.Chain(s.Handler, h.options.Middleware(s.Name))
@@ -175,7 +175,7 @@ func newServer(h *Host, s Server) *server {
 	return srv
 }
 
-// Capabilities are what a Host declares that servers can ask it. A connection
+// Capabilities returns what a Host declares that servers can ask it. A connection
 // that is made for a Host alone declares the same; see [mcp.ClientOptions.OneClient].
 func Capabilities() *mcp.ClientCapabilities {
 	return &mcp.ClientCapabilities{
@@ -225,7 +225,7 @@ func (h *Host) Stderr(server string) []string {
 	return nil
 }
 
-// Definitions are all that a user would be asked to approve of a server, as it was read last. The error says that there is no such
+// Definitions returns all that a user would be asked to approve of a server, as it was read last. The error says that there is no such
 // server, or why nothing could be read.
 func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	s, found := h.serverNamed(server)
@@ -274,7 +274,7 @@ func (h *Host) Templates() (all []TemplateRef) {
 	return all
 }
 
-// usable are the servers that are accepted.
+// usable returns the servers that are accepted.
 func (h *Host) usable() []*server {
 	return slices.DeleteFunc(slices.Clone(h.servers), func(s *server) bool { return !h.accepted(s) })
 }

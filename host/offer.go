@@ -210,7 +210,7 @@ func (s *server) skillOf(uri string) *skills.Skill {
 	return best
 }
 
-// unapprovedSkill says why a file of a skill must not be read, if that is known.
+// unapprovedSkill returns why a file of a skill must not be read, if that is known.
 func (s *server) unapprovedSkill(uri string) string {
 	if skill := s.skillOf(uri); skill != nil && !s.pinned(definitionOfSkill(s.Name, skill)) {
 		return fmt.Sprintf(skillUnapproved, skill.URI, s.Name)
@@ -297,7 +297,7 @@ func (s *server) tellDifference(before, fresh []*tool) {
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }
 
-// difference says how the tools of two offers differ; empty if they do not.
+// difference returns how the tools of two offers differ; empty if they do not.
 func difference(old, fresh []*tool) string {
 	before := make(map[string]guard.Definition, len(old))
 	for _, t := range old {

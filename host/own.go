@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// Labels are what the conversation has read in which the tool of [Options].Tools is called
+// Labels returns what the conversation has read in which the tool of [Options].Tools is called
 // that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
 func Labels(ctx context.Context) guard.Labels {
 	if c, err := ownCall(ctx); err == nil {
@@ -35,7 +35,7 @@ func Read(ctx context.Context, from guard.Source, labels guard.Labels, text stri
 
 var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
 
-// ownCall is the call of an own tool that runs with this context.
+// ownCall returns the call of an own tool that runs with this context.
 func ownCall(ctx context.Context) (*calling, error) {
 	c := callFrom(ctx)
 	if c == nil || c.run == nil || c.server.Name != OwnServer {
@@ -67,6 +67,6 @@ func Child(ctx context.Context, a Agent) (*Conversation, error) {
 	return c, nil
 }
 
-// CallID is the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
+// CallID returns the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
 // sub-agents carry out in which it is made: OUTER/INNER. It is empty outside of a call.
 func CallID(ctx context.Context) string { return callFrom(ctx).path() }

@@ -54,7 +54,7 @@ func (r *run) paged(got *outcome.Outcome, whole string, from ToolRef) string {
 	return first.Text + "\n" + first.Note(kept.URI)
 }
 
-// page is how many bytes the model is shown of a text: what comes together shares
+// page returns how many bytes the model is shown of a text: what comes together shares
 // a third of the window, so that no turn can be larger than what there is.
 func (r *run) page() int {
 	return 4 * min(r.h.budget.Result, max(leastResult, r.h.budget.Window/3/max(1, r.sharing)))
@@ -132,7 +132,7 @@ func (r *run) readResource(ctx context.Context, call *model.Call) outcome.Outcom
 	return r.contents(ctx, s, in.URI, contents, in.Offset, in.Find)
 }
 
-// unread says why a resource cannot be read. An error's text is the server's text.
+// unread returns why a resource cannot be read. An error's text is the server's text.
 func (r *run) unread(ctx context.Context, s *server, uri string, err error) outcome.Outcome {
 	text := excerpt.OfError(err)
 	r.readText(ctx, s, uri, text, guard.InResult)
@@ -160,7 +160,7 @@ func (r *run) readKept(uri string, offset int, find string) outcome.Outcome {
 	return got
 }
 
-// contents is what the model gets of a resource.
+// contents returns what the model gets of a resource.
 func (r *run) contents(ctx context.Context, s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome.Outcome {
 	blocks := make([]mcp.Content, len(result.Contents))
 	for i := range result.Contents {
@@ -248,7 +248,7 @@ func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, 
 	return got
 }
 
-// introduced says whose text a skill is, and what else it has.
+// introduced returns whose text a skill is, and what else it has.
 func introduced(server string, skill *skills.Skill) string {
 	text := fmt.Sprintf(skillFollows, skill.Name(), server)
 	var names []string
@@ -309,7 +309,7 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 	return messages, nil
 }
 
-// attached is what the user attached.
+// attached returns what the user attached.
 func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) {
 	switch {
 	case a.Picture != nil:
@@ -336,7 +336,7 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 
 const maxPictureBytes = 12 << 20 // bytes of all pictures of one question: in base64, less than the 20 MB that Gemini takes
 
-// shownPicture is a picture that the user attached, after a text that names it. It
+// shownPicture returns a picture that the user attached, after a text that names it. It
 // counts as a text that they brought does: it may show one.
 func (r *run) shownPicture(a Attachment) ([]model.Part, error) {
 	a.URI = plaintext.Line(a.URI, maxName)
@@ -349,7 +349,7 @@ func (r *run) shownPicture(a Attachment) ([]model.Part, error) {
 	return []model.Part{{Text: said}, {Media: &model.Media{Type: p.Type, Data: a.Picture}}}, nil
 }
 
-// brought is a text that the user attached. Where it comes from nobody knows, as
+// brought returns a text that the user attached. Where it comes from nobody knows, as
 // of a page that was saved, so it counts as private and as a stranger's.
 func (r *run) brought(a Attachment) []model.Part {
 	const from = fromPerson
@@ -365,7 +365,7 @@ func (r *run) brought(a Attachment) []model.Part {
 	return []model.Part{{Text: fmt.Sprintf("[attached: %s]\n%s\n[end of %s]", a.URI, shown, a.URI)}}
 }
 
-// prompt is what a server's prompt says.
+// prompt returns what a server's prompt says.
 func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error) {
 	s, why := r.h.serverOf(p.Server, "")
 	if s == nil {

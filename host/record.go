@@ -190,7 +190,7 @@ type Record interface {
 	Append(e Entry) error
 }
 
-// Unknown is an entry with which the record of a conversation begins that comes from
+// Unknown returns an entry with which the record of a conversation begins that comes from
 // elsewhere: all of it counts as read from a stranger, and as private.
 func Unknown() (Entry, error) {
 	d := consent.New(nil, nil)
@@ -223,7 +223,7 @@ const (
 	maxTitle = 200 // bytes
 )
 
-// What a keptResults may hold.
+// The limits of a keptResults.
 const (
 	maxKept      = 200      // results
 	maxKeptBytes = 32 << 20 // of all of them; the oldest go first
@@ -238,7 +238,7 @@ type keptResults struct {
 	next  int
 }
 
-// name is the URI of the next result.
+// name returns the URI of the next result.
 func (s *keptResults) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
 // put adds a result, and returns the URIs of those that had to go for it. One without its text had to go before.

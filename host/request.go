@@ -61,7 +61,7 @@ func (r *run) choose() {
 	})
 }
 
-// instructions are what the program adds to the host's own.
+// instructions returns what the program adds to the host's own.
 func (c *Conversation) instructions() string {
 	return strings.TrimSpace(c.host.options.System + "\n\n" + c.agent.Instructions)
 }
@@ -75,14 +75,14 @@ const overviewTokens = 1_500 // of the list of servers, where tools are left to 
 
 const agentPrompt = `You are the sub-agent %q: your question comes from another model, which reads your last answer and nothing else of yours.`
 
-// request is what the model is sent next: what was made for the step, and the messages.
+// request returns what the model is sent next: what was made for the step, and the messages.
 func (r *run) request() *model.Request {
 	request := r.prefix
 	request.Messages = r.c.view.Seen()
 	return &request
 }
 
-// system is the system prompt, with what the program adds to it.
+// system returns the system prompt, with what the program adds to it.
 func (r *run) system(instructions string) string {
 	parts := []string{systemPrompt}
 	if r.c.within != nil {
@@ -109,7 +109,7 @@ func (r *run) system(instructions string) string {
 	return strings.Join(parts, "\n\n")
 }
 
-// overview is what the model knows of tools that are left to search.
+// overview returns what the model knows of tools that are left to search.
 func (r *run) overview() string {
 	var servers []toolsearch.Server
 	at := map[string]int{}
@@ -136,7 +136,7 @@ func (r *run) deferred() bool {
 	return r.h.deferred(r.catalogue) || learned > 0 && r.catalogue.tokens*100 > learned*toolsCrowd
 }
 
-// tools are the tools of the next request: the built-in ones, those of the servers
+// tools returns the tools of the next request: the built-in ones, those of the servers
 // unless they are left to search, and, at the end, those that searches brought.
 func (r *run) tools() []model.Tool {
 	deferred := r.deferred()
@@ -156,7 +156,7 @@ func (r *run) tools() []model.Tool {
 	return tools
 }
 
-// given are the tools of servers in the next request.
+// given returns the tools of servers in the next request.
 func (r *run) given() []*tool {
 	deferred := r.deferred()
 	var tools []*tool
@@ -187,7 +187,7 @@ type LedgerPart struct {
 	Deferred int `json:"deferred,omitempty"`
 }
 
-// Ledger tells what the next request would hold.
+// Ledger returns what the next request would hold.
 func (c *Conversation) Ledger() Ledger {
 	r := newRun(c)
 	r.choose()
@@ -303,13 +303,13 @@ func (r *run) makeRoom(ctx context.Context, inAnyCase bool) error {
 	return nil
 }
 
-// window is how many tokens the model can see, as far as it is known.
+// window returns how many tokens the model can see, as far as it is known.
 func (r *run) window() int {
 	budget := r.h.budget.Window
 	return min(cmp.Or(r.learned(), budget), budget)
 }
 
-// learned is how many tokens this model has shown that it can see; 0 if it has not.
+// learned returns how many tokens this model has shown that it can see; 0 if it has not.
 func (r *run) learned() int { return r.c.view.Learned(r.h.options.Model.Info().Name) }
 
 // fitAfter makes room after a request that did not fit. Where it helps that tools are
@@ -425,7 +425,7 @@ func (r *run) outside(ctx context.Context, request *model.Request, generated Gen
 	return response, err
 }
 
-// watched is what is reported of a request, and where its exchanges will be.
+// watched returns what is reported of a request, and where its exchanges will be.
 func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
 	exchanges := new([]model.Exchange)
 	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: window.TokensOfRequest(request)}
@@ -485,7 +485,7 @@ const (
 	maxFound    = 200   // tools that searches brought, at a time
 )
 
-// registered are the tools that searches brought, in their order. When they cost more than there is room for, the older
+// registered returns the tools that searches brought, in their order. When they cost more than there is room for, the older
 // half goes at once, so that the prefix of requests stays the same in between. A tool that went can be found again, and
 // called even so.
 func (r *run) registered() []*tool {
@@ -514,7 +514,7 @@ func (r *run) registered() []*tool {
 	return kept
 }
 
-// roomForFound is how many tokens, and how many tools, searches may have brought.
+// roomForFound returns how many tokens, and how many tools, searches may have brought.
 func (r *run) roomForFound() (tokens, tools int) {
 	tools = maxFound
 	if most := r.h.options.Model.Info().MaxTools; most > 0 {

@@ -62,7 +62,7 @@ type pendingReview struct {
 	hashes      string
 }
 
-// pendingReview is nil where there is nothing to ask.
+// pendingReview returns nil where there is nothing to ask.
 func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	p := &pendingReview{Review: Review{Server: s.Name}, server: s}
 	var hashes strings.Builder
@@ -87,7 +87,7 @@ func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	return p
 }
 
-// what says what a user would be asked about. A server that was approved is not new because its command is another one.
+// what returns what a user would be asked about. A server that was approved is not new because its command is another one.
 func (p *pendingReview) what() string {
 	if len(p.definitions) == 1 && !p.First {
 		switch p.definitions[0].Kind {

@@ -29,7 +29,7 @@ const (
 	maxPauses  = 8                // times in a row a model may ask to be asked again
 )
 
-// answer is one run, from the question to the end, whatever the end is.
+// answer carries out one run, from the question to the end, whatever the end is.
 func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	began := time.Now()
 	if r.parent() == nil {
@@ -175,7 +175,7 @@ func (r *run) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stopped says why a model that calls nothing has stopped.
+// stopped returns why a model that calls nothing has stopped.
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
@@ -371,7 +371,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 	return j
 }
 
-// unmade is the result of a call that makes no sense, or came too late, and tells it: nothing else does.
+// unmade returns the result of a call that makes no sense, or came too late, and tells it: nothing else does.
 func (r *run) unmade(call *model.Call, text string) *model.Result {
 	reported := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
 	if t := r.catalogue.byName[call.Name]; t != nil {
@@ -381,7 +381,7 @@ func (r *run) unmade(call *model.Call, text string) *model.Result {
 	return history.Failure(call, text)
 }
 
-// unknown says that there is no such tool, and what there is.
+// unknown returns the text that there is no such tool, and what there is.
 func (r *run) unknown(name string) string {
 	text := fmt.Sprintf("There is no tool %q.", name)
 	_, short, _ := strings.Cut(name, separator)
@@ -472,7 +472,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
 	return got
 }
 
-// failed is the outcome of a call that got no result.
+// failed returns the outcome of a call that got no result.
 func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
 	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
 	switch {

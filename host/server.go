@@ -53,7 +53,7 @@ type server struct {
 	unlisted int // skills that were found by their URIs
 }
 
-// state tells how it stands with the server.
+// state returns how it stands with the server.
 func (s *server) state() (string, error) {
 	status, _ := s.host.gateway.StatusOf(s.Name)
 	s.mu.RLock()
@@ -135,7 +135,7 @@ func (s *server) failed(err error) {
 	}
 }
 
-// why is an error of the server as a user reads it behind the server's name, which
+// why returns an error of the server as a user reads it behind the server's name, which
 // everybody on the way has put before it.
 func (s *server) why(err error) string {
 	named := fmt.Sprintf("server %q", s.Name)
@@ -180,7 +180,7 @@ func (s *server) memberOrigin() string {
 	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
 }
 
-// source is the server, or something of it, as the flow of data knows it.
+// source returns the server, or something of it, as the flow of data knows it.
 func (s *server) source(uri string) guard.Source {
 	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
 }
@@ -324,12 +324,12 @@ func (t *tool) origin() string {
 	return t.server.origin()
 }
 
-// source is where the text of its results comes from.
+// source returns where the text of its results comes from.
 func (t *tool) source() guard.Source {
 	return guard.Source{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool}
 }
 
-// annotations are what is said of the tool, in full.
+// annotations returns what is said of the tool, in full.
 func (t *tool) annotations() mcp.ToolAnnotations {
 	if t.Annotations == nil {
 		return mcp.ToolAnnotations{}
@@ -337,7 +337,7 @@ func (t *tool) annotations() mcp.ToolAnnotations {
 	return *t.Annotations
 }
 
-// claimed are the annotations that count: where the server does not say whether the tool only
+// claimed returns the annotations that count: where the server does not say whether the tool only
 // reads, what the user said of this definition.
 func (t *tool) claimed() mcp.ToolAnnotations {
 	a := t.annotations()
@@ -359,12 +359,12 @@ func (t *tool) title() string {
 	return t.Title
 }
 
-// claims are the tool's annotations in the words of the policy.
+// claims returns the tool's annotations in the words of the policy.
 func claims(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// hints are annotations in the words of the guard.
+// hints returns annotations in the words of the guard.
 func hints(a mcp.ToolAnnotations) guard.Annotations {
 	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
@@ -405,7 +405,7 @@ type view struct {
 	findings   []guard.Finding // in its text, where it is new or changed
 }
 
-// remedy says what to do about an error that is a refused authorization; empty for others.
+// remedy returns what to do about an error that is a refused authorization; empty for others.
 func remedy(err error) string {
 	var status *mcp.StatusError
 	if !errors.As(err, &status) {

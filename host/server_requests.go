@@ -32,7 +32,7 @@ const (
 	maxLogged = 16 << 10 // bytes of what it says
 )
 
-// logged is what a log message says, or the beginning of it as a text.
+// logged returns what a log message says, or the beginning of it as a text.
 func logged(data json.RawMessage) json.RawMessage {
 	if len(data) <= maxLogged {
 		return slices.Clone(data) // its message can be much larger
@@ -77,7 +77,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
-// unanswered is the outcome of a request that a user did not answer: a run that they ended meanwhile is no fault.
+// unanswered returns the outcome of a request that a user did not answer: a run that they ended meanwhile is no fault.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return mcp.ElicitCancel
@@ -85,7 +85,7 @@ func unanswered(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// mayNotAsk says why the server's requests do not get to a user.
+// mayNotAsk returns why the server's requests do not get to a user.
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case !s.host.accepted(s):
@@ -103,7 +103,7 @@ func isWebPage(address string) bool {
 	return err == nil && (page.Scheme == "https" || page.Scheme == "http") && page.Host != "" && page.User == nil
 }
 
-// warnings say what is suspicious about a request from the server.
+// warnings returns what is suspicious about a request from the server.
 func (s *server) warnings(method string, params any) []string {
 	encoded, err := schema.Encode(nil, params)
 	if err != nil {

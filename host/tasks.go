@@ -47,7 +47,7 @@ type Task struct {
 // TaskUnseen is the status of a task that was not looked at yet, as its server is not there, not approved, or off.
 const TaskUnseen = "not reached"
 
-// Tasks are the calls that run as tasks of their servers, in the order in which they began.
+// Tasks returns the calls that run as tasks of their servers, in the order in which they began.
 func (c *Conversation) Tasks() []Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func (c *Conversation) Tasks() []Task {
 	return all
 }
 
-// task is one that is pending.
+// task returns one that is pending.
 func (c *Conversation) task(number int) (*pendingTask, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (c *Conversation) LeaveTask(number int) error {
 	return nil
 }
 
-// outermost is the run that is recorded, and the call of its own model that a call belongs to.
+// outermost returns the run that is recorded, and the call of its own model that a call belongs to.
 func (c *calling) outermost() (*run, string) {
 	r, id := c.run, c.id
 	for r.parent() != nil {
@@ -249,7 +249,7 @@ func (c *Conversation) WatchTasks(ctx context.Context) {
 	}
 }
 
-// unwatched are the tasks that nobody waits for, and now somebody does.
+// unwatched returns the tasks that nobody waits for, and now somebody does.
 func (c *Conversation) unwatched() (all []*pendingTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -270,7 +270,7 @@ func (c *Conversation) watchMore() {
 	}
 }
 
-// serverOfTask is the server of a task, or why it is not there. Another one of its name is another one.
+// serverOfTask returns the server of a task, or why it is not there. Another one of its name is another one.
 func (h *Host) serverOfTask(t *pendingTask) (s *server, why string) {
 	s, found := h.serverNamed(t.Via)
 	switch {
@@ -332,7 +332,7 @@ func endsTask(err error) bool {
 	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
-// toolOfTask is the tool as the model can have it now; nil where it cannot.
+// toolOfTask returns the tool as the model can have it now; nil where it cannot.
 func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 	if found := c.catalogue().find(t.Tool); found != nil && found.server.Name == t.Via {
 		return found

@@ -164,7 +164,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	return nil
 }
 
-// readable is a message without what a provider would get and no user sees: blocks and members that
+// readable returns a message without what a provider would get and no user sees: blocks and members that
 // only the provider knows, and signatures. A model goes on without them. It is nil if nothing is left.
 func readable(m *model.Message) *model.Message {
 	if m == nil {

@@ -153,7 +153,7 @@ func stillDone(ctx context.Context, c *host.Conversation, step int, refused stri
 	return why, true, nil
 }
 
-// ask is the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
+// ask returns the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
 func ask(p host.Plan, at int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)

@@ -86,7 +86,7 @@ func (c *call) track(s *screen, agent string, e *host.Event) *call {
 // isOver reports whether nothing more comes of the call.
 func (c *call) isOver() bool { return c.result != nil || c.refused != "" }
 
-// running are the calls of the model itself that are not over.
+// running returns the calls of the model itself that are not over.
 func (r *run) running() []*call {
 	return slices.DeleteFunc(slices.Clone(r.top.inner), (*call).isOver)
 }
@@ -94,7 +94,7 @@ func (r *run) running() []*call {
 // stepCalls are the calls that a model asked for in its last step.
 type stepCalls []*model.Call
 
-// called is a call of which only the result was reported.
+// called returns a call of which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {
 	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
 	if called.Server == "" {
@@ -112,7 +112,7 @@ func (w stepCalls) arguments(id string) json.RawMessage {
 	return nil
 }
 
-// refusal is who did not allow a call, and why.
+// refusal returns who did not allow a call, and why.
 func (s *screen) refusal(c *host.Consented) string {
 	by := map[string]string{"person": "you said no", "policy": "a rule says no", "session": "you said no for this session", "host": "not allowed"}[c.By]
 	if by == "" {
@@ -130,7 +130,7 @@ func (s *screen) refusal(c *host.Consented) string {
 	return by
 }
 
-// allower is who allowed a call.
+// allower returns who allowed a call.
 func allower(c *host.Consented) string {
 	switch c.By {
 	case "person":
@@ -195,7 +195,7 @@ func (s *screen) media(c *call, m model.Media) {
 	})
 }
 
-// toolName is how a tool is called on the screen.
+// toolName returns how a tool is called on the screen.
 func toolName(server, tool string) string {
 	if server == "" {
 		return tool
@@ -203,7 +203,7 @@ func toolName(server, tool string) string {
 	return server + " · " + tool
 }
 
-// head is the first line of a call.
+// head returns the first line of a call.
 func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
 	if title := " “" + plaintext.Line(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
@@ -273,7 +273,7 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
-// folded is a call that is over: its head and the beginning of its result.
+// folded returns a call that is over: its head and the beginning of its result.
 func (c *call) folded(s *screen) []ink.Line {
 	width := s.width
 	role := ink.Muted
@@ -305,7 +305,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	return lines
 }
 
-// more is how what is folded can be seen.
+// more returns how what is folded can be seen.
 func (s *screen) more() string {
 	if s.byLine {
 		return "/calls"
@@ -313,7 +313,7 @@ func (s *screen) more() string {
 	return "Ctrl+O"
 }
 
-// details is everything there is to say about a call.
+// details returns everything there is to say about a call.
 func (c *call) details(width int) []ink.Line {
 	if c.thought != "" {
 		return ink.Lines(ink.Plain, c.thought, width)
@@ -378,7 +378,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	}
 }
 
-// open is the call within this one that has this id and is not over; ids may repeat.
+// open returns the call within this one that has this id and is not over; ids may repeat.
 func (c *call) open(id string) *call {
 	for _, in := range c.inner {
 		if in.CallID == id && !in.isOver() {
@@ -388,7 +388,7 @@ func (c *call) open(id string) *call {
 	return nil
 }
 
-// begin is open, or a new call.
+// begin returns open, or a new call.
 func (c *call) begin(agent string, called host.Called) *call {
 	c.agent = agent
 	if in := c.open(called.CallID); in != nil {
@@ -402,7 +402,7 @@ func (c *call) begin(agent string, called host.Called) *call {
 	return in
 }
 
-// steps are the calls of the sub-agent, the last ones if there are many.
+// steps returns the calls of the sub-agent, the last ones if there are many.
 func (c *call) steps(s *screen, width, rows int) []ink.Line {
 	from := max(0, len(c.inner)-rows)
 	var lines []ink.Line
@@ -478,7 +478,7 @@ func tasksPanel() *roster {
 	return r
 }
 
-// taskLines are a task's server, tool and status, since when it runs, and what it says of itself.
+// taskLines returns a task's server, tool and status, since when it runs, and what it says of itself.
 func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
 	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(plaintext.Line(t.Server, 60), plaintext.Line(t.Tool, 80)), ink.Bold)}
 	status := strings.ReplaceAll(plaintext.Line(t.Status, 40), "_", " ")
@@ -571,7 +571,7 @@ func (s *screen) logs(e *host.Event) {
 	}
 }
 
-// line is the message as the log shows it.
+// line returns the message as the log shows it.
 func (l *logged) line() ink.Line {
 	role := ink.Plain
 	switch n := l.Level.Severity(); {

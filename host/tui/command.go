@@ -29,7 +29,7 @@ type command struct {
 	do             func(s *screen, argument string)
 }
 
-// commands are all commands, in the order in which they are listed.
+// commands returns all commands, in the order in which they are listed.
 func commands() []command {
 	return []command{
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
@@ -69,7 +69,7 @@ func commands() []command {
 	}
 }
 
-// offered is what a word of the argument can be, if that is known; n counts from 0.
+// offered returns what a word of the argument can be, if that is known; n counts from 0.
 func (c *command) offered(s *screen, n int) (all []string) {
 	words := strings.Fields(c.argument)
 	switch {
@@ -114,7 +114,7 @@ func (s *screen) command(text string) bool {
 	return true
 }
 
-// toSend is what was typed as a question; behind a slash, that is a prompt of a server.
+// toSend returns what was typed as a question; behind a slash, that is a prompt of a server.
 func (s *screen) toSend(text string) (host.Question, error) {
 	if !strings.HasPrefix(s.folded(text), "/") {
 		return s.question(text)
@@ -267,7 +267,7 @@ func (s *screen) changed() {
 	}
 }
 
-// rule is a line across the screen with a title in it.
+// rule returns a line across the screen with a title in it.
 func (s *screen) rule(title string) ink.Line { return ruleLine(title, s.width) }
 
 func ruleLine(title string, width int) ink.Line {
@@ -301,7 +301,7 @@ func (s *screen) chooseTheme(name string) {
 	s.theme, s.ui.auto = theme, false
 }
 
-// question is what was typed, with the resources that it names as @SERVER:URI, the files
+// question returns what was typed, with the resources that it names as @SERVER:URI, the files
 // that it names as @PATH, and the pictures that were pasted.
 func (s *screen) question(text string) (host.Question, error) {
 	q := host.Question{Text: text}
@@ -341,7 +341,7 @@ func (s *screen) knownURI(server, uri string) string {
 	return uri
 }
 
-// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
+// promptCall returns /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
 func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
 	words, err := splitWords(rest)
@@ -365,7 +365,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	return call, nil
 }
 
-// missing is the first argument that has no value, of the required ones or of all.
+// missing returns the first argument that has no value, of the required ones or of all.
 func missing(p *mcp.Prompt, given map[string]string, required bool) string {
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
@@ -406,7 +406,7 @@ type said struct {
 	text  string
 }
 
-// questions are those of the conversation, the first one first.
+// questions returns those of the conversation, the first one first.
 func questions(entries []host.Entry) []said {
 	var all []said
 	running := false

@@ -431,7 +431,7 @@ func (s *screen) escape() {
 	s.escaped = now
 }
 
-// waitingLines are the questions that wait, and what can be done with them.
+// waitingLines returns the questions that wait, and what can be done with them.
 func (s *screen) waitingLines(width, height int) []ink.Line {
 	w := &s.waiting
 	if len(w.texts) == 0 || height < 1 {
@@ -523,7 +523,7 @@ func (m *menu) update(s *screen) {
 	}
 }
 
-// commands are the commands and prompts that a word can become.
+// commands returns the commands and prompts that a word can become.
 func (m *menu) commands(word string) []item {
 	var begin, within []item
 	add := func(name, detail string) {

@@ -314,7 +314,7 @@ func (c *sampleCard) line(s *screen, text string) bool {
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }
 
-// letter is the key that a line of one letter stands for, or one word.
+// letter returns the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
 	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t", "more": "m"}
 	text = orElse(words[strings.ToLower(text)], text)
@@ -500,7 +500,7 @@ func (a *byCard) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return asked[bool](a.ask(ctx, s))
 }
 
-// asked is the answer in its type.
+// asked returns the answer in its type.
 func asked[T any](v any, err error) (T, error) {
 	answer, _ := v.(T)
 	return answer, err

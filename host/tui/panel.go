@@ -97,7 +97,7 @@ func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, he
 	return out[:min(len(out), max(1, height))]
 }
 
-// keyLine says what keys do: each text is a key and a word or two.
+// keyLine returns what keys do: each text is a key and a word or two.
 func keyLine(keys ...string) ink.Line {
 	var line ink.Line
 	for i, k := range keys {
@@ -131,7 +131,7 @@ func helpPanel(byLine bool) *pager {
 	return &pager{title: title, build: func(_ *screen, width int) []ink.Line { return pairs(rows, width) }}
 }
 
-// keys are all keys of the input.
+// keys returns all keys of the input.
 func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
@@ -146,7 +146,7 @@ func keys() [][2]string {
 	}
 }
 
-// pairs are names with what they mean.
+// pairs returns names with what they mean.
 func pairs(rows [][2]string, width int) []ink.Line {
 	longest := 0
 	for _, r := range rows {
@@ -274,7 +274,7 @@ func (p *picker) press(s *screen, k keypress) bool {
 
 func (p *picker) write(_ *screen, text string) { p.filter.Insert(plaintext.Line(text, 200)) }
 
-// fitting are the items that hold every word that was typed.
+// fitting returns the items that hold every word that was typed.
 func (p *picker) fitting() []int {
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var fitting []int
@@ -316,7 +316,7 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 // filterShown is how many cells of a filter are shown.
 const filterShown = 30
 
-// withCursor is typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
+// withCursor returns typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
 // shown; without room, all of it.
 func withCursor(b *editor.Buffer, room int) ink.Line {
 	before, after := plaintext.Line(b.Before(), 2_000), plaintext.Line(b.After(), 2_000)

@@ -144,7 +144,7 @@ func (s *screen) replayQuestion(parts []model.Part) {
 	s.attachedLine(names)
 }
 
-// splitName is server and tool of a name as the model sees it.
+// splitName returns server and tool of a name as the model sees it.
 func splitName(name string) (server, tool string) {
 	if server, tool, found := strings.Cut(name, "__"); found {
 		return server, tool

@@ -125,7 +125,7 @@ func (c *reviewCard) pressBrief(s *screen, k keypress) {
 	}
 }
 
-// names are those of the servers, the first most of them.
+// names returns those of the servers, the first most of them.
 func (c *reviewCard) names(most int) string {
 	var names []string
 	for _, r := range c.servers {
@@ -134,7 +134,7 @@ func (c *reviewCard) names(most int) string {
 	return approval.Names(names, most)
 }
 
-// briefLines are all servers in one line.
+// briefLines returns all servers in one line.
 func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	var all host.Review
 	for _, r := range c.servers {
@@ -279,7 +279,7 @@ func (c *reviewCard) title(s *screen) string {
 	return title
 }
 
-// rows are all servers of the list, and at which line the selected one stands. Where there is little room, each warning
+// rows returns all servers of the list, and at which line the selected one stands. Where there is little room, each warning
 // has a line, and each server but the selected one a line and its first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
@@ -294,7 +294,7 @@ func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	return text, at
 }
 
-// row is a server in the list: what it brings, how it is started, and its warnings.
+// row returns a server in the list: what it brings, how it is started, and its warnings.
 func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	r, o := &c.servers[i], &c.servers[i].overview
 	mark := ink.T(ink.Accent, "  ")
@@ -335,7 +335,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	return lines
 }
 
-// answers are the keys that decide about the selected server.
+// answers returns the keys that decide about the selected server.
 func (c *reviewCard) answers() []string {
 	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
@@ -367,7 +367,7 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	return nil
 }
 
-// behind is how many servers are reviewed after this one.
+// behind returns how many servers are reviewed after this one.
 func (c *reviewCard) behind(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
@@ -381,7 +381,7 @@ func (c *reviewCard) behind(s *screen) int {
 	return n
 }
 
-// reviewDetails are all definitions that a server brings, the worst first.
+// reviewDetails returns all definitions that a server brings, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
 	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
@@ -401,7 +401,7 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 // manyItems is how many definitions are more than a user sees at a glance: there is a list of their names first.
 const manyItems = 6
 
-// contents are the names of what follows, of each kind.
+// contents returns the names of what follows, of each kind.
 func contents(items []host.ReviewItem, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	for len(items) > 0 {
@@ -442,7 +442,7 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
 }
 
-// diffLines is a difference, as diff writes it.
+// diffLines returns a difference, as diff writes it.
 func diffLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -460,7 +460,7 @@ func diffLines(text string, width int) []ink.Line {
 	return lines
 }
 
-// fieldLines is a whole definition: fields, those of several lines indented. What of
+// fieldLines returns a whole definition: fields, those of several lines indented. What of
 // them is JSON is laid out as a user reads it.
 func fieldLines(text string, width int) []ink.Line {
 	if isObject(text) {

@@ -256,7 +256,7 @@ func (s *screen) decided(d *host.Decided) {
 	}
 }
 
-// live is what is still moving, drawn in the frame.
+// live returns what is still moving, drawn in the frame.
 func (s *screen) live() []ink.Line {
 	r := s.run
 	if r == nil {
@@ -291,7 +291,7 @@ func (s *screen) live() []ink.Line {
 	return append(lines, s.activity())
 }
 
-// activity says what is being waited for.
+// activity returns what is being waited for.
 func (s *screen) activity() ink.Line {
 	r := s.run
 	what, running := "working", len(r.running())
@@ -329,7 +329,7 @@ func (s *screen) activity() ink.Line {
 	}.Cut(s.width)
 }
 
-// seconds is a time as users read it.
+// seconds returns a time as users read it.
 func seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:

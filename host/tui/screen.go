@@ -254,7 +254,7 @@ func (s *screen) leave() {
 	}
 }
 
-// overlay is what has the keys in place of the input, or nil.
+// overlay returns what has the keys in place of the input, or nil.
 func (s *screen) overlay() overlay {
 	if len(s.cards) > 0 {
 		return s.cards[0]
@@ -268,7 +268,7 @@ const roomy = 16
 // narrow is the width below which words are saved.
 const narrow = 60
 
-// View is the frame.
+// View returns the frame.
 func (s *screen) View() tea.View { return s.view }
 
 // draw lays out the frame: what is moving, the input or a card in its place, and the status line. It is lower than the
@@ -310,7 +310,7 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
-// cardHeight is how many lines a card may have. A list of servers and a call may have them all, so that they fit.
+// cardHeight returns how many lines a card may have. A list of servers and a call may have them all, so that they fit.
 func (s *screen) cardHeight() int {
 	switch c := s.cards[0].(type) {
 	case *reviewCard:
@@ -338,7 +338,7 @@ func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 
 func (s *screen) inputWidth() int { return s.width - 2 }
 
-// inputLines are the menu and the input, with the cursor in them.
+// inputLines returns the menu and the input, with the cursor in them.
 func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	rows, x, y := s.input.Layout(s.inputWidth())
 	most := max(1, room/3)
@@ -367,7 +367,7 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	return lines, cursor
 }
 
-// status is the last line: the model, the servers, the context, what it cost.
+// status returns the last line: the model, the servers, the context, what it cost.
 // What does not fit is left out, the least important first.
 func (s *screen) status() ink.Line {
 	if s.hint != "" {
@@ -416,7 +416,7 @@ func (s *screen) status() ink.Line {
 	return line
 }
 
-// typedLines is text that is being typed on a card.
+// typedLines returns text that is being typed on a card.
 func typedLines(b *editor.Buffer, width int) []ink.Line {
 	text := withCursor(b, 0)
 	if strings.Contains(b.Text(), "\n") || text.Width() > width {

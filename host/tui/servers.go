@@ -63,7 +63,7 @@ func (s *screen) suggest() {
 
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
 
-// failed says why a server is not there.
+// failed returns why a server is not there.
 func (s *screen) failed(t *host.ServerTools) []ink.Line {
 	lines := ink.Lines(ink.Warn, t.Server+" failed: "+troubleOf(t), s.width-2)
 	if len(lines) > maxTrouble {
@@ -72,7 +72,7 @@ func (s *screen) failed(t *host.ServerTools) []ink.Line {
 	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
 }
 
-// troubleOf is why a server is not there, and what can be done about it.
+// troubleOf returns why a server is not there, and what can be done about it.
 func troubleOf(t *host.ServerTools) string {
 	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
 	if t.Remedy != "" {
@@ -81,7 +81,7 @@ func troubleOf(t *host.ServerTools) string {
 	return why
 }
 
-// serverStatus is how many servers the model has, and what of them, and how it stands
+// serverStatus returns how many servers the model has, and what of them, and how it stands
 // with the others. The program's own tools are none of a server that a user knows.
 func (s *screen) serverStatus() ink.Span {
 	states, seen, servers, off, refused := map[string]int{}, 0, 0, 0, 0
@@ -185,7 +185,7 @@ func (s *screen) reviewAgain(server string) {
 	s.say(ink.Muted, "You will see what "+server+" defines "+when)
 }
 
-// serverVerbs are what can be done with a server, as /mcp takes it.
+// serverVerbs returns what can be done with a server, as /mcp takes it.
 func serverVerbs() []string { return []string{"tools", "restart", "off", "on", "trust", "log"} }
 
 // mcpPanel shows all servers. Its keys do what the verbs behind /mcp do.
@@ -288,7 +288,7 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 	})
 }
 
-// serverLog is what a server wrote to its standard error and logged, and why it failed.
+// serverLog returns what a server wrote to its standard error and logged, and why it failed.
 func serverLog(name string, back panel) *pager {
 	return &pager{title: "log of " + name, end: true, back: back, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
@@ -432,7 +432,7 @@ func (s *screen) setEffort(level string) {
 	s.say(ink.Muted, "From the next question on, the model is asked for this effort: "+level)
 }
 
-// aboutModel is what is known of the model that answers.
+// aboutModel returns what is known of the model that answers.
 func (s *screen) aboutModel() string {
 	m := s.session.Model()
 	text := fmt.Sprintf("%s at %s", m.Name, m.Provider)

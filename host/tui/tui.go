@@ -119,7 +119,7 @@ func New(o Options) (*UI, error) {
 	return u, nil
 }
 
-// getenv is a variable of the environment.
+// getenv returns a variable of the environment.
 func (u *UI) getenv(name string) string {
 	if u.options.Env == nil {
 		return os.Getenv(name)
@@ -324,7 +324,7 @@ type Saved struct {
 	Folder    string  // where it was begun, if that is elsewhere
 }
 
-// count is a number as users read it.
+// count returns a number as users read it.
 func count(n int) string {
 	switch {
 	case n < 1_000:
@@ -337,7 +337,7 @@ func count(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// bytes is a size as users read it.
+// bytes returns a size as users read it.
 func bytes(n int) string {
 	switch {
 	case n == 1:
@@ -350,7 +350,7 @@ func bytes(n int) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// money is an amount of US dollars.
+// money returns an amount of US dollars.
 func money(dollars float64, unknown bool) string {
 	switch {
 	case unknown && dollars == 0:
@@ -365,7 +365,7 @@ func money(dollars float64, unknown bool) string {
 	return fmt.Sprintf("$%.2f", dollars)
 }
 
-// plural is a number of things.
+// plural returns a number of things.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -391,7 +391,7 @@ func (s *screen) alert(text string) {
 	s.raw("\a\x1b]9;Junction " + text + "\x1b\\")
 }
 
-// title is what the terminal's window is called.
+// title returns what the terminal's window is called.
 func (s *screen) title() string {
 	switch {
 	case s.ui.options.NoAlerts || s.quitting:
@@ -429,7 +429,7 @@ func (s *screen) copyAnswer(what string) {
 	}
 }
 
-// lastCode is the last block of code in Markdown.
+// lastCode returns the last block of code in Markdown.
 func lastCode(text string) string {
 	var code []string
 	last, fence := "", ""

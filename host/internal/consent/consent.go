@@ -53,7 +53,7 @@ type Call struct {
 	Also string
 }
 
-// flow is the call in the words of the guard.
+// flow returns the call in the words of the guard.
 func (c *Call) flow() guard.Call {
 	flow := guard.Call{
 		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public}, Local: c.Local,
@@ -142,7 +142,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	return j
 }
 
-// current are the rules that hold now, and those that the user made for the question. More of
+// current returns the rules that hold now, and those that the user made for the question. More of
 // them than a policy has room for count for nothing.
 func (d *Decider) current() *policy.Policy {
 	d.granting.Lock()
@@ -214,12 +214,12 @@ func (d *Decider) coverable(from guard.Source) bool {
 	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
 
-// denied is what the model gets for what a rule denies.
+// denied returns what the model gets for what a rule denies.
 func denied(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack says why a call must not be made though it was allowed: before it began, the user forbade it or took
+// TakenBack returns why a call must not be made though it was allowed: before it began, the user forbade it or took
 // something back that had allowed it, such as the trust in its server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
@@ -237,10 +237,10 @@ func (d *Decider) Read(from guard.Source, labels guard.Labels, text string) {
 	d.flow.Read(from, labels, text)
 }
 
-// Labels are those of everything that was read.
+// Labels returns those of everything that was read.
 func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
 
-// Sources are what was read that has any of the labels.
+// Sources returns what was read that has any of the labels.
 func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
 
 // Trust has sources count as trusted: those of which something was read, and those that define something.
@@ -256,7 +256,7 @@ func (d *Decider) Distrust(of func(guard.Source) bool) { d.flow.Distrust(of) }
 // took something back that a decision could rest on.
 func (d *Decider) Reconsider() { d.withdrawals.Add(1) }
 
-// Approvals are the answers of the user that are remembered.
+// Approvals returns the answers of the user that are remembered.
 func (d *Decider) Approvals() []guard.Approval {
 	all := d.flow.Approvals()
 	for _, a := range d.offered.Approvals() { // of one answer both can remember a part
@@ -279,7 +279,7 @@ func (d *Decider) Withdraw(a guard.Approval) (remembered, recorded bool) {
 	return remembered, recorded
 }
 
-// State is what was read and agreed to, for the record; "{}" where that is nothing.
+// State returns what was read and agreed to, for the record; "{}" where that is nothing.
 func (d *Decider) State() (json.RawMessage, error) { return json.Marshal(&d.flow) }
 
 // Restore goes on from a State, or from the worst where it is none.
@@ -315,13 +315,13 @@ func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	return d.offered.Ask(call)
 }
 
-// private are the private sources that a call could carry away, and whether there are any of others than its server.
+// private returns the private sources that a call could carry away, and whether there are any of others than its server.
 func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) {
 	all = slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
 	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
-// What a call may hold that says no more than what the user did: so few words that
+// The limits of a call that says no more than what the user did: so few words that
 // which they are, and how they are put, can carry hardly anything.
 const (
 	maxRepeatedMembers = 4
@@ -359,7 +359,7 @@ func repeats(arguments []byte, schema json.RawMessage, said string) bool {
 	return fits && members <= maxRepeatedMembers && words <= maxRepeatedWords
 }
 
-// wordsOf are the words and numbers of a text.
+// wordsOf returns the words and numbers of a text.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
@@ -372,7 +372,7 @@ type Suggestion struct {
 	Rule  policy.Rule
 }
 
-// helpful are those of the rules that "always" could write which would save the next such
+// helpful returns those of the rules that "always" could write which would save the next such
 // question. The servers that the card names, and what was attached, are part of them.
 func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
@@ -410,7 +410,7 @@ func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
 	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
 }
 
-// once says why no rule would save the next such question.
+// once returns why no rule would save the next such question.
 func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	switch {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
@@ -428,7 +428,7 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	return "no rule covers text that seems to give the model orders"
 }
 
-// always are the rules that "always" could write about a call, the narrowest first.
+// always returns the rules that "always" could write about a call, the narrowest first.
 func always(in policy.Input) []Suggestion {
 	under, free := folders(in.Arguments)
 	folder := "this tool, below the same folder"
@@ -459,7 +459,7 @@ func always(in policy.Input) []Suggestion {
 	return rules
 }
 
-// never are the rules that "never" could write about a call, the narrowest first.
+// never returns the rules that "never" could write about a call, the narrowest first.
 func never(in policy.Input) []Suggestion {
 	rules := always(in)
 	for i := range rules {
@@ -468,7 +468,7 @@ func never(in policy.Input) []Suggestion {
 	return rules
 }
 
-// folders are the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
+// folders returns the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
 // names of the other texts, and of lists that hold such (the edits of a file), which differ from call to call.
 func folders(arguments json.RawMessage) (under map[string]string, free []string) {
 	under = map[string]string{}
@@ -498,7 +498,7 @@ func folders(arguments json.RawMessage) (under map[string]string, free []string)
 	return under, free
 }
 
-// folderOf is the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
+// folderOf returns the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
 func folderOf(value []byte) string {
 	text, isText := jsonrpc.Unquote(value)
 	if !isText || !path.IsAbs(text) || strings.Contains(text, "\n") {

@@ -19,7 +19,7 @@ const MaxError = 8 << 10
 // Clean returns text without the characters that a user would not see.
 func Clean(text string) string { return guard.Clean(strings.ToValidUTF8(text, "\uFFFD")) }
 
-// CleanJSON is Clean for the texts in JSON, however they are escaped there. It returns raw unchanged if they are clean.
+// CleanJSON is [Clean] for the texts in JSON, however they are escaped there. It returns raw unchanged if they are clean.
 func CleanJSON(raw json.RawMessage) json.RawMessage {
 	text, err := jsontext.AppendFormat(nil, raw, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if err != nil {

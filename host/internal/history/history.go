@@ -60,7 +60,7 @@ func Repair(messages []model.Message, asTask map[string][]int, unasked map[strin
 	return mended, what
 }
 
-// replies is the message of results right behind calls.
+// replies returns the message of results right behind calls.
 func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
 	reply.Role = model.RoleTool
 	for _, call := range calls {
@@ -81,7 +81,7 @@ func replies(calls []*model.Call, results map[string]*model.Result, asTask map[s
 	return reply, missing
 }
 
-// Failure is the result of a call that was not carried out.
+// Failure returns the result of a call that was not carried out.
 func Failure(call *model.Call, text string) *model.Result {
 	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
 }
