@@ -14,26 +14,6 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A catalogue is what the model can be given, at one moment: the tools that are
-// approved and not denied, in a stable order.
-type catalogue struct {
-	tools   []*tool
-	byName  map[string]*tool
-	byID    map[string]*tool
-	tokens  int
-	of      map[*server]int             // of which there are so many tools, where they were chosen; nil: all
-	off     map[string]bool             // servers that are switched off
-	all     []listed                    // with what the model cannot have
-	skills  map[*server][]*skills.Skill // that are approved
-	servers []ServerTools               // but for how it stands with their connections
-}
-
-// listed is a tool that a server has, and whether the model can have it.
-type listed struct {
-	*tool
-	state string // see ToolInfo
-}
-
 // catalogue returns what the model can be given now.
 func (h *Host) catalogue() *catalogue { return h.offered.get(h.changes.Load(), h.survey) }
 

@@ -113,18 +113,6 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Settle waits until the lists of every server were read, or could not be, once.
-func (h *Host) Settle(ctx context.Context) error {
-	for _, s := range h.servers {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
 // Model returns the model.
 func (h *Host) Model() model.Model { return h.options.Model }
 

@@ -445,3 +445,35 @@ func (a *asOf[T]) forget() {
 	defer a.mu.Unlock()
 	a.made = nil
 }
+
+// Settle waits until the lists of every server were read, or could not be, once.
+func (h *Host) Settle(ctx context.Context) error {
+	for _, s := range h.servers {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// A catalogue is what the model can be given, at one moment: the tools that are
+// approved and not denied, in a stable order.
+type catalogue struct {
+	tools   []*tool
+	byName  map[string]*tool
+	byID    map[string]*tool
+	tokens  int
+	of      map[*server]int             // of which there are so many tools, where they were chosen; nil: all
+	off     map[string]bool             // servers that are switched off
+	all     []listed                    // with what the model cannot have
+	skills  map[*server][]*skills.Skill // that are approved
+	servers []ServerTools               // but for how it stands with their connections
+}
+
+// listed is a tool that a server has, and whether the model can have it.
+type listed struct {
+	*tool
+	state string // see ToolInfo
+}
