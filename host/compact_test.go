@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
@@ -189,16 +188,6 @@ func TestAWindowThatHoldsNotEvenTheQuestionIsAnError(t *testing.T) {
 	answer, err := s.Conversation(nil).Ask(t.Context(), Question{Text: strings.Repeat("why ", 5_000)})
 	if !errors.Is(err, ErrFull) || answer.Stop != stopError {
 		t.Errorf("got %v, stopped by %q", err, answer.Stop)
-	}
-}
-
-func TestAShortPieceIsNotCutWhereALongOneCanBe(t *testing.T) {
-	pieces := []string{strings.Repeat("a", 10), strings.Repeat("b", 5_000), strings.Repeat("c", 200), strings.Repeat("d", 9_000)}
-	tests := []struct{ bytes, want int }{{100_000, 1 << 40}, {4_210, 2_000}, {10, 80}}
-	for _, test := range tests {
-		if got := excerpt.Level(pieces, test.bytes); got != test.want && !(test.want == 1<<40 && got > test.want) {
-			t.Errorf("in %d bytes each piece may have %d, want %d", test.bytes, got, test.want)
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
@@ -68,52 +67,6 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 	if returned.Kept != uri || returned.Bytes != whole.Len() || returned.Tokens > 2_100 {
 		t.Errorf("reported %d tokens, %d bytes, kept as %q", returned.Tokens, returned.Bytes, returned.Kept)
 	}
-}
-
-func TestAPageBeginsWhereItIsWanted(t *testing.T) {
-	text := strings.Repeat("ä", 500) + "\nNeedle here\n" + strings.Repeat("ß", 500) + "\nneedle there\n" + strings.Repeat("z", 500)
-	tests := []struct {
-		name         string
-		offset, most int
-		find         string
-		begins, has  string
-		fails        bool
-	}{
-		{"the beginning", 0, 100, "", "ä", "ä", false},
-		{"inside of a character", 1, 100, "", "ä", "ä", false},
-		{"beyond the end", 99_999, 100, "", "", "", false},
-		{"before the beginning", -5, 100, "", "ä", "ä", false},
-		{"a word in another case", 0, 200, "NEEDLE", "ä", "Needle here", false},
-		{"the next place of a word", 1_020, 200, "needle", "ß", "needle there", false},
-		{"a word that is not there", 0, 200, "thimble", "", "", true},
-		{"a word that is not there any more", 2_100, 200, "needle", "", "", true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			p, err := excerpt.PageOf(text, test.offset, test.most, test.find)
-			if (err != nil) != test.fails {
-				t.Fatalf("error %v", err)
-			}
-			if err != nil {
-				return
-			}
-			if !utf8.ValidString(p.Text) || !strings.HasPrefix(p.Text, test.begins) || !strings.Contains(p.Text, test.has) || len(p.Text) > test.most {
-				t.Errorf("got %q (%d to %d)", p.Text, p.From, p.To)
-			}
-		})
-	}
-}
-
-func FuzzPageOf(f *testing.F) {
-	f.Add("äöü\nneedle\n", 3, 64, "Needle")
-	f.Fuzz(func(t *testing.T, text string, from, most int, find string) {
-		text = excerpt.Clean(text)
-		most = max(64, min(most, 1<<20))
-		p, err := excerpt.PageOf(text, from, most, find)
-		if err == nil && (p.Text != text[p.From:p.To] || !utf8.ValidString(p.Text) || !p.Last && p.To == p.From) {
-			t.Errorf("page %+v", p)
-		}
-	})
 }
 
 func TestTheKeptResultsHasItsLimits(t *testing.T) {
