@@ -59,10 +59,10 @@ func commands() []command {
 		{name: "save", argument: "TITLE", help: "give the conversation a title", do: (*screen).save},
 		{name: "resume", argument: "ID", help: "open an earlier conversation", idle: true, do: (*screen).resume},
 		{name: "rewind", help: "go on from an earlier question, in a copy", idle: true, do: (*screen).rewind},
-		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: (*screen).fork},
+		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.Fork, (*screen).changedHere) }},
 		{name: "copy", argument: "code", help: "copy the last answer, or its last block of code", values: []string{"code"}, do: (*screen).copyAnswer},
 		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
-		{name: "new", help: "start a new conversation", idle: true, do: (*screen).begin},
+		{name: "new", help: "start a new conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.New, (*screen).changed) }},
 		{name: "console", help: "see servers and messages in a browser", do: (*screen).console},
 		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
 		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
@@ -218,9 +218,6 @@ func (s *screen) resume(id string) {
 		s.panel = conversationsPanel(list, s.session.Saved().ID)
 	})
 }
-
-func (s *screen) fork(string)  { s.inBackground(s.session.Fork, (*screen).changedHere) }
-func (s *screen) begin(string) { s.inBackground(s.session.New, (*screen).changed) }
 
 // changedHere says which conversation this is now.
 func (s *screen) changedHere() {

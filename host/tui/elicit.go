@@ -97,8 +97,12 @@ func (c *formCard) press(s *screen, k keypress) bool {
 	case "enter":
 		return c.enter()
 	}
-	if c.at < len(c.fields) && c.fields[c.at].press(k) {
-		c.touched = true
+	if c.at < len(c.fields) {
+		e := c.fields[c.at]
+		before := e.text.Text()
+		if len(e.Choices) > 0 && e.pick(k) || len(e.Choices) == 0 && editKey(&e.text, k) && e.text.Text() != before {
+			c.touched, e.fault = true, ""
+		}
 	}
 	return false
 }
@@ -356,21 +360,6 @@ func (e *entry) checked() (json.RawMessage, bool) {
 		e.fault = err.Error()
 	}
 	return value, err == nil
-}
-
-// press handles a key of one field, and reports whether it changed what would be sent.
-func (e *entry) press(k keypress) (changed bool) {
-	if len(e.Choices) == 0 {
-		before := e.text.Text()
-		editKey(&e.text, k)
-		changed = e.text.Text() != before
-	} else {
-		changed = e.pick(k)
-	}
-	if changed {
-		e.fault = ""
-	}
-	return changed
 }
 
 // pick handles a key of a field with choices, and reports whether it means anything there.

@@ -356,24 +356,18 @@ func (s *screen) model(name string) {
 					s.say(ink.Plain, s.aboutModel()+". For another one: /model PROVIDER:NAME")
 					return
 				}
-				s.panel = s.modelPicker(list)
+				p := &picker{title: "model: " + s.aboutModel(), chosen: func(s *screen, i int) { s.chooseModel(list[i].Name) }}
+				for i, m := range list {
+					about := m.About
+					if m.Current {
+						about, p.selected = strings.TrimSpace("this one "+about), i
+					}
+					p.items = append(p.items, item{label: m.Name, detail: about})
+				}
+				s.panel = p
 			}
 		})
 	}
-}
-
-func (s *screen) modelPicker(list []ModelChoice) *picker {
-	p := &picker{title: "model: " + s.aboutModel()}
-	for i, m := range list {
-		about := m.About
-		if m.Current {
-			about = strings.TrimSpace("this one " + about)
-			p.selected = i
-		}
-		p.items = append(p.items, item{label: m.Name, detail: about})
-	}
-	p.chosen = func(s *screen, i int) { s.chooseModel(list[i].Name) }
-	return p
 }
 
 // chooseModel has a model answer from now on.
