@@ -191,16 +191,6 @@ func TestAWindowThatHoldsNotEvenTheQuestionIsAnError(t *testing.T) {
 	}
 }
 
-func TestAShortPieceIsNotCutWhereALongOneCanBe(t *testing.T) {
-	pieces := []string{strings.Repeat("a", 10), strings.Repeat("b", 5_000), strings.Repeat("c", 200), strings.Repeat("d", 9_000)}
-	tests := []struct{ bytes, want int }{{100_000, 1 << 40}, {4_210, 2_000}, {10, 80}}
-	for _, test := range tests {
-		if got := level(pieces, test.bytes); got != test.want && !(test.want == 1<<40 && got > test.want) {
-			t.Errorf("in %d bytes each piece may have %d, want %d", test.bytes, got, test.want)
-		}
-	}
-}
-
 // chaos is a model that does at random what models do: good calls and bad ones,
 // texts, nothing at all, errors in the middle, and windows that are full.
 func chaos(random *rand.Rand, cancel func()) scripted.Turn {

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
@@ -260,7 +261,7 @@ func TestCrush2214ALoopEnds(t *testing.T) {
 		return &model.Response{Message: model.Message{Parts: []model.Part{scripted.Calling("calc__add", fmt.Sprintf(`{"A":%d,"B":1}`, n%3))}}}, nil
 	}))
 	s := play(t, Options{Model: circle, Servers: []Server{calculator()}})
-	if answer := ask(t, s.Conversation(nil), "loop"); answer.Stop != "loop" || answer.Totals.Calls > 3*loopStop || len(s.notices(NoticeLoop)) < 2 {
+	if answer := ask(t, s.Conversation(nil), "loop"); answer.Stop != "loop" || answer.Totals.Calls > 3*history.LoopStop || len(s.notices(NoticeLoop)) < 2 {
 		t.Errorf("got %+v, reported %q", answer, s.notices(NoticeLoop))
 	}
 }

@@ -9,34 +9,23 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 )
 
-// mayCall finds out whether a call may run. It returns what the model gets if it may not.
-func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
-	t := j.tool
-	call := consent.Call{Input: policy.Input{
-		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
+// mayCall decides whether a call of a tool may run, and asks the user where that needs a yes.
+func (r *run) mayCall(ctx context.Context, call *model.Call, t *tool) *consent.Judgement {
+	asked := consent.Call{Input: policy.Input{
+		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: call.Arguments,
 		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
-	j.judgement = r.permit(ctx, call, Card{
-		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
+	return r.permit(ctx, asked, Card{
+		CallID: call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
+		Arguments: call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: asked.Trusted, CanTrust: !t.member && !asked.Trusted,
 	})
-	return j.judgement.Refusal
-}
-
-// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
-// its address goes to, the outside world. Those of the program itself are its own text.
-func (s *server) reading() mcp.ToolAnnotations {
-	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
-	if isOwn(s.Name) {
-		claim.OpenWorldHint = new(false)
-	}
-	return claim
 }
 
 // mayRead is mayCall for the reading of a resource.
@@ -52,7 +41,7 @@ func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri stri
 	return r.c.decider.TakenBack(ctx, j, s.trusted()) // an answer takes its time
 }
 
-// permit has a call decided about, and the person asked where that needs a yes.
+// permit has a call decided about, and the user asked where that needs a yes.
 func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
 	call.Said, call.Definitions = r.said, r.strangers
 	r.noteFlow(ctx)
@@ -84,11 +73,11 @@ func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, e
 	noteDecision(ctx, j.Rules, &event)
 }
 
-// Who decides about a call, as [Consented] names it.
+// The values of [Consented].By.
 const (
 	byPolicy   = "policy"
 	byPerson   = "person"
-	bySession  = "session"  // a rule that the person made for this session
+	bySession  = "session"  // a rule that the user made for this session
 	byQuestion = "question" // one that they made for this question
 	byHost     = "host"     // as nobody was there, or the run was ended meanwhile
 )
@@ -134,7 +123,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	return ""
 }
 
-// consent asks the person. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
+// consent asks the user. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
 func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
 	unmade := r.unmadeYet
 	if unmade == nil { // of those that run at the same time, others may be made
@@ -150,7 +139,7 @@ func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
 	return verdict, err
 }
 
-// hold makes the rule of a verdict hold for as long as the person said.
+// hold makes the rule of a verdict hold for as long as the user said.
 func (r *run) hold(v Verdict) error {
 	if !v.Question || v.Rule.Effect != policy.Allow {
 		return r.h.Rule(*v.Rule, v.Forever)
@@ -160,20 +149,20 @@ func (r *run) hold(v Verdict) error {
 	return r.c.decider.Grant(rule)
 }
 
-// refused is what the model gets for a no.
+// refused returns what the model gets for a no.
 func refused(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):
 		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
 	case err != nil:
-		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
+		return "Not allowed: the person could not be asked (" + excerpt.Clean(err.Error()) + ")."
 	case v.Note != "":
 		return "The person did not allow this call, and says: " + v.Note
 	}
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// strangers are the definitions of servers that are not trusted and whose words the model was given before any result.
+// strangers returns the definitions of servers that are not trusted and whose words the model was given before any result.
 func (r *run) strangers() []guard.Source {
 	var all []guard.Source
 	add := func(from guard.Source) {
@@ -195,11 +184,6 @@ func (r *run) strangers() []guard.Source {
 		}
 	}
 	return all
-}
-
-// hints are annotations in the words of the guard.
-func hints(a mcp.ToolAnnotations) guard.Annotations {
-	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
 
 // read notes that the model has read what a tool returned, and tells what is suspicious about it.
@@ -236,137 +220,10 @@ func (r *run) suspect(server, name, text string, part guard.Part) {
 	}
 }
 
-// suspicions are what a person should know of a definition before approving it.
-func (h *Host) suspicions(d guard.Definition) []guard.Finding {
-	texts := h.texts()
-	findings := texts.ScanDefinition(d)
-	if d.Kind == guard.Tool {
-		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
-	}
-	if s, found := h.serverNamed(d.Server); found && d.Kind == guard.View {
-		findings = append(findings, s.viewFindings(d.Name)...)
-	}
-	return findings
-}
-
-// texts is what the guard must know of all servers to see what one says of another:
-// their tools, by their own names and by those that the model calls them.
-func (h *Host) texts() *guard.Catalogue {
-	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
-		var c guard.Catalogue
-		for _, s := range h.servers {
-			var tools []string
-			for _, t := range s.current().tools {
-				tools = append(tools, t.Name, t.sent.Name)
-			}
-			c.Set(s.Name, tools...)
-		}
-		return &c
-	})
-}
-
-// sessionSource is the source of rules that hold until the Host is closed.
-const sessionSource = "session"
-
-// questionSource is the source of rules that hold until a question is answered.
-const questionSource = "question"
-
-// Rule makes a rule hold until the Host is closed, or for good. The error says that
-// it does not hold, or that it holds until then only, and why.
-func (h *Host) Rule(rule policy.Rule, forever bool) error {
-	if !forever {
-		rule.Source = sessionSource
-	}
-	if rule.Effect != policy.Allow {
-		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
-	}
-	if err := h.hold(rule); err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
-	}
-	if !forever {
-		return nil
-	}
-	err := errors.New("there is no place to keep it")
-	if h.options.Remember != nil {
-		err = h.options.Remember(rule)
-	}
-	if err != nil {
-		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
-	}
-	return nil
-}
-
-// hold adds a rule to those of this Host.
-func (h *Host) hold(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rules, err := h.rules.With(rule)
-	if err != nil {
-		return err
-	}
-	h.rules = rules
-	h.changes.Add(1) // a tool that is denied goes from the model's hands
-	return nil
-}
-
-func (h *Host) currentRules() *policy.Policy {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.rules
-}
-
-// Rules are the rules that hold now, those of the session included, the strictest first, and at last the default.
-func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
-
-// RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
-// [Options].Remember made of it stays. The error says that there is no such rule.
-func (h *Host) RemoveRule(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	fewer, had := h.rules.Without(rule)
-	if !had {
-		return fmt.Errorf("there is no rule %s any more", &rule)
-	}
-	h.rules = fewer
-	h.changes.Add(1)
-	return nil
-}
-
-// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
-// again. The error says that this holds until the Host is closed only, and why.
-func (h *Host) Disapprove(server string) error {
-	h.pins.Forget(server)
-	h.refuse(server, "")
-	h.changes.Add(1)
-	if h.options.Pins == nil {
-		return nil
-	}
-	if err := h.pins.Save(); err != nil {
-		return fmt.Errorf("what server %q defines is approved again when the program starts: %w", server, err)
-	}
-	return nil
-}
-
-// Approvals are the answers of the person to calls that this conversation remembers.
-func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
-
-// Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
-// The error says that it is not remembered, or what the record says.
-func (c *Conversation) Withdraw(a guard.Approval) error {
-	remembered, recorded := c.decider.Withdraw(a)
-	switch {
-	case !remembered:
-		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
-	case !recorded:
-		return nil
-	}
-	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
-}
-
-// maxNoted is how many sources a note names.
+// maxNoted is the number of sources that a note names.
 const maxNoted = 50
 
-// noter is who hears of what is asked of a server; nil: nobody.
+// noter returns the Noter of a request to a server; nil where there is none.
 func (r *run) noter(s *server, method, name string) mcp.Noter {
 	if r.h.options.Noter == nil {
 		return nil
@@ -374,7 +231,7 @@ func (r *run) noter(s *server, method, name string) mcp.Noter {
 	return r.h.options.Noter(s.Name, method, name)
 }
 
-// hearing returns a context in which n hears of what is done with it.
+// hearing returns ctx with a Noter, if there is one.
 func hearing(ctx context.Context, n mcp.Noter) context.Context {
 	if n == nil {
 		return ctx
@@ -382,8 +239,7 @@ func hearing(ctx context.Context, n mcp.Noter) context.Context {
 	return mcp.WithNoter(ctx, n)
 }
 
-// A notedFlow is what one who watches hears of the labels of a call: of what the conversation had read before it, or of what
-// it brought.
+// A notedFlow is the note of a call's labels: those of what the conversation had read before it, or of what it brought.
 type notedFlow struct {
 	Of      string       `json:"of"` // call or result
 	Labels  guard.Labels `json:"labels"`
@@ -431,4 +287,16 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 		Reason string        `json:"reason"`
 		By     string        `json:"by"`
 	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
+}
+
+// skillsOfOthers returns why the user is asked before a resource of a server is read: a skill of another server, which
+// is not trusted, may have led to it.
+func (r *run) skillsOfOthers(s *server) string {
+	for _, from := range r.c.decider.Sources(guard.Untrusted) {
+		other, found := r.h.serverNamed(from.Server)
+		if found && other != s && strings.HasSuffix(from.URI, skillMain) && other.skillOf(from.URI) != nil {
+			return fmt.Sprintf("The conversation has read the skill %s of server %q, which may have led to this reading of server %q.", from.URI, from.Server, s.Name)
+		}
+	}
+	return ""
 }

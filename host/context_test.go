@@ -69,52 +69,6 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 	}
 }
 
-func TestAPageBeginsWhereItIsWanted(t *testing.T) {
-	text := strings.Repeat("ä", 500) + "\nNeedle here\n" + strings.Repeat("ß", 500) + "\nneedle there\n" + strings.Repeat("z", 500)
-	tests := []struct {
-		name         string
-		offset, most int
-		find         string
-		begins, has  string
-		fails        bool
-	}{
-		{"the beginning", 0, 100, "", "ä", "ä", false},
-		{"inside of a character", 1, 100, "", "ä", "ä", false},
-		{"beyond the end", 99_999, 100, "", "", "", false},
-		{"before the beginning", -5, 100, "", "ä", "ä", false},
-		{"a word in another case", 0, 200, "NEEDLE", "ä", "Needle here", false},
-		{"the next place of a word", 1_020, 200, "needle", "ß", "needle there", false},
-		{"a word that is not there", 0, 200, "thimble", "", "", true},
-		{"a word that is not there any more", 2_100, 200, "needle", "", "", true},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			p, err := pageOf(text, test.offset, test.most, test.find)
-			if (err != nil) != test.fails {
-				t.Fatalf("error %v", err)
-			}
-			if err != nil {
-				return
-			}
-			if !utf8.ValidString(p.text) || !strings.HasPrefix(p.text, test.begins) || !strings.Contains(p.text, test.has) || len(p.text) > test.most {
-				t.Errorf("got %q (%d to %d)", p.text, p.from, p.to)
-			}
-		})
-	}
-}
-
-func FuzzPageOf(f *testing.F) {
-	f.Add("äöü\nneedle\n", 3, 64, "Needle")
-	f.Fuzz(func(t *testing.T, text string, from, most int, find string) {
-		text = readable(text)
-		most = max(64, min(most, 1<<20))
-		p, err := pageOf(text, from, most, find)
-		if err == nil && (p.text != text[p.from:p.to] || !utf8.ValidString(p.text) || !p.atTheEnd && p.to == p.from) {
-			t.Errorf("page %+v", p)
-		}
-	})
-}
-
 func TestTheKeptResultsHasItsLimits(t *testing.T) {
 	s := new(keptResults)
 	for range maxKept + 5 {

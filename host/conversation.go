@@ -2,20 +2,20 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -62,7 +62,10 @@ type Conversation struct {
 // Conversation returns a new conversation, or, with the entries of an earlier one, its continuation; a history that a
 // crash cut off is mended. record is called with every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := h.newConversation(&shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
+	here := func(from guard.Source) bool {
+		return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+	}
+	c := h.newConversation(&shared{decider: consent.New(h.currentRules, here), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
@@ -73,7 +76,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	for _, t := range c.tasks {
 		t.left, t.resumed = true, true // whoever waited for it is gone
 	}
-	mended, what := repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
+	mended, what := history.Repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
 	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
@@ -180,79 +183,6 @@ func (c *Conversation) addNext(e Entry) error {
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
-// Question is what a person says.
-type Question struct {
-	Text string
-	// Shown, if not empty, is what people see in place of Text when the conversation is shown
-	// again: a few words, where a program made Text. The model and exports have Text.
-	Shown string
-	// Attach are resources, texts and pictures that go along.
-	Attach []Attachment
-	// Prompt is a prompt of a server whose messages go along, before Text.
-	Prompt *PromptCall
-	// Tools chooses among the tools that the model can have for this question, and so whose
-	// resources it can read; nil means all. The built-in ones, to search and to read, stay.
-	Tools func(ToolInfo) bool
-	// Relayed is for a Text that the person did not write: nothing that it says counts as
-	// their words. In a child conversation it always is.
-	Relayed bool
-}
-
-// Attachment is a resource of a server or, where Text or Picture is not empty, a text or a
-// picture that the person has from elsewhere, such as a file.
-type Attachment struct {
-	Server string // may be empty where one server lists the resource
-	URI    string // of the resource; the name of the text or picture
-	Text   string
-	// Picture is a PNG, JPEG, GIF or WebP, as its content says, of at most 3.75 MiB and 8,000 pixels on a side.
-	Picture []byte
-}
-
-// PromptCall is a prompt of a server with its arguments.
-type PromptCall struct {
-	Server    string
-	Name      string
-	Arguments map[string]string
-}
-
-// Answer is what came of a question.
-type Answer struct {
-	Text string
-	// Stop says why the run is over; see [Answered].
-	Stop   string
-	Totals Totals // of this run
-	// Refused is a call that was not allowed, as SERVER/TOOL, where no later one did more than
-	// read: what was asked for may not be done, whatever Text says.
-	Refused string
-}
-
-// Ask puts a question and runs until there is an answer, a limit is reached, or
-// ctx is done. Whatever happens, the conversation can go on with the next
-// question. The error is what the provider, the record or the cause of ctx's end said,
-// [ErrBusy], [ErrFull] or [ErrEmpty]; the Answer then holds what there was.
-func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
-	if !c.take() {
-		return Answer{}, ErrBusy
-	}
-	defer func() {
-		c.busy <- struct{}{}
-		c.takeIn() // of what came meanwhile
-	}()
-	c.takeArrived()
-	ctx, end, err := c.bound(ctx)
-	if err != nil {
-		return Answer{}, err
-	}
-	defer end()
-	r := newRun(c)
-	if most := r.account.limits.Time; most > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeLimit)
-		defer cancel()
-	}
-	return r.answer(ctx, q)
-}
-
 // take reserves the conversation for a run, unless one is going. It waits for what came of tasks to be recorded, which
 // is no run.
 func (c *Conversation) take() bool {
@@ -285,13 +215,7 @@ func (c *Conversation) Keep(note string) error {
 	return c.add(Entry{Note: note})
 }
 
-const (
-	maxNote  = 4 << 10 // bytes of one note
-	maxNotes = 100
-	maxTitle = 200 // bytes
-)
-
-// Name gives the conversation a title for people.
+// Name gives the conversation a title for users.
 func (c *Conversation) Name(title string) error {
 	title = strings.TrimSpace(title)
 	if title == "" || len(title) > maxTitle {
@@ -300,7 +224,7 @@ func (c *Conversation) Name(title string) error {
 	return c.add(Entry{Title: title})
 }
 
-// Notes are the facts that every summary keeps.
+// Notes returns the facts that every summary keeps.
 func (c *Conversation) Notes() []string { return c.view.Notes() }
 
 // Entries returns the conversation's record. What the model cannot read any more only the
@@ -352,10 +276,6 @@ func (c *Conversation) keepFlow(at int) {
 	c.flowAt = at
 }
 
-// flowDropped stands for what was read in an entry that does not say it any more. It is not
-// valid, so that whoever goes on from there knows nothing and assumes the worst.
-var flowDropped = json.RawMessage(`"not kept"`)
-
 // restoreFlow takes up what the record says of what was read.
 func (c *Conversation) restoreFlow() {
 	if c.flowAt >= 0 {
@@ -372,219 +292,22 @@ func (c *Conversation) restoreFlow() {
 	c.relabel()
 }
 
-func (t Totals) add(u Totals) Totals {
-	return Totals{
-		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, CostUnknown: t.CostUnknown || u.CostUnknown, Requests: t.Requests + u.Requests,
-		Calls: t.Calls + u.Calls, Asked: t.Asked + u.Asked, Duration: t.Duration + u.Duration,
-	}
-}
-
-// An Entry is one line of a conversation's record. The record only grows: a conversation is what its entries add up to,
-// so it can be stored as it happens, resumed after any of them, and forked at any of them. It is stored as JSON.
-// Exactly one of the pointers (or Flow) is set.
-type Entry struct {
-	At time.Time `json:"at"`
-	// Message was said.
-	Message *model.Message `json:"message,omitempty"`
-	// Shown stands for a Message of the person where people see it; see Question.Shown.
-	Shown string `json:"shown,omitempty"`
-	// Summary replaces older messages in what the model sees.
-	Summary *Summary `json:"summary,omitempty"`
-	// Found are tools that a search brought into the conversation, by server and name.
-	Found []ToolRef `json:"found,omitempty"`
-	// Kept is a result that was too long to be shown to the model whole.
-	Kept *Kept `json:"kept,omitempty"`
-	// Note is a fact that must survive every summary.
-	Note string `json:"note,omitempty"`
-	// Flow is which untrusted and private texts were read, so far; see guard.Flow. It comes
-	// when it changed. Only the last one is kept in memory.
-	Flow json.RawMessage `json:"flow,omitempty"`
-	// Totals are what a run used; all zero for one that was cut off, as by a crash.
-	Totals *Totals `json:"totals,omitempty"`
-	// Ended says with Totals how the run ended that has no whole answer; nil for one that has.
-	Ended *Ended `json:"ended,omitempty"`
-	// Asking says that the person is asked about calls, which are not made meanwhile, or was.
-	Asking *Asking `json:"asking,omitempty"`
-	// Plan is what is to be done, in place of the plan before.
-	Plan *Plan `json:"plan,omitempty"`
-	// Switched says that a server was switched off, or on again.
-	Switched *Switched `json:"switched,omitempty"`
-	// Withdrawn is an answer of the person that they took back: what Flow said of it before does not hold.
-	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
-	// Task is what happened to a call that its server runs as a task.
-	Task *TaskEntry `json:"task,omitempty"`
-	// Title names the conversation for people.
-	Title string `json:"title,omitempty"`
-}
-
-// TakesBack reports whether the entry is no part of what was said, but something that the
-// person took back, or gave again: it holds in a copy, too, that ends before it.
-func (e *Entry) TakesBack() bool { return e.Switched != nil || e.Withdrawn != nil }
-
-// Ended says how a run ended; see [Answered].
-type Ended struct {
-	Stop  string `json:"stop"`
-	Error string `json:"error,omitempty"`
-}
-
-// Asking names calls of which none is made before the person answers. A record that ends before they did says so of them.
-type Asking struct {
-	Calls    []string `json:"calls"` // by their IDs
-	Answered bool     `json:"answered,omitempty"`
-}
-
-// Unasked returns the calls that were not made, as the record ends while the person was asked about them, by their IDs.
-func Unasked(entries []Entry) map[string]bool {
-	calls := map[string]bool{}
-	for i := range entries {
-		entries[i].Asking.note(calls)
-	}
-	return calls
-}
-
-// note adds the calls to those that are not made, or takes them out.
-func (a *Asking) note(calls map[string]bool) {
-	if a == nil {
-		return
-	}
-	for _, id := range a.Calls {
-		if calls[id] = true; a.Answered {
-			delete(calls, id)
-		}
-	}
-}
-
-// Summary stands for the first Messages messages of the conversation.
-type Summary struct {
-	Messages int    `json:"messages"`
-	Text     string `json:"text"`
-}
-
-// Switched says whether the model has a server in a conversation.
-type Switched struct {
-	Server string `json:"server"`
-	Off    bool   `json:"off,omitempty"`
-}
-
-// ToolRef names a tool of a server.
-type ToolRef struct {
-	Server string `json:"server"`
-	Tool   string `json:"tool"`
-}
-
-// Kept is a long result that the model can page through.
-type Kept struct {
-	URI    string `json:"uri"`
-	Server string `json:"server"`
-	Tool   string `json:"tool"`
-	Type   string `json:"type,omitempty"` // MIME type
-	Text   string `json:"text"`
-	// Pictures come with the first page: of what came of a task, which the model gets here only.
-	Pictures []model.Media `json:"pictures,omitempty"`
-}
-
-func (k *Kept) size() int {
-	n := len(k.Text)
-	for _, p := range k.Pictures {
-		n += len(p.Data)
-	}
-	return n
-}
-
-// A Record stores the entries of a conversation as they come. Append is called by one goroutine at a time; an error
-// ends the run, so that nothing happens that would not be remembered.
-type Record interface {
-	Append(e Entry) error
-}
-
-// Unknown is an entry with which the record of a conversation begins that comes from
-// elsewhere: all of it counts as read from a stranger, and as private.
-func Unknown() (Entry, error) {
-	d := consent.New(nil, nil)
-	d.AssumeWorst()
-	state, err := d.State()
-	return Entry{At: time.Now(), Flow: state}, err
-}
-
-// unaccounted reports whether a record ends, as after a crash, with results of which
-// it does not say where they came from.
-func unaccounted(entries []Entry) bool {
-	for _, e := range slices.Backward(entries) {
-		switch {
-		case e.Flow != nil, e.Totals != nil: // at the end of a run, it was written before these if it changed
-			return false
-		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
-			return true
-		}
-	}
-	return false
-}
-
-// Restart ends the connection to a server and connects again, without waiting. Until its lists were read again the
-// model has none of its tools. The error says that there is no such server, or that it cannot be restarted.
-func (h *Host) Restart(server string) error {
-	s, found := h.serverNamed(server)
-	switch {
-	case !found:
-		return noServer(server)
-	case s.Handler != nil:
-		return fmt.Errorf("server %q cannot be restarted: it is part of the program", server)
-	}
-	s.mu.Lock()
-	s.listed, s.err = false, nil
-	s.mu.Unlock()
-	s.hold(offer{}, nil)
-	return h.gateway.Restart(server)
-}
-
-func noServer(name string) error { return fmt.Errorf("there is no server %q", name) }
-
-// Stderr returns the last lines that a server's program wrote to its standard error, as far as they are kept.
-func (h *Host) Stderr(server string) []string {
-	if s, found := h.serverNamed(server); found && s.Stderr != nil {
-		return s.Stderr()
-	}
-	return nil
-}
-
-// SetOff switches a server off in this conversation and its children, or on again: the model
-// has none of its tools, resources and instructions, and what it defines is not reviewed. It
-// is part of the record. The error says that there is no such server, or what the record says.
-func (c *Conversation) SetOff(server string, off bool) error {
-	if _, found := c.host.serverNamed(server); !found {
-		return noServer(server)
-	}
-	if c.isOff(server) == off {
-		return nil
-	}
-	err := c.add(Entry{Switched: &Switched{Server: server, Off: off}})
-	c.host.changes.Add(1)
-	if !off {
-		c.takeIn() // what came of its tasks meanwhile
-	}
-	return err
-}
-
 func (c *Conversation) isOff(server string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.off[server]
 }
 
-// catalogue is what the model can be given in this conversation.
+// catalogue returns what the model can be given in this conversation.
 func (c *Conversation) catalogue() *catalogue {
 	c.mu.Lock()
 	off := c.off
 	c.mu.Unlock()
-	return c.host.catalogue().without(off)
-}
-
-// without is the catalogue without what some servers offer.
-func (c *catalogue) without(off map[string]bool) *catalogue {
+	all := c.host.catalogue()
 	if len(off) == 0 {
-		return c
+		return all
 	}
-	some := c.only(func(t *tool) bool { return !off[t.server.Name] })
+	some := all.only(func(t *tool) bool { return !off[t.server.Name] })
 	some.of, some.off = nil, off
 	return some
 }
@@ -595,61 +318,6 @@ func (c *Conversation) Servers() []ServerTools { return c.host.standings(c.catal
 // Tools is [Host.Tools] as this conversation has them.
 func (c *Conversation) Tools() []ToolInfo { return c.host.toolsOf(c.catalogue()) }
 
-// described finds where a server says how to sign in to it.
-var described = regexp.MustCompile(`resource_metadata="(https?://[^"\s]+)"`)
-
-// remedy says what to do about an error that is a refused authorization; empty for others.
-func remedy(err error) string {
-	var status *mcp.StatusError
-	if !errors.As(err, &status) {
-		return ""
-	}
-	text := "it does not know you: get a token for it"
-	switch status.Status {
-	case http.StatusUnauthorized:
-	case http.StatusForbidden:
-		text = "your token does not allow it: get another one"
-	default:
-		return ""
-	}
-	text += ` and put it into "headers" of the server's entry in its configuration ("Authorization": "Bearer …"), or give it with --header, and start again`
-	if m := described.FindStringSubmatch(strings.Join(status.Header.Values("Www-Authenticate"), ", ")); m != nil {
-		text += ". How to sign in is described at " + clipped(readable(m[1]), maxErrorText)
-	}
-	return text
-}
-
-// An Agent is whom a child conversation is with.
-type Agent struct {
-	// Name is shown to the person on cards and in events; required.
-	Name string
-	// Instructions are added to [Options].System.
-	Instructions string
-	// Limits end each of its runs, in addition to those of the run that it belongs to, which
-	// count what it uses as well.
-	Limits Limits
-}
-
-// Child returns a new conversation within the call of one of [Options].Tools that ctx belongs to: a sub-agent. It and
-// the conversation in which the tool is called are one as far as safety goes. What either has read counts for both, and
-// so does each yes and each rule of the person, who reads on cards that a sub-agent asks. What it uses counts for the
-// run that it belongs to, and that run's limits end it. It ends with the call, whatever context it is asked with. It
-// knows nothing of what was said before. A tool that has one is not labelled by its annotations: where the sub-agent's
-// words come from was noted while it read.
-func Child(ctx context.Context, a Agent) (*Conversation, error) {
-	call, err := ownCall(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("host: a child conversation: %w", err)
-	}
-	if a.Name == "" {
-		return nil, errors.New("host: a child conversation: Agent.Name is missing: cards say who asks")
-	}
-	call.labelled.Store(true) // where its answer comes from is noted while it reads
-	c := call.run.h.newConversation(call.run.c.shared, nil)
-	c.agent, c.within, c.ends = a, call, ctx
-	return c, nil
-}
-
 // shared is what a conversation and its children have in common.
 type shared struct {
 	decider *consent.Decider
@@ -657,19 +325,11 @@ type shared struct {
 	mu      sync.Mutex        // of what follows, and of each conversation's own
 	sampled map[string]int    // tokens that servers used of the model
 	reviews map[string]int    // of what servers changed
-	off     map[string]bool   // servers that the person switched off; it is replaced as a whole
+	off     map[string]bool   // servers that the user switched off; it is replaced as a whole
 	queries map[string]string // until the program ends, by tool: the query that found it
 }
 
-// parent is the run to whose call this one belongs; nil if to none.
-func (r *run) parent() *run {
-	if r.c.within == nil {
-		return nil
-	}
-	return r.c.within.run
-}
-
-// within are the tools of a question that its parent can have, too.
+// within returns the tools of a question that its parent can have, too.
 func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	parent := r.parent()
 	if parent == nil || parent.chosen == nil {
@@ -678,7 +338,7 @@ func (r *run) within(chosen func(ToolInfo) bool) func(ToolInfo) bool {
 	return func(t ToolInfo) bool { return parent.chosen(t) && (chosen == nil || chosen(t)) }
 }
 
-// bound is ctx, which ends with the call at the latest.
+// bound returns ctx, which ends with the call at the latest.
 func (c *Conversation) bound(ctx context.Context) (context.Context, func(), error) {
 	if c.within == nil {
 		return ctx, func() {}, nil
@@ -691,12 +351,274 @@ func (c *Conversation) bound(ctx context.Context) (context.Context, func(), erro
 	return ctx, func() { stop(); cancel(nil) }, nil
 }
 
-// ChildEvent is an event of a child conversation.
-type ChildEvent struct {
-	// CallID is the call that it belongs to, and Agent the name of the [Agent].
-	CallID string `json:"callId"`
-	Agent  string `json:"agent"`
-	Event  Event  `json:"event"`
+// sampledBy adds what a server used of the model, and returns it all.
+func (c *Conversation) sampledBy(server string, tokens int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sampled[server] += tokens
+	return c.sampled[server]
+}
+
+// Plan returns the conversation's plan; it has no steps where there is none.
+func (c *Conversation) Plan() Plan {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	plan := c.plan
+	plan.Steps = slices.Clone(plan.Steps)
+	return plan
+}
+
+// SetPlan replaces the conversation's plan; one without steps takes it away.
+func (c *Conversation) SetPlan(p Plan) error {
+	_, err := c.ChangePlan(func(Plan) (Plan, error) { return p, nil })
+	return err
+}
+
+// ChangePlan replaces the conversation's plan by what change makes of it, and returns that. Where
+// somebody else changed the plan meanwhile, change is called again with theirs, so that nothing is
+// lost: it should do nothing but compute. Its error leaves the plan as it is.
+func (c *Conversation) ChangePlan(change func(Plan) (Plan, error)) (Plan, error) {
+	for {
+		before := c.Plan()
+		seen := before
+		seen.Steps = slices.Clone(before.Steps)
+		after, err := change(seen)
+		if err == nil {
+			err = after.check()
+		}
+		if err != nil {
+			return before, err
+		}
+		after.Steps = slices.Clone(after.Steps)
+		if replaced, err := c.replacePlan(before, after); replaced || err != nil {
+			return after, err
+		}
+	}
+}
+
+// replacePlan does so unless the plan is another one by now.
+func (c *Conversation) replacePlan(before, after Plan) (bool, error) {
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	if now := c.Plan(); now.Goal != before.Goal || !slices.Equal(now.Steps, before.Steps) {
+		return false, nil
+	}
+	return true, c.addNext(Entry{Plan: &after})
+}
+
+// tasked takes up an entry of the record; the lock is held.
+func (c *Conversation) tasked(e *Entry) {
+	at := slices.IndexFunc(c.tasks, func(t *pendingTask) bool { return t.number == e.Task.Number })
+	switch {
+	case e.Task.Began != nil:
+		c.tasks = append(c.tasks, &pendingTask{TaskBegan: *e.Task.Began, number: e.Task.Number, began: e.At})
+		c.taskNumber = max(c.taskNumber, e.Task.Number)
+		c.ranAsTask[e.Task.Began.CallID] = append(c.ranAsTask[e.Task.Began.CallID], e.Task.Number)
+	case e.Task.Left && at >= 0:
+		c.tasks[at].left = true
+	case e.Task.Over && at >= 0:
+		id := c.tasks[at].CallID
+		c.ranAsTask[id] = slices.DeleteFunc(c.ranAsTask[id], func(n int) bool { return n == e.Task.Number })
+		c.tasks = slices.Delete(c.tasks, at, at+1)
+	case e.Task.Came != nil:
+		if e.Task.Came.Kept != nil {
+			for _, uri := range c.kept.put(*e.Task.Came.Kept) {
+				c.unload(uri)
+			}
+		}
+		if e.Task.Came.Message != nil {
+			c.view.Say(*e.Task.Came.Message)
+		}
+		if at >= 0 {
+			c.tasks = slices.Delete(c.tasks, at, at+1)
+		}
+	}
+}
+
+// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
+// is somebody else's stays untrusted.
+func (c *Conversation) trust(server string, forever bool) {
+	if err := c.host.Trust(server, forever); err != nil {
+		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
+	}
+	s, found := c.host.serverNamed(server)
+	if !found || !s.trusted() {
+		return
+	}
+	c.decider.Trust(func(from guard.Source) bool {
+		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
+			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
+		})
+	}, s.said)
+}
+
+// Trust is [Host.Trust] in this conversation: what was read of the server before counts as that of a trusted one, too.
+func (c *Conversation) Trust(server string, forever bool) error {
+	if _, found := c.host.serverNamed(server); !found {
+		return noServer(server)
+	}
+	c.trust(server, forever) // it tells what went wrong
+	return nil
+}
+
+// Distrust ends the trust in a server until the Host is closed, whoever gave it: what it
+// defines is reviewed unless it was approved, and what was read of it counts as untrusted.
+// The error says that there is no such server, or that it is the program's own.
+func (c *Conversation) Distrust(server string) error {
+	s, found := c.host.serverNamed(server)
+	switch {
+	case !found:
+		return noServer(server)
+	case isOwn(server):
+		return fmt.Errorf("the tools of %q are the program's own", server)
+	}
+	s.vouched.Store(false)
+	c.host.changes.Add(1)
+	c.relabel()
+	c.decider.Reconsider()
+	return c.saveFlow()
+}
+
+// relabel has what servers that are not trusted said before, and those behind them, count as untrusted, also where it
+// was read while they were: in an earlier session, or before another conversation ended the trust.
+func (c *Conversation) relabel() {
+	for _, s := range c.host.servers {
+		if !s.trusted() {
+			c.decider.Distrust(s.said)
+		}
+	}
+}
+
+func (c *Conversation) nextKept() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept.name()
+}
+
+// Approvals returns the answers of the user to calls that this conversation remembers.
+func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
+
+// Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
+// The error says that it is not remembered, or what the record says.
+func (c *Conversation) Withdraw(a guard.Approval) error {
+	remembered, recorded := c.decider.Withdraw(a)
+	switch {
+	case !remembered:
+		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
+	case !recorded:
+		return nil
+	}
+	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
+}
+
+// A pendingTask is a Task with what is known of it in this process.
+type pendingTask struct {
+	TaskBegan
+	number  int
+	began   time.Time
+	left    bool
+	resumed bool // it began in an earlier process
+	over    bool // the call has its result, which is not recorded yet
+	watched bool // somebody waits for it outside of a call
+	came    *arrival
+	status  string
+	message string
+	leave   context.CancelCauseFunc // of the call that waits; nil: none
+}
+
+// An arrival is what came of a task, before it is part of the conversation.
+type arrival struct {
+	result *mcp.CallToolResult
+	err    error
+}
+
+// A calling is one call of a tool, or the reading of a resource or a prompt, while
+// it runs: what questions, progress and log messages of a server belong to.
+type calling struct {
+	run    *run // nil outside of a run
+	id     string
+	server *server
+	tool   *tool // nil for resources and prompts
+
+	serverRequests atomic.Int32 // that came in the middle of it
+	over           atomic.Bool
+	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
+
+	leave  context.CancelCauseFunc // ends it
+	task   *pendingTask            // that it became; nil: none
+	taskOf *Conversation           // whose task it is, where run is nil
+}
+
+func withCall(ctx context.Context, c *calling) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+func callFrom(ctx context.Context) *calling {
+	c, _ := ctx.Value(callKey{}).(*calling)
+	return c
+}
+
+type callKey struct{}
+
+// toolName returns the tool that a request from the server belongs to; empty if to nothing.
+func (c *calling) toolName() string {
+	if c == nil || c.tool == nil {
+		return ""
+	}
+	return c.tool.ref.Tool
+}
+
+func (c *calling) callID() string {
+	if c == nil {
+		return ""
+	}
+	return c.id
+}
+
+func (c *calling) path() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.run != nil && c.run.c.within != nil:
+		return c.run.c.within.path() + "/" + c.id
+	}
+	return c.id
+}
+
+// A run is what happens between a question and its answer.
+type run struct {
+	c       *Conversation
+	h       *Host
+	number  int
+	step    atomic.Int32
+	sharing int // results that come together share the room for one
+	account account
+	noted   map[model.Note]bool // of the adapter, that were reported already
+	said    string              // by the user
+	asked   bool                // whether the question stands in the conversation
+	text    string              // of the last answer
+	refused string              // see Answer.Refused
+
+	unmadeYet []string // IDs of the calls that the model wants, while none of them is made
+	toolset
+}
+
+func newRun(c *Conversation) *run {
+	c.mu.Lock()
+	number := c.runs + 1
+	c.mu.Unlock()
+	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
+	r.account.limits = c.host.options.Limits
+	if parent := r.parent(); parent != nil {
+		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
+	}
+	return r
+}
+
+var errTimeLimit = errors.New("the run's time is over")
+
+func (r *run) notice(kind, format string, args ...any) {
+	r.tell(Event{Notice: &Notice{Kind: kind, Text: fmt.Sprintf(format, args...)}})
 }
 
 // tell tells an event; that of a child within one of its parent, so that whoever follows
@@ -710,4 +632,69 @@ func (r *run) tell(e Event) {
 	}
 	e.At = time.Now()
 	parent.tell(Event{Child: &ChildEvent{CallID: r.c.within.id, Agent: r.c.agent.Name, Event: e}})
+}
+
+// parent returns the run to whose call this one belongs; nil if to none.
+func (r *run) parent() *run {
+	if r.c.within == nil {
+		return nil
+	}
+	return r.c.within.run
+}
+
+// An account counts what a run used, its child conversations included, and knows its
+// limits. Calls, and servers that use the model, count at the same time.
+type account struct {
+	limits Limits
+	above  *account // of the run to whose call this one belongs; nil if to none
+
+	mu     sync.Mutex
+	totals Totals
+	steps  int
+}
+
+// use counts what was used. The time above runs by itself.
+func (a *account) use(t Totals) {
+	for ; a != nil; a, t.Duration = a.above, 0 {
+		a.mu.Lock()
+		a.totals = a.totals.add(t)
+		a.mu.Unlock()
+	}
+}
+
+// used returns what was used so far.
+func (a *account) used() Totals {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.totals
+}
+
+// step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
+func (a *account) step() (stop, why string) {
+	for ; a != nil && stop == ""; a = a.above {
+		a.mu.Lock()
+		most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
+		switch {
+		case a.steps >= cmp.Or(most.Steps, defaultSteps):
+			stop, why = stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
+		case most.Tokens > 0 && tokens >= most.Tokens:
+			stop, why = stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
+		case most.Money > 0 && a.totals.Cost >= most.Money:
+			stop, why = stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
+		default:
+			a.steps++
+		}
+		a.mu.Unlock()
+	}
+	return stop, why
+}
+
+// A toolset is what the model has in the step that is made.
+type toolset struct {
+	catalogue *catalogue
+	seen      uint64              // of the host's changes
+	chosen    func(ToolInfo) bool // by the question; nil: all
+	only      map[ToolRef]bool    // by the step hook; nil: all
+	prefix    model.Request       // without its messages
+	says      string              // the instructions among them
 }

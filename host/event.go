@@ -27,12 +27,12 @@ type Event struct {
 	Log           *Logged          `json:"log,omitempty"`           // a server's log message
 	ServerRequest *ServerRequested `json:"serverRequest,omitempty"` // a server asked something, and what came of it
 	Returned      *Returned        `json:"returned,omitempty"`      // step 5: a call's result
-	Notice        *Notice          `json:"notice,omitempty"`        // what a person should know
+	Notice        *Notice          `json:"notice,omitempty"`        // what a user should know
 	Answered      *Answered        `json:"answered,omitempty"`      // step 7: the run is over
 	Child         *ChildEvent      `json:"child,omitempty"`         // something happened in a child conversation
 
 	Generated *Generated `json:"generated,omitempty"` // the model was asked outside of the seven steps
-	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the person was shown definitions, and what came of it
+	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the user was shown definitions, and what came of it
 }
 
 // Listed tells which tools the model can have.
@@ -55,7 +55,7 @@ type ServerTools struct {
 	Tools  int `json:"tools"`
 	Seen   int `json:"seen"`
 	Tokens int `json:"tokens"` // of all its definitions
-	// Trusted is whether the person trusts it now.
+	// Trusted is whether the user trusts it now.
 	Trusted bool `json:"trusted,omitempty"`
 	// Off is whether it is switched off in the conversation, so that Seen is 0.
 	Off bool `json:"off,omitempty"`
@@ -102,24 +102,24 @@ type Generated struct {
 	Exchanges []model.Exchange `json:"-"`
 }
 
-// What the model is asked for outside of the seven steps.
+// The values of [Generated].For.
 const (
 	ForSummary  = "summary"  // of old turns, which it replaces
 	ForSampling = "sampling" // for a server
 	ForStep     = "step"     // for a step after all, which the model did not answer: Asked was reported before
 )
 
-// Reviewed tells what a person said to definitions of a server that are new or changed.
+// Reviewed tells what a user said to definitions of a server that are new or changed.
 type Reviewed struct {
 	Server string `json:"server"`
 	// First is whether the server was never approved.
 	First       bool `json:"first,omitempty"`
 	Definitions int  `json:"definitions"` // that were shown
 	Approved    bool `json:"approved"`
-	Trusted     bool `json:"trusted,omitempty"` // from now on, as the person said
-	// Reading is how many of the tools only read, as the person said and the server does not.
+	Trusted     bool `json:"trusted,omitempty"` // from now on, as the user said
+	// Reading is how many of the tools only read, as the user said and the server does not.
 	Reading int    `json:"reading,omitempty"`
-	Error   string `json:"error,omitempty"` // why the person did not answer
+	Error   string `json:"error,omitempty"` // why the user did not answer
 }
 
 // Consented tells whether a call may run.
@@ -128,7 +128,7 @@ type Consented struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
-	By      string `json:"by"`             // "policy", "person", "session" or "question": a rule the person made for it, or "host": nobody was there, or the run was ended meanwhile
+	By      string `json:"by"`             // "policy", "person", "session" or "question": a rule the user made for it, or "host": nobody was there, or the run was ended meanwhile
 	Rule    string `json:"rule,omitempty"` // the name of the rule that decided
 	Reason  string `json:"reason,omitempty"`
 }
@@ -166,8 +166,8 @@ type ServerRequested struct {
 	CallID  string `json:"callId,omitempty"`
 	Server  string `json:"server"`
 	Method  string `json:"method"`
-	Message string `json:"message,omitempty"` // what a person would read
-	Outcome string `json:"outcome"`           // accept, decline, cancel, an error's text, or "refused: " and why the person was not asked
+	Message string `json:"message,omitempty"` // what a user would read
+	Outcome string `json:"outcome"`           // accept, decline, cancel, an error's text, or "refused: " and why the user was not asked
 }
 
 // Returned tells what came of a call.
@@ -189,7 +189,7 @@ type Returned struct {
 	Media []model.Media `json:"-"`
 }
 
-// Notice is something that a person should know.
+// Notice is something that a user should know.
 type Notice struct {
 	// Kind is a stable word for programs: one of the constants below.
 	Kind   string `json:"kind"`
@@ -234,6 +234,81 @@ type Totals struct {
 	CostUnknown bool          `json:"costUnknown,omitempty"`
 	Requests    int           `json:"requests"`
 	Calls       int           `json:"calls"`
-	Asked       int           `json:"asked"` // how often a person was asked for consent
+	Asked       int           `json:"asked"` // how often a user was asked for consent
 	Duration    time.Duration `json:"durationNs"`
 }
+
+// ToolRef names a tool of a server.
+type ToolRef struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+}
+
+// ToolInfo is a tool as users list it.
+type ToolInfo struct {
+	ToolRef
+	Title string `json:"title,omitempty"`
+	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
+	State string `json:"state"`
+	// ReadOnly is whether it says, or the user does, that it changes nothing. Whether it is believed, and may
+	// run, is decided at each call.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.
+	Via string `json:"via,omitempty"`
+	// View is the URI of the document that hosts with views show its results in, if it has one.
+	View string `json:"view,omitempty"`
+	// Sent is the tool as a model gets it.
+	Sent *model.Tool `json:"-"`
+}
+
+// How the model can have a tool, or why it cannot.
+const (
+	ToolSent       = "sent"           // with every request
+	ToolSearched   = "searched for"   // when a search finds it
+	ToolDenied     = "denied"         // by a rule, whatever the arguments
+	ToolUnapproved = "not approved"   // by the user
+	ToolSetAside   = "set aside"      // as no provider takes its schema
+	ToolHidden     = "hidden"         // behind another of the same name
+	ToolForViews   = "for views only" // as it says itself: a view calls it, and no model
+	ToolOff        = "off"            // as the user switched its server off in the conversation
+)
+
+// The states of a server.
+const (
+	StateConnected  = "connected"
+	StateConnecting = "connecting"
+	StateFailed     = "failed"
+	StateUnapproved = "unapproved" // a user must see its definitions first
+)
+
+// ChildEvent is an event of a child conversation.
+type ChildEvent struct {
+	// CallID is the call that it belongs to, and Agent the name of the [Agent].
+	CallID string `json:"callId"`
+	Agent  string `json:"agent"`
+	Event  Event  `json:"event"`
+}
+
+func (t Totals) add(u Totals) Totals {
+	return Totals{
+		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, CostUnknown: t.CostUnknown || u.CostUnknown, Requests: t.Requests + u.Requests,
+		Calls: t.Calls + u.Calls, Asked: t.Asked + u.Asked, Duration: t.Duration + u.Duration,
+	}
+}
+
+// The reasons why a run is over, which [Answered] names.
+const (
+	stopEnd       = "end"
+	stopSteps     = "steps"
+	stopTime      = "time"
+	stopTokens    = "tokens"
+	stopMoney     = "money"
+	stopLoop      = "loop"
+	stopLength    = "length"
+	stopRefusal   = "refusal"
+	stopCancelled = "cancelled"
+	stopError     = "error"
+)
+
+// StopCutOff is how a run ended, in [Ended], whose program ended before.
+const StopCutOff = "cut off"

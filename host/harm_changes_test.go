@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/host/internal/excerpt"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -247,13 +248,13 @@ func TestWhatNobodySeesIsTakenOutOfSchemas(t *testing.T) {
 		"escaped":  escaped(hidden(plant)),
 		"broken":   json.RawMessage(`{"a":"\ud83d","a":"` + hidden(plant) + `"}`),
 	} {
-		got := everything(&model.Request{Tools: []model.Tool{{Schema: plain(schema)}}})
+		got := everything(&model.Request{Tools: []model.Tool{{Schema: excerpt.CleanJSON(schema)}}})
 		if strings.Contains(got, "mallory") {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
 	seen := json.RawMessage(`{"a" : "\u00e9"}`)
-	if got := plain(seen); string(got) != string(seen) {
+	if got := excerpt.CleanJSON(seen); string(got) != string(seen) {
 		t.Errorf("changed %s to %s", seen, got)
 	}
 }

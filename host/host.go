@@ -1,153 +1,25 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/host/internal/consent"
-	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/inprocess"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
+	"golang.org/x/time/rate"
 )
-
-// Options are optional but for Model; the zero value of each field means its default.
-type Options struct {
-	// Model answers and asks for calls.
-	Model model.Model
-	// Gateway connects to the servers; nil means that all of Servers have a Handler. It is for this host
-	// alone, with [gateway.Options].OneClient, and belongs to whoever made it.
-	Gateway *gateway.Gateway
-	// Servers are whose tools the model can be given, in the order in which it sees them: those of
-	// Gateway, by their names there, and those that have a Handler, which are added to it.
-	Servers []Server
-	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none. They stand before those
-	// of the servers, as tools of the server [OwnServer], and are never left to search. As the program vouches for them
-	// they need no review, and their annotations are believed; consent, labels, traces and limits are those of any
-	// trusted server. Its prompts and resources count as the program's own text. What a tool can do with the
-	// conversation that calls it: [Child], [Labels], [Read].
-	Tools *mcp.Server
-	// System is added to the host's own system prompt.
-	System string
-	// BeforeStep is called before each request to the model that is a step of a run, of child
-	// conversations too, and may be called by several of them at once. It may change what the
-	// model is sent; an error ends the run, which returns it.
-	BeforeStep func(ctx context.Context, step *Step) error
-
-	// Person decides what must be decided by a person; nil is one who is not there, see [ErrNobody].
-	Person Person
-	// Policy says which calls may run; nil is the policy without rules, which asks
-	// before whatever is not known to read only.
-	Policy *policy.Policy
-	// Remember makes a rule hold for good, beyond this process; nil means it cannot.
-	Remember func(rule policy.Rule) error
-	// RememberTrust makes the person's trust in a server hold for good, beyond this process;
-	// nil means it cannot. It gets the server's name with its origin, as [policy.Named] has
-	// them: another server of that name is not trusted. See [Host.Trust].
-	RememberTrust func(name string) error
-	// Pins are the definitions that a person approved; nil means none yet, and that
-	// approvals are forgotten with the Host.
-	Pins *guard.Pins
-	// Search finds tools that are not sent along; nil means an index of its own.
-	Search *toolsearch.Index
-
-	// Roots are what servers may work in.
-	Roots []mcp.Root
-	// Limits end a run.
-	Limits Limits
-	// Budget says how much of the model's window may be used for what.
-	Budget Budget
-
-	// OnEvent is called with what happens, by one goroutine at a time, and holds it up
-	// while it runs. It may ask the Host and its conversations what they know, but
-	// must not wait for anything that tells events: a run, a new Conversation.
-	OnEvent func(Event)
-	// Trace fills the parts of events that are only for a trace.
-	Trace bool
-	// Noter, if not nil, is asked at each call of a tool and reading of a resource who hears what its messages do not say: what
-	// was decided, as "policy", and the labels of what the conversation had read and of what it brought, as "labels". Nil: nobody.
-	Noter func(server, method, name string) mcp.Noter
-	// Middleware goes around the connection of each server that has a Handler. For one of Gateway, its
-	// [gateway.Upstream].Dial can do the same.
-	Middleware func(server string) mcp.Middleware
-	// Logger gets what goes wrong with servers; default slog.Default().
-	Logger *slog.Logger
-}
-
-// Limits end a run, each where it is not zero but for Steps, whose zero means 50.
-// A run that was ended goes on with the next question.
-type Limits struct {
-	Steps  int           // requests to the model
-	Time   time.Duration // from the question on
-	Tokens int           // input and output
-	Money  float64       // US dollars; counts only where the model's price is known
-}
-
-// Budget says how much of the model's window may be used for what, in tokens. The
-// zero value of each field means its default.
-type Budget struct {
-	// Window is what the model can see; default what the model says, or 32,000.
-	Window int
-	// Tools is how much the definitions of tools may take before all of them are left to tool search; default a tenth
-	// of the window, at most 8,000. Negative: none are left to search.
-	Tools int
-	// Result is how much of one result the model is shown at a time; default an eighth of the window, at most 8,000.
-	Result int
-	// Sampling is what one server may use of the model in one conversation; default 50,000.
-	Sampling int
-	// Always are servers whose tools are never left to tool search.
-	Always []string
-}
-
-// Limits and times.
-const (
-	defaultSteps    = 50
-	defaultWindow   = 32_000
-	defaultSampling = 50_000
-	leastResult     = 64               // tokens of a page
-	maxParallel     = 8                // calls of one turn at the same time
-	listTime        = 30 * time.Second // for what a server in this process says of itself, and for reading the views of one
-	listenPause     = time.Minute      // before a server that ended listening is listened to again
-)
-
-// A Host holds connections to servers and what they offer. All methods are safe for concurrent use. Close it when done.
-type Host struct {
-	options Options
-	budget  Budget
-	log     *slog.Logger
-	search  *toolsearch.Index
-	pins    *guard.Pins
-	servers []*server
-	gateway *gateway.Gateway
-	added   []string // to it
-
-	ctx     context.Context
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-
-	embed     chan struct{} // holds one while there are tools to be embedded
-	changes   atomic.Uint64 // counts whatever can change what the model may be given
-	reviewing chan struct{} // holds one while a person reviews
-	telling   sync.Mutex    // one event after the other
-	mu        sync.Mutex
-	rules     *policy.Policy
-	refused   map[string]string // definitions of a server that the person refused: by server, their hash
-
-	offered asOf[catalogue]       // what the model can be given
-	guarded asOf[guard.Catalogue] // what the guard knows of all servers
-}
 
 // New returns a host that reads in the background what the servers offer. The error says which option is wrong.
 func New(o Options) (*Host, error) {
@@ -178,8 +50,14 @@ func New(o Options) (*Host, error) {
 	if h.gateway = o.Gateway; h.gateway == nil {
 		h.gateway = gateway.New(gateway.Options{OneClient: true, Logger: h.log})
 	}
-	if err := h.addServers(); err != nil {
-		return nil, errors.Join(err, h.Close())
+	servers := o.Servers
+	if o.Tools != nil { // before those of any server, so that none of these can stand in front of one
+		servers = slices.Concat([]Server{{Name: OwnServer, Handler: o.Tools, Trusted: true}}, servers)
+	}
+	for i, s := range servers {
+		if err := h.connect(s, o.Tools != nil && i == 0); err != nil {
+			return nil, errors.Join(err, h.Close())
+		}
 	}
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
@@ -194,24 +72,10 @@ func New(o Options) (*Host, error) {
 	return h, nil
 }
 
-// addServers adds the program's own tools, before those of any server, so that none of these
-// can stand in front of one, and the servers.
-func (h *Host) addServers() error {
-	if tools := h.options.Tools; tools != nil {
-		if err := h.connect(Server{Name: OwnServer, Handler: tools, Trusted: true}); err != nil {
-			return err
-		}
-	}
-	for _, s := range h.options.Servers {
-		if err := h.add(s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Host) add(s Server) error {
+// connect adds a server, and to the gateway where it is in this process. own says that its tools are Options.Tools.
+func (h *Host) connect(s Server, own bool) error {
 	switch {
+	case own:
 	case s.Name == "":
 		return errors.New("host: a server without a name")
 	case Reserved(s.Name):
@@ -219,11 +83,6 @@ func (h *Host) add(s Server) error {
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
 	}
-	return h.connect(s)
-}
-
-// connect adds a server, and to the gateway where it is in this process.
-func (h *Host) connect(s Server) error {
 	if s.Handler != nil {
 		if err := h.gateway.Add(s.Name, h.within(s)); err != nil {
 			return fmt.Errorf("host: %w", err)
@@ -254,98 +113,10 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// Settle waits until the lists of every server were read, or could not be, once.
-func (h *Host) Settle(ctx context.Context) error {
-	for _, s := range h.servers {
-		select {
-		case <-s.settled:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	return nil
-}
-
 // Model returns the model.
 func (h *Host) Model() model.Model { return h.options.Model }
 
-// tell tells an event.
-func (h *Host) tell(e Event) {
-	if h.options.OnEvent == nil {
-		return
-	}
-	h.telling.Lock()
-	defer h.telling.Unlock()
-	e.At = time.Now()
-	h.options.OnEvent(e)
-}
-
-func (b Budget) withDefaults(info model.Info) Budget {
-	b.Window = cmp.Or(b.Window, info.Window, defaultWindow)
-	b.Tools = cmp.Or(b.Tools, min(b.Window/10, 8_000))
-	b.Result = max(cmp.Or(b.Result, min(b.Window/8, 8_000)), leastResult)
-	b.Sampling = cmp.Or(b.Sampling, defaultSampling)
-	b.Always = append(b.Always[:len(b.Always):len(b.Always)], OwnServer)
-	return b
-}
-
-// OwnServer is the name under which [Options].Tools are shown, and which rules are about. No other server can have it.
-const OwnServer = "host"
-
-// isOwn reports whether a name is, or reads like, that of the program's own tools.
-func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
-
-// Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
-// the person is shown what no server said. No server can have it.
-func Reserved(server string) bool {
-	return slices.ContainsFunc([]string{OwnServer, fromPerson, consent.FromBefore, FromNotes}, func(name string) bool {
-		return strings.EqualFold(strings.TrimSpace(server), name)
-	})
-}
-
-// FromNotes is the source of what was noted in earlier conversations; see [Read].
-const FromNotes = "what was remembered"
-
-// Labels are what the conversation has read in which the tool of [Options].Tools is called
-// that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
-func Labels(ctx context.Context) guard.Labels {
-	if c, err := ownCall(ctx); err == nil {
-		return c.run.c.decider.Labels()
-	}
-	return guard.Private | guard.Untrusted
-}
-
-// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it returns: a note that
-// was taken while a stranger's page was read is a stranger's text still. A tool that says so is not labelled by its
-// annotations. A source without an origin is that of no server, whatever its name is.
-func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
-	c, err := ownCall(ctx)
-	if err != nil {
-		return err
-	}
-	c.labelled.Store(true)
-	if labels != 0 {
-		c.run.c.decider.Read(from, labels, text)
-	}
-	noteResult(ctx, from, labels)
-	return nil
-}
-
-var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
-
-// ownCall is the call of an own tool that runs with this context.
-func ownCall(ctx context.Context) (*calling, error) {
-	c := callFrom(ctx)
-	if c == nil || c.run == nil || c.server.Name != OwnServer {
-		return nil, errNotOwn
-	}
-	if c.over.Load() {
-		return nil, fmt.Errorf("the call of %s is over", c.toolName())
-	}
-	return c, nil
-}
-
-// within says how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
+// within returns how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
 func (h *Host) within(s Server) gateway.Upstream {
 	if h.options.Middleware != nil {
 		s.Handler = mcp.Chain(s.Handler, h.options.Middleware(s.Name))
@@ -353,7 +124,7 @@ func (h *Host) within(s Server) gateway.Upstream {
 	return gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 		ctx, cancel := context.WithTimeout(ctx, listTime)
 		defer cancel()
-		client, err := mcp.DialWith(ctx, inProcess{s}, mcp.ClientOptions{Name: s.Name, Logger: h.log})
+		client, err := mcp.DialWith(ctx, inprocess.Transport{Name: s.Name, Handler: s.Handler}, mcp.ClientOptions{Name: s.Name, Logger: h.log})
 		if err != nil {
 			return nil, fmt.Errorf("server %q: %w", s.Name, err)
 		}
@@ -361,196 +132,205 @@ func (h *Host) within(s Server) gateway.Upstream {
 	}}
 }
 
-// An inProcess is the Transport to a server in this process.
-type inProcess struct{ Server }
-
-// Connect implements [mcp.Transport].
-func (p inProcess) Connect(context.Context, mcp.ConnectOptions) (mcp.Conn, error) {
-	c := &inProcessConn{handler: p.Handler}
-	c.lost, c.lose = context.WithCancelCause(context.Background())
-	return c, nil
+func newServer(h *Host, s Server) *server {
+	srv := &server{Server: s, host: h, settled: make(chan struct{}), look: make(chan struct{}, 1), taken: make(chan struct{}), notices: rate.NewLimiter(rate.Every(toolNoticeTime), maxToolNotices)}
+	srv.settle = sync.OnceFunc(func() { close(srv.settled) })
+	srv.vouched.Store(s.Trusted)
+	o := mcp.ClientOptions{
+		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},
+		Name:        s.Name,
+		OnElicit:    srv.elicit,
+		ElicitURL:   true,
+		OnSample:    srv.sample,
+		SampleTools: true,
+		OnRoots:     func(context.Context) ([]mcp.Root, error) { return h.options.Roots, nil },
+		LogLevel:    mcp.LogInfo,
+		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
+		Middleware:  []mcp.Middleware{attribute, tasks.Wait(tasks.WaitOptions{OnTask: srv.onTask, OnLook: srv.onLook, Leave: leavesTask})},
+		Logger:      h.log,
+	}
+	if s.Name == OwnServer {
+		o.Timeout = -1 // a sub-agent takes its time; the run's limits are for it
+	}
+	made, handler := false, h.gateway.Server(s.Name) // a client that is made asks what its handler is, and one that never answers would hold up everything
+	srv.client = mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if !made {
+			return mcp.Result{}, errors.New("not yet")
+		}
+		return handler.Handle(ctx, req)
+	}), o)
+	made = true
+	return srv
 }
 
-func (p inProcess) String() string { return p.Name }
-
-// An inProcessConn has no connection that could be lost, but where the server is a client. It is lost where a list fails, or
-// listening as that client is closed; the calls that run then go on.
-type inProcessConn struct {
-	handler mcp.Handler
-	lost    context.Context
-	lose    context.CancelCauseFunc
+// Capabilities returns what a Host declares that servers can ask it. A connection
+// that is made for a Host alone declares the same; see [mcp.ClientOptions.OneClient].
+func Capabilities() *mcp.ClientCapabilities {
+	return &mcp.ClientCapabilities{
+		Roots:       &mcp.RootsCapability{},
+		Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+	}
 }
 
-// Handle implements [mcp.Handler].
-func (c *inProcessConn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if req.Method == "ping" {
-		return mcp.Result{JSON: json.RawMessage(`{}`)}, nil
+// keepEmbedded computes the vectors of tools that are new, where tools are found by
+// their meaning too. Until they are there, tools are found by their words.
+func (h *Host) keepEmbedded() {
+	for {
+		select {
+		case <-h.embed:
+		case <-h.ctx.Done():
+			return
+		}
+		if err := h.search.Embed(h.ctx); err != nil && h.ctx.Err() == nil {
+			h.notice(Notice{Kind: NoticeTools, Text: "tools are found by their words only: " + excerpt.Clean(err.Error())})
+		}
 	}
-	result, err := c.handler.Handle(ctx, req)
-	if err == nil || ctx.Err() != nil || errors.As(err, new(*mcp.Error)) {
-		return result, err
-	}
-	if lists := revision.MethodNamed(req.Method).Key != ""; lists || req.Method == "subscriptions/listen" && (errors.Is(err, mcp.ErrClosed) || errors.Is(err, mcp.ErrLost)) {
-		c.lose(err)
-	}
-	return result, err
 }
 
-// Revision implements [mcp.Conn]: none is spoken.
-func (c *inProcessConn) Revision() string { return "" }
+// Restart ends the connection to a server and connects again, without waiting. Until its lists were read again the
+// model has none of its tools. The error says that there is no such server, or that it cannot be restarted.
+func (h *Host) Restart(server string) error {
+	s, found := h.serverNamed(server)
+	switch {
+	case !found:
+		return noServer(server)
+	case s.Handler != nil:
+		return fmt.Errorf("server %q cannot be restarted: it is part of the program", server)
+	}
+	s.mu.Lock()
+	s.listed, s.err = false, nil
+	s.mu.Unlock()
+	s.hold(offer{}, nil)
+	return h.gateway.Restart(server)
+}
 
-// Done implements [mcp.Conn].
-func (c *inProcessConn) Done() <-chan struct{} { return c.lost.Done() }
-
-// Err implements [mcp.Conn].
-func (c *inProcessConn) Err() error { return context.Cause(c.lost) }
-
-// Close implements [mcp.Conn].
-func (c *inProcessConn) Close() error {
-	c.lose(mcp.ErrClosed)
+// Stderr returns the last lines that a server's program wrote to its standard error, as far as they are kept.
+func (h *Host) Stderr(server string) []string {
+	if s, found := h.serverNamed(server); found && s.Stderr != nil {
+		return s.Stderr()
+	}
 	return nil
 }
 
-// Person decides what the host must not decide alone. Its methods may be called from several goroutines; an
-// implementation asks one thing after the other. Each waits until the person has answered or ctx is done. They are
-// called while a run waits for them, so they must not wait for one themselves. What returns [ErrNobody] has said no;
-// other errors end the review, the question or the call they belong to.
-type Person interface {
-	// Consent is asked whether a call may run.
-	Consent(ctx context.Context, card Card) (Verdict, error)
-	// Review is asked whether the definitions of servers may be used: at the first connection to each, and again for
-	// whatever changed since. All that wait for a review come together, each server once, and the answers are in their
-	// order. A yes to a server holds whatever error comes with it.
-	Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error)
-	// Elicit is asked to fill in a server's form or to visit its page.
-	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
-	// Sample is asked whether a server may use the model. It may change the request.
-	Sample(ctx context.Context, s Sampling) (bool, error)
+// Definitions returns all that a user would be asked to approve of a server, as it was read last. The error says that there is no such
+// server, or why nothing could be read.
+func (h *Host) Definitions(server string) ([]guard.Definition, error) {
+	s, found := h.serverNamed(server)
+	if !found {
+		return nil, noServer(server)
+	}
+	if !s.answers() {
+		_, err := s.state()
+		if err == nil {
+			err = errors.New("nobody waited for it")
+		}
+		return nil, fmt.Errorf("server %q: what it offers could not be read: %w", server, err)
+	}
+	return s.definitions(), nil
 }
 
-// ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
-// then, and the model learns that nobody has given it.
-var ErrNobody = errors.New("no user can be asked")
-
-// nobody is the Person of a Host that has none.
-type nobody struct{}
-
-func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
-
-func (nobody) Review(context.Context, []Review) ([]ReviewAnswer, error) { return nil, ErrNobody }
-
-func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return nil, ErrNobody }
-
-func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
-
-// Card is all that a person needs to say yes or no to a call. Texts are the
-// server's own: whoever shows them cleans them.
-type Card struct {
-	CallID      string
-	Agent       string // the sub-agent that wants it; empty: the conversation's own model
-	Server      string // empty: a tool of the host itself
-	Tool        string // as the server names it
-	Title       string
-	Description string
-	Arguments   json.RawMessage // in full
-	Annotations mcp.ToolAnnotations
-	Trusted     bool // whether the server's annotations are believed
-	// Reads is whether the person said, in a review, that the tool only reads, as its server does not say what it does.
-	Reads bool
-	// Reasons say why the person is asked: the rule, text of which untrusted
-	// servers was read before, secrets among the arguments.
-	Reasons []string
-	// NoRule, where no rule is for the call, is the first of Reasons without what the call
-	// does: for whoever shows that by Annotations.
-	NoRule string
-	// Allowed is the rule that allows the call, where what was read before, or what the call carries, asks for a yes
-	// all the same; nil where the rules ask. It is not to be changed.
-	Allowed *policy.Rule
-	// Secret is whether the arguments hold what looks like a secret.
-	Secret bool
-	// Always are the rules that "always" could write, the narrowest first: those that would
-	// save the next such question. Where there are none, Once says why.
-	Always []AlwaysRule
-	Once   string
-	// Never are the rules that "never" could write, the narrowest first.
-	Never []AlwaysRule
-	// CanTrust is whether the person could trust the server, with [Verdict].Trust or
-	// [Host.Trust].
-	CanTrust bool
-	// Resource is set where this is not a call but the reading of a resource.
-	Resource string
+// Prompts returns the prompts of all servers that are approved.
+func (h *Host) Prompts() (all []PromptRef) {
+	for _, s := range h.servers {
+		for _, p := range s.current().prompts {
+			if h.approved(s, review.Prompt(s.Name, p)) {
+				all = append(all, PromptRef{s.Name, p})
+			}
+		}
+	}
+	return all
 }
 
-// AlwaysRule is a rule that a person can have written.
-type AlwaysRule struct {
-	Label string // for people, such as "this tool with any arguments"
-	Rule  policy.Rule
+// Resources returns the resources of all servers that are approved.
+func (h *Host) Resources() (all []ResourceRef) {
+	for _, s := range h.usable() {
+		for _, r := range s.current().resources {
+			all = append(all, ResourceRef{s.Name, r})
+		}
+	}
+	return all
 }
 
-// Verdict is what a person said to a Card.
-type Verdict struct {
-	Allow bool
-	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
-	// Allow is false): it holds until the host closes, or for good if Forever is set.
-	Rule    *policy.Rule
-	Forever bool
-	// Question has the rule, if it allows, hold until the question is answered and no longer, and
-	// only for the conversation that the call belongs to, with its parents and children.
-	Question bool
-	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
-	Trust bool
-	// Note goes to the model where Allow is false: what to do instead.
-	Note string
+// Templates returns the resource templates of all servers that are approved.
+func (h *Host) Templates() (all []TemplateRef) {
+	for _, s := range h.usable() {
+		for _, t := range s.current().templates {
+			all = append(all, TemplateRef{s.Name, t})
+		}
+	}
+	return all
 }
 
-// Review shows a person what a server brings before the model sees it.
-type Review struct {
+// usable returns the servers that are accepted.
+func (h *Host) usable() []*server {
+	return slices.DeleteFunc(slices.Clone(h.servers), func(s *server) bool { return !h.accepted(s) })
+}
+
+// Complete asks a server to complete an argument of a prompt or of a template.
+func (h *Host) Complete(ctx context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error) {
+	s, why := h.serverOf(server, "")
+	if s == nil {
+		return nil, fmt.Errorf("completion: %s", why)
+	}
+	if !h.accepted(s) {
+		return nil, fmt.Errorf("completion: %s", s.notAccepted())
+	}
+	return s.client.Complete(ctx, req)
+}
+
+// PromptRef is a prompt of a server.
+type PromptRef struct {
 	Server string
-	// First is whether the server was never approved.
-	First bool
-	// Items are the definitions that are new or changed.
-	Items []ReviewItem
+	Prompt *mcp.Prompt
 }
 
-// ReviewAnswer is what a person said to a Review. The zero ReviewAnswer is a no.
-type ReviewAnswer struct {
-	// Approve is whether the model may use what was shown.
-	Approve bool
-	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
-	// It counts with Approve only.
-	Trust, Forever bool
-	// Reads is whether the person holds those of the items to only read that are Silent. It
-	// holds as long as they are what was shown, and for this server only; with Approve only.
-	Reads bool
+// ResourceRef is a resource of a server.
+type ResourceRef struct {
+	Server   string
+	Resource *mcp.Resource
 }
 
-// ReviewItem is one definition that is new or changed.
-type ReviewItem struct {
-	Kind string // tool, prompt, instructions, command, ...
-	Name string
-	// Text is the whole definition where it is new, a diff where it changed, with hidden characters made visible.
-	Text string
-	// Value is the command or the version that is defined; empty for other kinds.
-	Value    string
-	Changed  bool
-	Reads    bool // a tool that says that it only reads
-	Silent   bool // a tool of which the server does not say whether it only reads
-	Findings []guard.Finding
+// TemplateRef is a resource template of a server.
+type TemplateRef struct {
+	Server   string
+	Template *mcp.ResourceTemplate
 }
 
-// Form is a question of a server to the person.
-type Form struct {
-	Server, Tool string // Tool is empty where the question belongs to no call
-	Request      mcp.ElicitRequest
-	// Warnings say what is suspicious about it, such as asking for a secret.
-	Warnings []string
+// SetOff switches a server off in this conversation and its children, or on again: the model
+// has none of its tools, resources and instructions, and what it defines is not reviewed. It
+// is part of the record. The error says that there is no such server, or what the record says.
+func (c *Conversation) SetOff(server string, off bool) error {
+	if _, found := c.host.serverNamed(server); !found {
+		return noServer(server)
+	}
+	if c.isOff(server) == off {
+		return nil
+	}
+	err := c.add(Entry{Switched: &Switched{Server: server, Off: off}})
+	c.host.changes.Add(1)
+	if !off {
+		c.takeIn() // what came of its tasks meanwhile
+	}
+	return err
 }
 
-// Sampling is a server's wish to use the model.
-type Sampling struct {
-	Server, Tool string
-	Request      *mcp.CreateMessageRequest
-	Tokens       int // what it may cost at most: the request's estimate and its MaxTokens
-	Budget       int // what the server may still use in this conversation
-	Warnings     []string
+// ReviewAgain has the user asked again, before the model's next step, about what
+// they refused of a server, and about what was set aside as the server changed too
+// often. The error says that there is no such server, or nothing to be reviewed of it.
+func (c *Conversation) ReviewAgain(name string) error {
+	h := c.host
+	s, found := h.serverNamed(name)
+	if !found {
+		return noServer(name)
+	}
+	if s.trusted() || !slices.ContainsFunc(s.definitions(), func(d guard.Definition) bool { return !s.pinned(d) }) {
+		return fmt.Errorf("nothing to review for server %q", name)
+	}
+	c.mu.Lock()
+	delete(c.reviews, name)
+	c.mu.Unlock()
+	h.refuse(name, "")
+	h.changes.Add(1)
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/history"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -203,11 +204,11 @@ func TestAModelThatRepeatsItselfIsWarnedAndThenStopped(t *testing.T) {
 	loop := scripted.Always(scripted.Call("calc__add", `{"A":1,"B":1}`))
 	s := play(t, Options{Model: loop, Servers: []Server{calculator()}})
 	answer := ask(t, s.Conversation(nil), "loop")
-	if answer.Stop != "loop" || answer.Totals.Calls != loopStop {
+	if answer.Stop != "loop" || answer.Totals.Calls != history.LoopStop {
 		t.Errorf("stopped by %q after %d calls", answer.Stop, answer.Totals.Calls)
 	}
 	warned := false
-	for _, m := range loop.Requests()[loopWarn].Messages {
+	for _, m := range loop.Requests()[history.LoopWarn].Messages {
 		for _, p := range m.Parts {
 			warned = warned || p.Result != nil && strings.Contains(p.Result.Text(), "3 times in a row")
 		}

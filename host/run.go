@@ -3,82 +3,33 @@ package host
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/history"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/host/internal/window"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 )
 
 // ErrEmpty says that a model did not say anything, even when it was asked again.
 var ErrEmpty = errors.New("the model answered with nothing, twice; ask again, or ask another model")
 
-var errTimeLimit = errors.New("the run's time is over")
-
 const (
 	settleTime = 15 * time.Second // how long a run waits for servers that are still connecting
 	maxPauses  = 8                // times in a row a model may ask to be asked again
 )
 
-// The reasons why a run is over, which [Answered] names.
-const (
-	stopEnd       = "end"
-	stopSteps     = "steps"
-	stopTime      = "time"
-	stopTokens    = "tokens"
-	stopMoney     = "money"
-	stopLoop      = "loop"
-	stopLength    = "length"
-	stopRefusal   = "refusal"
-	stopCancelled = "cancelled"
-	stopError     = "error"
-)
-
-// StopCutOff is how a run ended, in [Ended], whose program ended before.
-const StopCutOff = "cut off"
-
-// A run is what happens between a question and its answer.
-type run struct {
-	c       *Conversation
-	h       *Host
-	number  int
-	step    atomic.Int32
-	sharing int // results that come together share the room for one
-	account account
-	noted   map[model.Note]bool // of the adapter, that were reported already
-	said    string              // by the person
-	asked   bool                // whether the question stands in the conversation
-	text    string              // of the last answer
-	refused string              // see Answer.Refused
-
-	unmadeYet []string // IDs of the calls that the model wants, while none of them is made
-	toolset
-}
-
-func newRun(c *Conversation) *run {
-	c.mu.Lock()
-	number := c.runs + 1
-	c.mu.Unlock()
-	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
-	r.account.limits = c.host.options.Limits
-	if parent := r.parent(); parent != nil {
-		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
-	}
-	return r
-}
-
-func (r *run) notice(kind, format string, args ...any) {
-	r.tell(Event{Notice: &Notice{Kind: kind, Text: fmt.Sprintf(format, args...)}})
-}
-
-// answer is one run, from the question to the end, whatever the end is.
+// answer carries out one run, from the question to the end, whatever the end is.
 func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	began := time.Now()
 	if r.parent() == nil {
@@ -164,7 +115,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	if err := r.putDown(messages, q.Shown); err != nil {
 		return stopError, err
 	}
-	pauses, empty, loop := 0, 0, loopDetector{}
+	pauses, empty, loop := 0, 0, history.Loop{}
 	for {
 		if stop, why := r.account.step(); stop != "" {
 			r.notice(NoticeLimit, "%s", why)
@@ -204,7 +155,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 }
 
-// begin waits for servers, asks the person about what is new of them, and tells which tools there are.
+// begin waits for servers, asks the user about what is new of them, and tells which tools there are.
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -224,7 +175,7 @@ func (r *run) begin(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// stopped says why a model that calls nothing has stopped.
+// stopped returns why a model that calls nothing has stopped.
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
@@ -259,13 +210,13 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		if response == nil {
 			return nil, err
 		}
-		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the person has seen it; its calls are not carried out
+		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the user has seen it; its calls are not carried out
 		if strings.TrimSpace(r.text) != "" {
 			_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: r.text}}})
 		}
 		return nil, err
 	}
-	if !saysSomething(&response.Message) {
+	if !history.HasContent(&response.Message) {
 		r.text = ""
 		return response, nil
 	}
@@ -278,14 +229,17 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	request, began := r.request(), time.Now()
 	asked, exchanges := r.watched(request)
 	r.tell(Event{Asked: &asked})
-	response, err := r.h.options.Model.Generate(ctx, request, r.delta)
+	response, err := r.h.options.Model.Generate(ctx, request, func(d model.Delta) {
+		r.retried(d)
+		r.tell(Event{Delta: &d})
+	})
 	if response == nil {
 		err = orNothing(response, err)
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
 	r.c.mu.Lock()
-	fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
+	history.Fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
 	r.c.mu.Unlock()
 	used := r.charge(request, response)
 	r.c.view.Counted(asked.Tokens, response.Usage)
@@ -296,58 +250,12 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	return response, err
 }
 
-func orNothing(response *model.Response, err error) error {
-	if response == nil && err == nil {
-		return errors.New("the model returned neither an answer nor an error")
-	}
-	return err
-}
-
-// charge counts what a request cost, by the lengths of the texts where the provider did not count.
-func (r *run) charge(request *model.Request, response *model.Response) Totals {
-	if response.Usage == (model.Usage{}) {
-		response.Usage = model.Usage{Input: window.TokensOfRequest(request), Output: window.TokensOfMessage(&response.Message), Estimated: true}
-	}
-	info := r.h.options.Model.Info()
-	used := Totals{Usage: response.Usage, Cost: info.Price.Cost(response.Usage), CostUnknown: info.Language && !info.Price.Known(), Requests: 1}
-	r.account.use(used)
-	return used
-}
-
-func (r *run) delta(d model.Delta) {
-	r.retried(d)
-	r.tell(Event{Delta: &d})
-}
-
-// retried tells that the provider is asked again.
-func (r *run) retried(d model.Delta) {
-	if d.Retry != nil {
-		r.notice(NoticeRetry, "attempt %d failed, the next is in %v: %v", d.Retry.Attempt, d.Retry.After.Round(time.Millisecond), d.Retry.Err)
-	}
-}
-
-// lowered tells once what the adapter did to a tool.
-func (r *run) lowered(note model.Note) {
-	if r.noted[note] {
-		return
-	}
-	r.noted[note] = true
-	n := Notice{Kind: NoticeLowered, Tool: note.Tool, Text: note.Text}
-	if t := r.catalogue.byName[note.Tool]; t != nil {
-		n.Server, n.Tool = t.ref.Server, t.ref.Tool
-	}
-	if note.SetAside {
-		n.Text = "was set aside: " + n.Text
-	}
-	r.tell(Event{Notice: &n})
-}
-
 // carryOut carries out the calls of one turn and keeps their results.
-func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetector) (stop string, err error) {
+func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *history.Loop) (stop string, err error) {
 	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
-	times := loop.turn(calls, results)
-	if times == loopWarn {
+	times := loop.Turn(calls, results)
+	if times == history.LoopWarn {
 		last := results[len(results)-1]
 		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})
 		r.notice(NoticeLoop, "the model repeats itself (%d times); it was warned", times)
@@ -359,244 +267,278 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetec
 	if err := errors.Join(r.c.say(reply), failed); err != nil {
 		return "", err
 	}
-	if times >= loopStop {
+	if times >= history.LoopStop {
 		r.notice(NoticeLoop, "the run was ended: the model made the same calls %d times in a row", times)
 		return stopLoop, nil
 	}
 	return "", ctx.Err()
 }
 
-// A model that repeats itself is warned once, and stopped if it goes on.
-const (
-	loopWarn = 3 // times the same turns came
-	loopStop = 5
-	loopSpan = 4 // turns that a repetition may be long
-)
-
-// A loopDetector sees turns that repeat: the same calls with the same results, alone or in a circle of a few turns.
-type loopDetector struct{ turns [][32]byte }
-
-// turn adds a turn and returns how often the last turns came in a row.
-func (l *loopDetector) turn(calls []*model.Call, results []*model.Result) int {
-	hash := sha256.New()
-	for i, call := range calls {
-		hash.Write([]byte(call.Name))
-		hash.Write([]byte{0})
-		hash.Write(call.Arguments)
-		hash.Write([]byte{0})
-		if i < len(results) {
-			hash.Write([]byte(results[i].Text()))
-		}
-		hash.Write([]byte{1})
-	}
-	l.turns = append(l.turns, [32]byte(hash.Sum(nil)))
-	if most := loopSpan * loopStop; len(l.turns) > most {
-		l.turns = l.turns[len(l.turns)-most:]
-	}
-	longest := 1
-	for span := 1; span <= loopSpan; span++ {
-		longest = max(longest, l.repeats(span))
-	}
-	return longest
+// A job is a call on its way.
+type job struct {
+	call      *model.Call
+	tool      *tool
+	builtin   bool               // it is a call of a tool of the host itself
+	judgement *consent.Judgement // of a call of a tool of a server
+	noter     mcp.Noter          // hears of it; nil: nobody does
+	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
+	refused   bool               // it was not allowed
 }
 
-// repeats counts how often the last span turns came in a row.
-func (l *loopDetector) repeats(span int) int {
-	n := len(l.turns)
-	times := 1
-	for at := n - 2*span; at >= 0; at -= span {
-		for i := range span {
-			if l.turns[at+i] != l.turns[n-span+i] {
-				return times
-			}
-		}
-		times++
-	}
-	return times
-}
-
-// An account counts what a run used, its child conversations included, and knows its
-// limits. Calls, and servers that use the model, count at the same time.
-type account struct {
-	limits Limits
-	above  *account // of the run to whose call this one belongs; nil if to none
-
-	mu     sync.Mutex
-	totals Totals
-	steps  int
-}
-
-// use counts what was used. The time above runs by itself.
-func (a *account) use(t Totals) {
-	for ; a != nil; a, t.Duration = a.above, 0 {
-		a.mu.Lock()
-		a.totals = a.totals.add(t)
-		a.mu.Unlock()
-	}
-}
-
-// used is what was used so far.
-func (a *account) used() Totals {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.totals
-}
-
-// step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
-func (a *account) step() (stop, why string) {
-	for ; a != nil; a = a.above {
-		if stop, why = a.take(); stop != "" {
-			return stop, why
-		}
-	}
-	return "", ""
-}
-
-func (a *account) take() (stop, why string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
-	switch {
-	case a.steps >= cmp.Or(most.Steps, defaultSteps):
-		return stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
-	case most.Tokens > 0 && tokens >= most.Tokens:
-		return stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
-	case most.Money > 0 && a.totals.Cost >= most.Money:
-		return stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
-	}
-	a.steps++
-	return "", ""
-}
-
-// repair makes a history valid for every provider, and says what it did: each call gets a result right behind it, a
-// result without its call goes, and so do messages without content and whatever stands before the first question. Of
-// some calls it is known that they ran as tasks of their servers, and of others that they were not made.
-func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
-	var answered, dropped int
-	for i := 0; i < len(messages); i++ {
-		m := messages[i]
-		switch {
-		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
-			dropped++ // results are taken with their calls
-			continue
-		}
-		calls := m.Calls()
-		mended = append(mended, m)
-		if len(calls) == 0 {
-			continue
-		}
-		results := map[string]*model.Result{}
-		for i+1 < len(messages) && messages[i+1].Role == model.RoleTool {
-			i++
-			for _, p := range messages[i].Parts {
-				if p.Result != nil && results[p.Result.CallID] == nil {
-					results[p.Result.CallID] = p.Result
-				}
-			}
-		}
-		reply, missing := replies(calls, results, asTask, unasked)
-		answered += missing
-		dropped += len(results) - (len(calls) - missing)
-		mended = append(mended, reply)
-	}
-	if answered+dropped == 0 {
-		return messages, ""
-	}
-	what = "the conversation was cut off"
-	switch {
-	case answered == 1:
-		what += ": a call has no result, and got one that says so"
-	case answered > 1:
-		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
-	}
-	if dropped > 0 {
-		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
-	}
-	return mended, what
-}
-
-// replies is the message of results right behind calls.
-func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
-	reply.Role = model.RoleTool
+// execute carries out the calls of one turn and returns a result for each, whatever happens. First the user is asked
+// about all of them, then those that only read run in parallel; any other runs alone, in its turn. The error says why
+// none was made.
+func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
+	failed := r.refresh(ctx) // what changed while the model thought
+	jobs := make([]*job, len(calls))
+	r.unmadeYet = nil
 	for _, call := range calls {
-		result := results[call.ID]
-		if result == nil {
-			missing++
-			text := "The program ended before this call had a result. It is not known whether it was carried out."
-			if unasked[call.ID] {
-				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
-			}
-			if numbers := asTask[call.ID]; len(numbers) > 0 {
-				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
-			}
-			result = failure(call, text)
-		}
-		reply.Parts = append(reply.Parts, model.Part{Result: result})
+		r.unmadeYet = append(r.unmadeYet, call.ID)
 	}
-	return reply, missing
-}
-
-// failure is the result of a call that was not carried out.
-func failure(call *model.Call, text string) *model.Result {
-	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
-}
-
-// fit makes a model's message fit to be kept: calls have an ID of their own in the
-// conversation, and arguments that are an object.
-func fit(m *model.Message, taken map[string]bool, fresh func() string) {
-	parts := make([]model.Part, 0, len(m.Parts))
-	for _, p := range m.Parts {
+	for i, call := range calls {
+		if failed != nil {
+			jobs[i] = &job{call: call, result: r.unmade(call, "The run ended before this call was made.")}
+			continue
+		}
+		jobs[i] = r.prepare(ctx, call)
+	}
+	r.unmadeYet = nil
+	for i := 0; i < len(jobs); {
+		end := i + 1
+		if jobs[i].isParallel() {
+			for end < len(jobs) && end-i < maxParallel && jobs[end].isParallel() {
+				end++
+			}
+		}
+		r.parallel(ctx, jobs[i:end])
+		i = end
+	}
+	results := make([]*model.Result, len(jobs))
+	for i, j := range jobs {
+		results[i] = j.result
 		switch {
-		case p.Call != nil:
-			call := *p.Call
-			if call.ID == "" || taken[call.ID] {
-				call.ID = fresh()
-			}
-			taken[call.ID] = true
-			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
-				call.Arguments = json.RawMessage(`{}`)
-			}
-			p.Call = &call
-		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
-			continue // providers refuse texts of nothing but space, and media in an answer
-		default:
-			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+		case j.refused:
+			r.refused = j.tool.ref.Server + "/" + j.tool.ref.Tool
+		case j.judgement != nil && !j.tool.readsOnly():
+			r.refused = ""
 		}
-		parts = append(parts, p)
 	}
-	m.Role, m.Parts = model.RoleAssistant, parts
+	return results, failed
 }
 
-// saysSomething reports whether a message is worth keeping.
-func saysSomething(m *model.Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
+// isParallel reports whether the call can run at the same time as others.
+func (j *job) isParallel() bool {
+	return j.result != nil || j.builtin || j.tool.readsOnly()
 }
 
-// watched is what is reported of a request, and where its exchanges will be.
-func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
-	exchanges := new([]model.Exchange)
-	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: window.TokensOfRequest(request)}
-	if r.h.options.Trace {
-		request.Tap = func(e model.Exchange) { *exchanges = append(*exchanges, e) }
-		asked.Request = request
+func (r *run) parallel(ctx context.Context, jobs []*job) {
+	var running sync.WaitGroup
+	for _, j := range jobs {
+		if j.result != nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			j.result = r.unmade(j.call, "The run was cancelled before this call was made.")
+			continue
+		}
+		running.Go(func() { r.carry(ctx, j) })
 	}
-	return asked, exchanges
+	running.Wait()
 }
 
-// outside asks the model for what belongs to none of the seven steps, counts what it cost, and tells it: whoever
-// follows a run must see all that is paid for. The answer is there, too, where it broke off with an error.
-func (r *run) outside(ctx context.Context, request *model.Request, generated Generated) (*model.Response, error) {
+// prepare finds what a call is about and whether it may run.
+func (r *run) prepare(ctx context.Context, call *model.Call) *job {
+	j := &job{call: call, builtin: call.Name == searchName || call.Name == readName, tool: r.catalogue.byName[call.Name]}
+	switch {
+	case ctx.Err() != nil:
+		j.result = r.unmade(call, "The run was cancelled before this call was made.")
+	case call.Malformed != "":
+		j.result = r.unmade(call, "The arguments cannot be read: "+call.Malformed+". Send one JSON object that fits the schema.")
+	case !j.builtin && j.tool == nil:
+		j.result = r.unmade(call, r.unknown(call.Name))
+	case !j.builtin:
+		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
+		if v := j.tool.valid(); v != nil {
+			if err := v.Validate(call.Arguments); err != nil {
+				j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
+				break
+			}
+		}
+		if j.judgement = r.mayCall(hearing(ctx, j.noter), call, j.tool); j.judgement.Refusal != "" {
+			j.refused, j.result = true, history.Failure(call, j.judgement.Refusal)
+		}
+	}
+	return j
+}
+
+// unmade returns the result of a call that makes no sense, or came too late, and tells it: nothing else does.
+func (r *run) unmade(call *model.Call, text string) *model.Result {
+	reported := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
+	if t := r.catalogue.byName[call.Name]; t != nil {
+		reported.Server, reported.Tool = t.ref.Server, t.ref.Tool
+	}
+	r.tell(Event{Returned: &reported})
+	return history.Failure(call, text)
+}
+
+// unknown returns the text that there is no such tool, and what there is.
+func (r *run) unknown(name string) string {
+	text := fmt.Sprintf("There is no tool %q.", name)
+	_, short, _ := strings.Cut(name, separator)
+	for _, t := range r.catalogue.tools {
+		if t.ref.Tool == name || short != "" && t.ref.Tool == short {
+			return text + fmt.Sprintf(" There is %q.", t.sent.Name)
+		}
+	}
+	if r.deferred() {
+		return text + " Search for one with " + searchName + "."
+	}
+	return text
+}
+
+// carry carries out one call.
+func (r *run) carry(ctx context.Context, j *job) {
+	r.account.use(Totals{Calls: 1})
+	called := Called{CallID: j.call.ID, Tool: j.call.Name, Arguments: j.call.Arguments}
+	if j.tool != nil {
+		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
+	}
+	r.tell(Event{Called: &called})
+	ctx = hearing(ctx, j.noter)
 	began := time.Now()
-	asked, exchanges := r.watched(request)
-	response, err := r.h.options.Model.Generate(ctx, request, r.retried)
-	generated.Asked, generated.Exchanges, generated.Duration = asked, *exchanges, time.Since(began)
-	if response != nil {
-		used := r.charge(request, response)
-		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown}
+	var got outcome.Outcome
+	switch {
+	case !j.builtin:
+		got = r.callTool(ctx, j)
+	case j.call.Name == searchName:
+		got = r.searchTools(ctx, j.call)
+	default:
+		got = r.readResource(ctx, j.call)
 	}
-	if err = orNothing(response, err); err != nil {
-		generated.Error = err.Error()
+	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.Parts, IsError: got.IsError}
+	r.tell(Event{Returned: &Returned{
+		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.IsError,
+		Text: j.result.Text(), Tokens: window.TokensOfParts(got.Parts), Bytes: got.Bytes, Kept: got.Kept, Media: got.Media,
+	}})
+}
+
+// callTool calls a tool of a server.
+func (r *run) callTool(ctx context.Context, j *job) outcome.Outcome {
+	t := j.tool
+	if why := t.withdrawn(ctx); why != "" {
+		r.read(ctx, t, why) // it may quote the server
+		return outcome.Failed("%s", why)
 	}
-	r.tell(Event{Generated: &generated})
-	return response, err
+	for at := r; at != nil; at = at.parent() {
+		if at.c.isOff(t.server.Name) {
+			return outcome.Failed("The person switched the server %q off. The call was not made.", t.server.Name)
+		}
+	}
+	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
+		return outcome.Failed("%s", why)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil) // what a tool of the program's own began ends with its call
+	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t, leave: cancel}
+	ctx = withCall(ctx, calling)
+	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
+		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: excerpt.Clean(p.Message)}})
+	})
+	result, err := t.server.client.CallTool(ctx, t.Name, j.call.Arguments)
+	if got, left := calling.returned(ctx, err); left {
+		return got
+	}
+	if err != nil || result.IsError && ctx.Err() != nil {
+		return r.failed(ctx, t, err)
+	}
+	got := r.outcome(t, result)
+	if calling.labelled.Load() {
+		r.suspect(t.ref.Server, t.ref.Tool, got.Whole, guard.InResult)
+	} else {
+		labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+		if !t.readsOnly() && !got.IsError && len(got.Media) == 0 && guard.Confirms(j.call.Arguments, got.Whole) { // a confirmation has nothing private
+			labels &^= guard.Private
+		}
+		r.readAs(ctx, t, labels, got.Whole)
+	}
+	if !got.IsError {
+		r.c.mu.Lock()
+		query := r.c.queries[t.id]
+		r.c.mu.Unlock()
+		if query != "" {
+			r.h.search.Remember(t.id, query)
+		}
+	}
+	return got
+}
+
+// failed returns the outcome of a call that got no result.
+func (r *run) failed(ctx context.Context, t *tool, err error) outcome.Outcome {
+	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
+	switch {
+	case errors.Is(err, tasks.ErrCancelled):
+		text = fmt.Sprintf("The task that %s ran as was cancelled before it was over.", t.sent.Name)
+	case ctx.Err() != nil:
+		text = fmt.Sprintf("The run was cancelled while %s was running. It is not known whether it was carried out.", t.sent.Name)
+	case errors.Is(err, context.DeadlineExceeded):
+		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
+	}
+	got := outcome.Failed("%s", excerpt.Clip(excerpt.Clean(text), excerpt.MaxError))
+	got.Bytes = len(text)
+	r.read(ctx, t, got.Parts[0].Text) // an error's text is the server's text
+	return got
+}
+
+// Ask puts a question and runs until there is an answer, a limit is reached, or
+// ctx is done. Whatever happens, the conversation can go on with the next
+// question. The error is what the provider, the record or the cause of ctx's end said,
+// [ErrBusy], [ErrFull] or [ErrEmpty]; the Answer then holds what there was.
+func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
+	if !c.take() {
+		return Answer{}, ErrBusy
+	}
+	defer func() {
+		c.busy <- struct{}{}
+		c.takeIn() // of what came meanwhile
+	}()
+	c.takeArrived()
+	ctx, end, err := c.bound(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer end()
+	r := newRun(c)
+	if most := r.account.limits.Time; most > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeLimit)
+		defer cancel()
+	}
+	return r.answer(ctx, q)
+}
+
+// Compact replaces all but the last turn by a summary that the model writes.
+func (c *Conversation) Compact(ctx context.Context) error {
+	if !c.take() {
+		return ErrBusy
+	}
+	defer func() {
+		c.busy <- struct{}{}
+		c.takeIn()
+	}()
+	r := newRun(c)
+	r.number = 0 // it belongs to no question
+	r.choose()
+	upTo := c.view.Boundary(0)
+	if upTo == 0 {
+		r.notice(NoticeCompact, "nothing was replaced by a summary: only the last turn is not in one")
+	}
+	err := r.compact(ctx, upTo)
+	if errors.Is(err, errNoGain) {
+		err = nil // a notice says so
+	}
+	totals := r.account.used()
+	if totals == (Totals{}) {
+		return err
+	}
+	return errors.Join(err, c.add(Entry{Totals: &totals}))
 }

@@ -1,11 +1,12 @@
 package host
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -14,49 +15,18 @@ import (
 
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/sampling"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/skills"
-	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
 	"golang.org/x/time/rate"
-)
-
-// Server is a server whose tools the model can be given.
-type Server struct {
-	// Name is the person's name for it: what tools are prefixed with, what rules and approvals are about.
-	Name string
-	// Handler answers for it where it is in this process: an [mcp.Server], an [mcp.Client]. It is
-	// nil for a server of [Options].Gateway.
-	Handler mcp.Handler
-	// Trusted is for servers that the person would vouch for: their definitions need no review, their annotations are
-	// believed, their results are not taken for somebody else's text (but where a tool says itself that it deals with
-	// the outside world).
-	Trusted bool
-	// Public is for servers that have nothing private: a search engine, a weather service.
-	Public bool
-	// Origin is the command line or the URL, with the version of the package where
-	// it is known. It is shown and pinned, and rules that cards write hold for it only.
-	Origin []string
-	// Local is for a program on this machine that runs as the person, so that what they attach is
-	// no secret to it: no reason to ask about what claims to read, and to stay on this machine.
-	Local bool
-	// Stderr are the last lines that the server's program wrote to its standard error; nil means
-	// that nobody keeps them.
-	Stderr func() []string
-	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules then name the server behind it.
-	Prefixed bool
-}
-
-// The states of a server.
-const (
-	StateConnected  = "connected"
-	StateConnecting = "connecting"
-	StateFailed     = "failed"
-	StateUnapproved = "unapproved" // a person must see its definitions first
 )
 
 // A server is a Server and what it offers.
@@ -68,7 +38,7 @@ type server struct {
 	settle  func()        // closes it
 	look    chan struct{} // of capacity 1: somebody waits for what it offers now
 
-	vouched    atomic.Bool   // the person trusts it now
+	vouched    atomic.Bool   // the user trusts it now
 	unprompted atomic.Int32  // requests that belong to no call
 	notices    *rate.Limiter // that its tools changed
 
@@ -78,53 +48,12 @@ type server struct {
 	taken    chan struct{}            // closed, and made new, when offer is replaced
 	listed   bool
 	err      error
-	reported string // what is wrong with its lists, as the person was notified
+	reported string // what is wrong with its lists, as the user was notified
 
 	unlisted int // skills that were found by their URIs
 }
 
-// Capabilities are what a Host declares that servers can ask it. A connection
-// that is made for a Host alone declares the same; see [mcp.ClientOptions.OneClient].
-func Capabilities() *mcp.ClientCapabilities {
-	return &mcp.ClientCapabilities{
-		Roots:       &mcp.RootsCapability{},
-		Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
-		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
-	}
-}
-
-func newServer(h *Host, s Server) *server {
-	srv := &server{Server: s, host: h, settled: make(chan struct{}), look: make(chan struct{}, 1), taken: make(chan struct{}), notices: rate.NewLimiter(rate.Every(toolNoticeTime), maxToolNotices)}
-	srv.settle = sync.OnceFunc(func() { close(srv.settled) })
-	srv.vouched.Store(s.Trusted)
-	o := mcp.ClientOptions{
-		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},
-		Name:        s.Name,
-		OnElicit:    srv.elicit,
-		ElicitURL:   true,
-		OnSample:    srv.sample,
-		SampleTools: true,
-		OnRoots:     func(context.Context) ([]mcp.Root, error) { return h.options.Roots, nil },
-		LogLevel:    mcp.LogInfo,
-		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
-		Middleware:  []mcp.Middleware{attribute, tasks.Wait(tasks.WaitOptions{OnTask: srv.onTask, OnLook: srv.onLook, Leave: leavesTask})},
-		Logger:      h.log,
-	}
-	if s.Name == OwnServer {
-		o.Timeout = -1 // a sub-agent takes its time; the run's limits are for it
-	}
-	made, handler := false, h.gateway.Server(s.Name) // a client that is made asks what its handler is, and one that never answers would hold up everything
-	srv.client = mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		if !made {
-			return mcp.Result{}, errors.New("not yet")
-		}
-		return handler.Handle(ctx, req)
-	}), o)
-	made = true
-	return srv
-}
-
-// state tells how it stands with the server.
+// state returns how it stands with the server.
 func (s *server) state() (string, error) {
 	status, _ := s.host.gateway.StatusOf(s.Name)
 	s.mu.RLock()
@@ -138,54 +67,6 @@ func (s *server) state() (string, error) {
 		return StateConnecting, nil
 	}
 	return StateConnected, status.Err
-}
-
-// watch keeps the offer fresh until ctx is done.
-func (s *server) watch(ctx context.Context) {
-	defer s.settle()
-	for {
-		changed := s.host.gateway.Changed()
-		s.takeUp(ctx)
-		select {
-		case <-changed:
-		case <-s.look:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// takeUp has the offer be what the gateway knows of the server now.
-func (s *server) takeUp(ctx context.Context) {
-	status, _ := s.host.gateway.StatusOf(s.Name)
-	offered := s.host.gateway.Offered(s.Name)
-	from, _ := s.madeOf()
-	switch {
-	case offered == nil && status.State == gateway.Failed:
-		s.failed(status.Err)
-	case offered == nil && from != nil:
-		s.hold(offer{}, nil)
-		return
-	case offered == nil:
-		return
-	case offered != from:
-		s.replace(offered, s.read(ctx, offered))
-	}
-	s.tellLists(status.Err)
-	if status.State != gateway.Connecting { // the gateway shows the lists a moment before the server counts as connected
-		s.settle()
-	}
 }
 
 // await waits until the offer is what the gateway knows of the server now.
@@ -236,22 +117,6 @@ func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.mu.Unlock()
 }
 
-func (s *server) replace(from *definitions.Definitions, fresh offer) {
-	s.mu.Lock()
-	known, lost := s.from != nil, s.err != nil
-	before := s.offer.tools
-	s.listed, s.err = true, nil
-	s.mu.Unlock()
-	s.hold(fresh, from)
-	s.setAside(before, fresh.tools)
-	switch {
-	case lost:
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q is back, with %d tools", s.Name, len(fresh.tools))})
-	case known:
-		s.tellDifference(before, fresh.tools)
-	}
-}
-
 // failed remembers why the server does not answer. What it offered is taken back:
 // a tool that cannot be called must not be in the model's hands.
 func (s *server) failed(err error) {
@@ -270,26 +135,11 @@ func (s *server) failed(err error) {
 	}
 }
 
-// tellLists reports that a list cannot be read or is cut, once.
-func (s *server) tellLists(err error) {
-	text := ""
-	if list, is := errors.AsType[*gateway.ListError](err); is {
-		text = s.why(list)
-	}
-	s.mu.Lock()
-	known := s.reported
-	s.reported = text
-	s.mu.Unlock()
-	if text != "" && text != known {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q lists not all that it has: %s", s.Name, text)})
-	}
-}
-
-// why is an error of the server as a person reads it behind the server's name, which
+// why returns an error of the server as a user reads it behind the server's name, which
 // everybody on the way has put before it.
 func (s *server) why(err error) string {
 	named := fmt.Sprintf("server %q", s.Name)
-	return clipped(readable(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), maxErrorText)
+	return excerpt.Clip(excerpt.Clean(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), excerpt.MaxError)
 }
 
 // answers reports whether what the server offers was read, and is not lost.
@@ -306,8 +156,6 @@ func (s *server) current() offer {
 	return s.offer
 }
 
-func (h *Host) notice(n Notice) { h.tell(Event{Notice: &n}) }
-
 // An offer is what a server has. It is replaced as a whole.
 type offer struct {
 	tools        []*tool
@@ -321,79 +169,87 @@ type offer struct {
 	has          mcp.ServerCapabilities
 }
 
-// read makes an offer of what the server lists. Its views are read from it.
-func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	listed := decoded[mcp.Tool](s, "tools/list", d.Tools)
-	tools := make([]*tool, 0, len(listed))
-	seen := make(map[string]bool, len(listed))
-	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
-	for _, t := range listed {
-		if t != nil && t.Name != "" && !seen[t.Name] { // of two with one name the first counts
-			seen[t.Name] = true
-			tools = append(tools, s.tool(t, names))
-		}
-	}
-	fresh := offer{
-		prompts: decoded[mcp.Prompt](s, "prompts/list", d.Prompts), resources: decoded[mcp.Resource](s, "resources/list", d.Resources),
-		templates: decoded[mcp.ResourceTemplate](s, "resources/templates/list", d.Templates), tools: tools,
-		instructions: d.Instructions,
-	}
-	if d.Capabilities != nil {
-		_ = schema.DecodeLoose(d.Capabilities, &fresh.has) // what cannot be read is not offered
-	}
-	if info := new(mcp.Implementation); d.Server != nil && schema.DecodeLoose(d.Server, info) == nil {
-		fresh.info = info
-	}
-	fresh.skills = s.readSkills(ctx, decoded[skills.Skill](s, skills.MethodList, d.Skills))
-	fresh.views = s.readViews(ctx, fresh.tools)
-	return fresh
-}
-
-// decoded decodes a list. An entry that cannot be read does not hide the others.
-func decoded[T any](s *server, method string, list []json.RawMessage) []*T {
-	var all []*T
-	for _, raw := range list {
-		entry := new(T)
-		if err := schema.DecodeLoose(raw, entry); err != nil {
-			s.host.log.Debug("an entry of a list cannot be read", "server", s.Name, "method", method, "error", err)
-			continue
-		}
-		all = append(all, entry)
-	}
-	return all
-}
-
-// How often a person is notified that a server's tools are others now.
-const (
-	maxToolNotices = 5                // at once
-	toolNoticeTime = 10 * time.Second // for one more
-)
-
-// maxFaultsListed is how many tools that are set aside are named one by one.
-const maxFaultsListed = 10
-
 // changeTime is how long a step waits for lists of which it is known that they changed.
 const changeTime = 2 * time.Second
 
-// refresh takes up what the servers offer now, if anything of it changed since the last time: the person is asked about
-// what is new or different before the model sees it, and what went is taken out of the model's hands.
-func (r *run) refresh(ctx context.Context) error {
-	r.h.await(ctx, r.h.servers...)
-	now := r.h.changes.Load() // before anything is looked at, so that no change falls in between
-	if r.catalogue != nil && now == r.seen {
-		return nil
-	}
-	if err := r.h.review(ctx, r.c); err != nil {
-		return err
-	}
-	r.c.relabel()
-	r.h.offered.forget() // pins are not the host's alone
-	r.choose()
-	r.seen = now
-	return nil
+// origin tells the server from others of its name.
+func (s *server) origin() string { return policy.OriginOf(s.Origin) }
+
+// memberOrigin tells the servers behind a gateway from others of their names: they are what this gateway calls so.
+func (s *server) memberOrigin() string {
+	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
 }
+
+// source returns the server, or something of it, as the flow of data knows it.
+func (s *server) source(uri string) guard.Source {
+	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
+}
+
+// said reports whether a source is the server's, or that of a server behind it.
+func (s *server) said(from guard.Source) bool {
+	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
+}
+
+func (s *server) trusted() bool { return s.vouched.Load() }
+
+func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }
+
+// A Host holds connections to servers and what they offer. All methods are safe for concurrent use. Close it when done.
+type Host struct {
+	options Options
+	budget  Budget
+	log     *slog.Logger
+	search  *toolsearch.Index
+	pins    *guard.Pins
+	servers []*server
+	gateway *gateway.Gateway
+	added   []string // to it
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	embed     chan struct{} // holds one while there are tools to be embedded
+	changes   atomic.Uint64 // counts whatever can change what the model may be given
+	reviewing chan struct{} // holds one while a user reviews
+	telling   sync.Mutex    // one event after the other
+	mu        sync.Mutex
+	rules     *policy.Policy
+	refused   map[string]string // definitions of a server that the user refused: by server, their hash
+
+	offered asOf[catalogue]       // what the model can be given
+	guarded asOf[guard.Catalogue] // what the guard knows of all servers
+}
+
+// asOf is what was made of the servers' offers, as of a number of changes. It may be used from many goroutines.
+type asOf[T any] struct {
+	mu   sync.Mutex
+	made *T
+	at   uint64
+}
+
+// tell tells an event.
+func (h *Host) tell(e Event) {
+	if h.options.OnEvent == nil {
+		return
+	}
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	e.At = time.Now()
+	h.options.OnEvent(e)
+}
+
+func (h *Host) notice(n Notice) { h.tell(Event{Notice: &n}) }
+
+func (h *Host) serverNamed(name string) (s *server, found bool) {
+	i := slices.IndexFunc(h.servers, func(s *server) bool { return s.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return h.servers[i], true
+}
+
+func noServer(name string) error { return fmt.Errorf("there is no server %q", name) }
 
 // await waits, for a moment, until lists of these servers that are known to be old were read and taken up.
 func (h *Host) await(ctx context.Context, servers ...*server) {
@@ -411,232 +267,213 @@ func (h *Host) await(ctx context.Context, servers ...*server) {
 	}
 }
 
-// setAside reports tools that the model cannot be given, once.
-func (s *server) setAside(old, fresh []*tool) {
-	known := make(map[string]string, len(old))
-	for _, t := range old {
-		known[t.Name] = t.fault
-	}
-	found := 0
-	for _, t := range fresh {
-		if t.fault == "" || known[t.Name] == t.fault {
-			continue
-		}
-		if found++; found <= maxFaultsListed {
-			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + readable(t.fault)})
-		}
-	}
-	if more := found - maxFaultsListed; more > 0 {
-		s.host.notice(Notice{Kind: NoticeLowered, Server: s.Name, Text: fmt.Sprintf("%d more tools of server %q were set aside", more, s.Name)})
-	}
+// A tool is a tool of a server as the host knows it. It does not change.
+type tool struct {
+	*mcp.Tool
+	server     *server
+	ref        ToolRef // for users and rules: behind a gateway, the server there
+	member     bool    // it is behind a gateway
+	id         string  // unique among all tools: SERVER__TOOL
+	sent       model.Tool
+	tokens     int               // what its definition costs
+	brief      func() model.Tool // what the model is sent where a search brought it
+	fault      string            // why no provider takes a request with it; empty if they do
+	definition guard.Definition
+	link       apps.Link                // what it says of a view
+	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
 }
 
-// tellDifference reports how the tools changed, but not at every change of a server that changes all the time.
-func (s *server) tellDifference(before, fresh []*tool) {
-	what := difference(before, fresh)
-	if what == "" {
-		return
-	}
-	if !s.notices.Allow() {
-		return
-	}
-	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
-	if s.notices.Tokens() < 1 {
-		text += " (it changes them all the time; not every change is reported)"
-	}
-	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
-}
-
-// difference says how the tools of two offers differ; empty if they do not.
-func difference(old, fresh []*tool) string {
-	before := make(map[string]guard.Definition, len(old))
-	for _, t := range old {
-		before[t.Name] = t.definition
-	}
-	added, changed := 0, 0
-	for _, t := range fresh {
-		d, known := before[t.Name]
-		delete(before, t.Name)
-		switch {
-		case !known:
-			added++
-		case d.Hash() != t.definition.Hash():
-			changed++
+func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
+	full := &tool{Tool: t, server: s, ref: ToolRef{Server: s.Name, Tool: t.Name}, id: s.Name + separator + t.Name}
+	prefixed := full.id
+	if s.Prefixed {
+		prefixed = t.Name
+		behind, name, found := strings.Cut(t.Name, separator)
+		if full.member = found && !Reserved(behind); full.member {
+			full.ref = ToolRef{Server: behind, Tool: name}
 		}
 	}
-	var words []string
-	for _, c := range []struct {
-		many int
-		what string
-	}{{added, "new"}, {len(before), "gone"}, {changed, "changed"}} {
-		if c.many > 0 {
-			words = append(words, fmt.Sprintf("%d %s", c.many, c.what))
+	full.sent = model.Tool{Name: names.Portable(prefixed), Description: sampling.Describe(t), Schema: excerpt.CleanJSON(t.InputSchema)}
+	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
+	full.brief = sync.OnceValue(func() model.Tool {
+		t := full.sent
+		short := toolsearch.Rendered([]toolsearch.Tool{{Name: t.Name, Description: t.Description, Schema: t.Schema}}, foundEach)[0]
+		t.Description, t.Schema = short.Description, short.Schema
+		return t
+	})
+	if err := model.Check(&model.Request{Messages: []model.Message{model.UserText("-")}, Tools: []model.Tool{full.sent}}); err != nil {
+		full.fault = strings.TrimPrefix(err.Error(), model.ErrInvalid.Error()+": ")
+	}
+	full.definition, full.link = review.Tool(s.Name, t), apps.Of(t.Meta)
+	full.definition.Origin = full.origin()
+	full.valid = sync.OnceValue(func() *schema.Validator {
+		v, err := schema.Compile(t.InputSchema)
+		if err != nil {
+			return nil // the server will say itself what it thinks of the arguments
 		}
+		return v
+	})
+	return full
+}
+
+// origin tells the tool's server from others of its name.
+func (t *tool) origin() string {
+	if t.member {
+		return t.server.memberOrigin()
 	}
-	return strings.Join(words, ", ")
+	return t.server.origin()
 }
 
-// identity is what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
-func (s *server) identity(o offer) []guard.Definition {
-	var all []guard.Definition
-	if len(s.Origin) > 0 {
-		all = append(all, guard.Definition{Kind: guard.Command, Server: s.Name, Text: strings.Join(s.Origin, " ")})
+// source returns where the text of its results comes from.
+func (t *tool) source() guard.Source {
+	return guard.Source{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool}
+}
+
+// annotations returns what is said of the tool, in full.
+func (t *tool) annotations() mcp.ToolAnnotations {
+	if t.Annotations == nil {
+		return mcp.ToolAnnotations{}
 	}
-	version := guard.Definition{Kind: guard.Version, Server: s.Name, Text: "(the server does not name itself)"}
-	if o.info != nil {
-		version.Title, version.Text = o.info.Title, strings.TrimSpace(o.info.Name+" "+o.info.Version)
+	return *t.Annotations
+}
+
+// claimed returns the annotations that count: where the server does not say whether the tool only
+// reads, what the user said of this definition.
+func (t *tool) claimed() mcp.ToolAnnotations {
+	a := t.annotations()
+	if t.heldToRead() {
+		a.ReadOnlyHint = new(true)
 	}
-	return append(all, version)
+	return a
 }
 
-// accepted reports whether a server may be used at all. One that is started by another command or has another version
-// is another server, whatever of its tools stayed the same.
-func (h *Host) accepted(s *server) bool {
-	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
+// heldToRead reports whether the user, and not the server, says that the tool only reads.
+func (t *tool) heldToRead() bool {
+	return t.annotations().ReadOnlyHint == nil && t.server.host.pins.Reads(t.definition, t.origin())
 }
 
-// pinned reports whether a definition of the server is one that the person approved, or need not be.
-func (s *server) pinned(d guard.Definition) bool {
-	d.Origin = cmp.Or(d.Origin, s.origin())
-	return s.trusted() || s.host.pins.Check(d).State == guard.Same
+func (t *tool) title() string {
+	if t.Title == "" && t.Annotations != nil {
+		return t.Annotations.Title
+	}
+	return t.Title
 }
 
-// notAccepted says that a server cannot be used yet.
-func (s *server) notAccepted() string {
-	return fmt.Sprintf("server %q is not approved, or is not the one that was; a person has to approve it first", s.Name)
+// claims returns the tool's annotations in the words of the policy.
+func claims(a mcp.ToolAnnotations) policy.Annotations {
+	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// withdrawn says why a call must not be made though it was allowed: the tool that
-// the person agreed to is not the one that the server has now. Empty if it is.
-func (t *tool) withdrawn(ctx context.Context) string {
-	s := t.server
-	if s.trusted() {
+// hints returns annotations in the words of the guard.
+func hints(a mcp.ToolAnnotations) guard.Annotations {
+	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
+}
+
+// readsOnly reports whether the tool is said to change nothing, so that calls of it can run at the same time.
+func (t *tool) readsOnly() bool {
+	hint := t.claimed().ReadOnlyHint
+	return hint != nil && *hint
+}
+
+func (t *tool) info(state string) ToolInfo {
+	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly(), View: t.link.URI, Sent: &t.sent}
+	if t.server.Name != t.ref.Server {
+		info.Via = t.server.Name
+	}
+	return info
+}
+
+// separator stands between server and tool in the name that the model sees.
+const separator = "__"
+
+const foundEach = 300 // of a definition; the texts of a longer one are cut
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// A view is a document that a tool's results can be shown in (MCP Apps), as the user is asked about it.
+type view struct {
+	definition guard.Definition
+	findings   []guard.Finding // in its text, where it is new or changed
+}
+
+// remedy returns what to do about an error that is a refused authorization; empty for others.
+func remedy(err error) string {
+	var status *mcp.StatusError
+	if !errors.As(err, &status) {
 		return ""
 	}
-	s.host.await(ctx, s)
-	for _, now := range s.current().tools {
-		if now.Name != t.Name {
-			continue
-		}
-		if now != t && now.definition.Hash() != t.definition.Hash() || !s.host.approved(s, now.definition) {
-			return fmt.Sprintf("%s was not called: server %q changed its definition, and a person has to approve it first.", t.sent.Name, s.Name)
-		}
+	text := "it does not know you: get a token for it"
+	switch status.Status {
+	case http.StatusUnauthorized:
+	case http.StatusForbidden:
+		text = "your token does not allow it: get another one"
+	default:
 		return ""
 	}
-	if _, err := s.state(); err != nil {
-		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, s.why(err))
+	text += ` and put it into "headers" of the server's entry in its configuration ("Authorization": "Bearer …"), or give it with --header, and start again`
+	if m := described.FindStringSubmatch(strings.Join(status.Header.Values("Www-Authenticate"), ", ")); m != nil {
+		text += ". How to sign in is described at " + excerpt.Clip(excerpt.Clean(m[1]), excerpt.MaxError)
 	}
-	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
+	return text
 }
 
-// Trust has a server count as trusted until the Host is closed, or for good: see
-// [Server].Trusted. The error says that there is no such server, or that it counts as trusted
-// until then only, and why.
-func (h *Host) Trust(server string, forever bool) error {
-	s, found := h.serverNamed(server)
-	if !found {
-		return noServer(server)
+// described finds where a server says how to sign in to it.
+var described = regexp.MustCompile(`resource_metadata="(https?://[^"\s]+)"`)
+
+// get returns what was made as of so many changes, and makes it where it was not.
+func (a *asOf[T]) get(now uint64, make func() *T) *T {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.made == nil || a.at != now {
+		a.made, a.at = make(), now
 	}
-	s.vouched.Store(true)
-	h.changes.Add(1)
-	if !forever {
-		return nil
-	}
-	err := errors.New("there is no place to keep it")
-	if h.options.RememberTrust != nil {
-		err = h.options.RememberTrust(policy.NameOf(server, s.origin()))
-	}
-	if err != nil {
-		return fmt.Errorf("server %q is trusted until the end of the program only: %w", server, err)
+	return a.made
+}
+
+// forget has it made again.
+func (a *asOf[T]) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.made = nil
+}
+
+// Settle waits until the lists of every server were read, or could not be, once.
+func (h *Host) Settle(ctx context.Context) error {
+	for _, s := range h.servers {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	return nil
 }
 
-// Trust is [Host.Trust] in this conversation: what was read of the server before counts as that of a trusted one, too.
-func (c *Conversation) Trust(server string, forever bool) error {
-	if _, found := c.host.serverNamed(server); !found {
-		return noServer(server)
-	}
-	c.trust(server, forever) // it tells what went wrong
-	return nil
+// A catalogue is what the model can be given, at one moment: the tools that are
+// approved and not denied, in a stable order.
+type catalogue struct {
+	tools   []*tool
+	byName  map[string]*tool
+	byID    map[string]*tool
+	tokens  int
+	of      map[*server]int             // of which there are so many tools, where they were chosen; nil: all
+	off     map[string]bool             // servers that are switched off
+	all     []listed                    // with what the model cannot have
+	skills  map[*server][]*skills.Skill // that are approved
+	servers []ServerTools               // but for how it stands with their connections
 }
 
-// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
-// is somebody else's stays untrusted.
-func (c *Conversation) trust(server string, forever bool) {
-	if err := c.host.Trust(server, forever); err != nil {
-		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
-	}
-	s, found := c.host.serverNamed(server)
-	if !found || !s.trusted() {
-		return
-	}
-	c.decider.Trust(func(from guard.Source) bool {
-		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
-			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
-		})
-	}, s.said)
+// listed is a tool that a server has, and whether the model can have it.
+type listed struct {
+	*tool
+	state string // see ToolInfo
 }
-
-// Distrust ends the trust in a server until the Host is closed, whoever gave it: what it
-// defines is reviewed unless it was approved, and what was read of it counts as untrusted.
-// The error says that there is no such server, or that it is the program's own.
-func (c *Conversation) Distrust(server string) error {
-	s, found := c.host.serverNamed(server)
-	switch {
-	case !found:
-		return noServer(server)
-	case isOwn(server):
-		return fmt.Errorf("the tools of %q are the program's own", server)
-	}
-	s.vouched.Store(false)
-	c.host.changes.Add(1)
-	c.relabel()
-	c.decider.Reconsider()
-	return c.saveFlow()
-}
-
-// relabel has what servers that are not trusted said before, and those behind them, count as untrusted, also where it
-// was read while they were: in an earlier session, or before another conversation ended the trust.
-func (c *Conversation) relabel() {
-	for _, s := range c.host.servers {
-		if !s.trusted() {
-			c.decider.Distrust(s.said)
-		}
-	}
-}
-
-func (h *Host) serverNamed(name string) (s *server, found bool) {
-	i := slices.IndexFunc(h.servers, func(s *server) bool { return s.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return h.servers[i], true
-}
-
-// origin tells the server from others of its name.
-func (s *server) origin() string { return policy.OriginOf(s.Origin) }
-
-// memberOrigin tells the servers behind a gateway from others of their names: they are what this gateway calls so.
-func (s *server) memberOrigin() string {
-	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
-}
-
-// source is the server, or something of it, as the flow of data knows it.
-func (s *server) source(uri string) guard.Source {
-	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
-}
-
-// said reports whether a source is the server's, or that of a server behind it.
-func (s *server) said(from guard.Source) bool {
-	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
-}
-
-// hasSaid reports whether a source is that of a server that is here.
-func (h *Host) hasSaid(from guard.Source) bool {
-	return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
-}
-
-func (s *server) trusted() bool { return s.vouched.Load() }
-
-func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }

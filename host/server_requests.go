@@ -1,38 +1,21 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
-	"sync/atomic"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/sampling"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/model"
 )
-
-// toolName is the tool that a request from the server belongs to; empty if to nothing.
-func (c *calling) toolName() string {
-	if c == nil || c.tool == nil {
-		return ""
-	}
-	return c.tool.ref.Tool
-}
-
-func (c *calling) callID() string {
-	if c == nil {
-		return ""
-	}
-	return c.id
-}
 
 // tell reports an event of the run that the call belongs to, if to any.
 func (s *server) tell(c *calling, e Event) {
@@ -43,13 +26,13 @@ func (s *server) tell(c *calling, e Event) {
 	s.host.tell(e)
 }
 
-// How much of a log message is reported: it is kept for people to read, with many others.
+// How much of a log message is reported: it is kept for users to read, with many others.
 const (
 	maxLogger = 200      // bytes of its logger's name
 	maxLogged = 16 << 10 // bytes of what it says
 )
 
-// logged is what a log message says, or the beginning of it as a text.
+// logged returns what a log message says, or the beginning of it as a text.
 func logged(data json.RawMessage) json.RawMessage {
 	if len(data) <= maxLogged {
 		return slices.Clone(data) // its message can be much larger
@@ -58,15 +41,15 @@ func logged(data json.RawMessage) json.RawMessage {
 	if !isText {
 		text = string(data)
 	}
-	return jsonrpc.AppendString(nil, clipped(text, maxLogged))
+	return jsonrpc.AppendString(nil, excerpt.Clip(text, maxLogged))
 }
 
 // asked reports what came of a request from the server.
 func (s *server) asked(c *calling, method, message, outcome string) {
-	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: readable(message), Outcome: outcome}})
+	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: excerpt.Clean(message), Outcome: outcome}})
 }
 
-// elicit puts a server's form, or the page it wants visited, to the person.
+// elicit puts a server's form, or the page it wants visited, to the user.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
 	refusal := s.mayNotAsk(c)
@@ -94,7 +77,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
-// unanswered is the outcome of a request that a person did not answer: a run that they ended meanwhile is no fault.
+// unanswered returns the outcome of a request that a user did not answer: a run that they ended meanwhile is no fault.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return mcp.ElicitCancel
@@ -102,7 +85,7 @@ func unanswered(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// mayNotAsk says why the server's requests do not get to a person.
+// mayNotAsk returns why the server's requests do not get to a user.
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case !s.host.accepted(s):
@@ -113,14 +96,14 @@ func (s *server) mayNotAsk(c *calling) string {
 	return ""
 }
 
-// isWebPage reports whether a person can be sent to an address: not to a file or a
+// isWebPage reports whether a user can be sent to an address: not to a file or a
 // program, and not to one host under the name of another.
 func isWebPage(address string) bool {
 	page, err := url.Parse(address)
 	return err == nil && (page.Scheme == "https" || page.Scheme == "http") && page.Host != "" && page.User == nil
 }
 
-// warnings say what is suspicious about a request from the server.
+// warnings returns what is suspicious about a request from the server.
 func (s *server) warnings(method string, params any) []string {
 	encoded, err := schema.Encode(nil, params)
 	if err != nil {
@@ -135,20 +118,20 @@ func (s *server) warnings(method string, params any) []string {
 	return warnings
 }
 
-// sample lets a server use the model, if the person agrees and the server's part
+// sample lets a server use the model, if the user agrees and the server's part
 // of the conversation's budget is not used up.
 func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	const method = "sampling/createMessage"
 	c := callFrom(ctx)
 	refuse := func(format string, args ...any) (*mcp.CreateMessageResult, error) {
 		text := fmt.Sprintf(format, args...)
-		s.asked(c, method, firstText(req.Messages), "refused: "+text)
+		s.asked(c, method, sampling.FirstText(req.Messages), "refused: "+text)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
 	}
 	if c == nil || c.run == nil {
 		return refuse("the model can be asked in the middle of a call only")
 	}
-	request, _, err := sampled(&req)
+	request, _, err := sampling.Request(&req)
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -169,192 +152,29 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
-		s.asked(c, method, firstText(req.Messages), unanswered(ctx, err))
+		s.asked(c, method, sampling.FirstText(req.Messages), unanswered(ctx, err))
 		return nil, err
 	case !agreed:
-		s.asked(c, method, firstText(req.Messages), mcp.ElicitDecline)
+		s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the person said no")
 	}
-	s.asked(c, method, firstText(req.Messages), mcp.ElicitAccept)
-	request, names, err := sampled(&req) // the person may have changed it
+	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
+	request, names, err := sampling.Request(&req) // the user may have changed it
 	if err != nil {
 		return refuse("%v", err)
 	}
-	result, spent, err := c.answerSample(ctx, request, names)
-	used = spent
-	return result, err
-}
-
-// answerSample asks the model for a server, and returns how many tokens it took.
-func (c *calling) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
-	response, err := c.run.outside(ctx, request, Generated{For: ForSampling, Server: c.server.Name, CallID: c.id})
+	response, err := c.run.outside(ctx, request, Generated{For: ForSampling, Server: s.Name, CallID: c.id})
 	if response != nil {
 		used = response.Usage.Input + response.Usage.Output
 	}
 	if err != nil {
-		return nil, used, fmt.Errorf("the model: %w", err)
+		return nil, fmt.Errorf("the model: %w", err)
 	}
-	return sampleResult(response, c.run.h.options.Model.Info().Name, names), used, nil
-}
-
-// sampledBy adds what a server used of the model, and returns it all.
-func (c *Conversation) sampledBy(server string, tokens int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.sampled[server] += tokens
-	return c.sampled[server]
-}
-
-const (
-	defaultSampleTokens = 1_000
-	maxSampleTokens     = 16_000
-	maxSampleMessages   = 200
-	maxSampleTools      = 64
-)
-
-// sampled is a server's request in the form of package model, and what its tools are called there.
-func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error) {
-	if len(req.Messages) == 0 || len(req.Messages) > maxSampleMessages || len(req.Tools) > maxSampleTools {
-		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
-	}
-	names := model.NewNames()
-	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(cmp.Or(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
-	for _, t := range req.Tools {
-		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: plain(t.InputSchema)})
-	}
-	if req.ToolChoice != nil && len(req.Tools) > 0 {
-		switch req.ToolChoice.Mode {
-		case "required":
-			request.Choice = model.ChoiceRequired
-		case "none":
-			request.Choice = model.ChoiceNone
-		}
-	}
-	called := map[string]string{}
-	for _, m := range req.Messages {
-		request.Messages = append(request.Messages, sampledMessage(&m, names, called)...)
-	}
-	if err := model.Check(request); err != nil {
-		return nil, nil, err
-	}
-	return request, names, nil
-}
-
-// sampledMessage is one message of a server's request: results of calls are
-// messages of their own, and name the tool that was called.
-func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[string]string) []model.Message {
-	said := model.Message{Role: model.Role(m.Role)}
-	results := model.Message{Role: model.RoleTool}
-	for i := range m.Content {
-		block := &m.Content[i]
-		switch {
-		case block.ToolUse != nil:
-			called[block.ToolUse.ID] = names.Portable(block.ToolUse.Name)
-			said.Parts = append(said.Parts, model.Part{Call: &model.Call{ID: block.ToolUse.ID, Name: names.Portable(block.ToolUse.Name), Arguments: block.ToolUse.Input}})
-		case block.ToolResult != nil:
-			got := outcome{}
-			var text strings.Builder
-			for k := range block.ToolResult.Content {
-				got.take(&text, &block.ToolResult.Content[k])
-			}
-			results.Parts = append(results.Parts, model.Part{Result: &model.Result{
-				CallID: block.ToolResult.ToolUseID, Name: called[block.ToolResult.ToolUseID], IsError: block.ToolResult.IsError,
-				Parts: append([]model.Part{{Text: cmp.Or(readable(text.String()), "(no content)")}}, got.parts...),
-			}})
-		case block.Type == mcp.ContentText && block.Text != "":
-			said.Parts = append(said.Parts, model.Part{Text: readable(block.Text)})
-		case block.Data != nil:
-			said.Parts = append(said.Parts, model.Part{Media: &model.Media{Type: block.MIMEType, Data: block.Data}})
-		}
-	}
-	var all []model.Message
-	if len(results.Parts) > 0 {
-		all = append(all, results)
-	}
-	if len(said.Parts) > 0 {
-		all = append(all, said)
-	}
-	return all
-}
-
-// sampleResult is the model's answer as a server reads it.
-func sampleResult(response *model.Response, name string, names *model.Names) *mcp.CreateMessageResult {
-	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: cmp.Or(response.Model, name)}
-	for _, p := range response.Message.Parts {
-		switch {
-		case p.Text != "":
-			result.Content = append(result.Content, mcp.Text(p.Text))
-		case p.Call != nil:
-			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: cmp.Or(names.Original(p.Call.Name), p.Call.Name), Input: p.Call.Arguments}})
-		}
-	}
-	if len(result.Content) == 0 {
-		result.Content = append(result.Content, mcp.Text(""))
-	}
-	result.StopReason = map[model.StopReason]string{
-		model.StopEnd: "endTurn", model.StopCalls: "toolUse", model.StopLength: "maxTokens",
-	}[response.Stop]
-	if result.StopReason == "" {
-		result.StopReason = string(response.Stop)
-	}
-	return result
-}
-
-func firstText(messages []mcp.SamplingMessage) string {
-	for i := range messages {
-		for _, c := range messages[i].Content {
-			if c.Text != "" {
-				return clipped(c.Text, 400)
-			}
-		}
-	}
-	return ""
-}
-
-// A calling is one call of a tool, or the reading of a resource or a prompt, while
-// it runs: what questions, progress and log messages of a server belong to.
-type calling struct {
-	run    *run // nil outside of a run
-	id     string
-	server *server
-	tool   *tool // nil for resources and prompts
-
-	serverRequests atomic.Int32 // that came in the middle of it
-	over           atomic.Bool
-	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
-
-	leave  context.CancelCauseFunc // ends it
-	task   *pendingTask            // that it became; nil: none
-	taskOf *Conversation           // whose task it is, where run is nil
+	return sampling.Result(response, s.host.options.Model.Info().Name, names), nil
 }
 
 // maxServerRequests is how many requests a server may send in the middle of one call.
 const maxServerRequests = 64
-
-type callKey struct{}
-
-func withCall(ctx context.Context, c *calling) context.Context {
-	return context.WithValue(ctx, callKey{}, c)
-}
-
-func callFrom(ctx context.Context) *calling {
-	c, _ := ctx.Value(callKey{}).(*calling)
-	return c
-}
-
-// CallID is the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
-// sub-agents carry out in which it is made: OUTER/INNER. It is empty outside of a call.
-func CallID(ctx context.Context) string { return callFrom(ctx).path() }
-
-func (c *calling) path() string {
-	switch {
-	case c == nil:
-		return ""
-	case c.run != nil && c.run.c.within != nil:
-		return c.run.c.within.path() + "/" + c.id
-	}
-	return c.id
-}
 
 // attribute gives every request a Peer that knows the call: the requests of a
 // legacy server come with no context of their own.
@@ -395,7 +215,7 @@ func (p attributed) Notify(ctx context.Context, method string, params json.RawMe
 	if method == "notifications/message" {
 		var m mcp.LogMessage
 		if schema.DecodeLoose(params, &m) == nil {
-			p.call.server.tell(p.call, Event{Log: &Logged{Server: p.call.server.Name, Level: m.Level, Logger: clipped(readable(m.Logger), maxLogger), Data: logged(m.Data)}})
+			p.call.server.tell(p.call, Event{Log: &Logged{Server: p.call.server.Name, Level: m.Level, Logger: excerpt.Clip(excerpt.Clean(m.Logger), maxLogger), Data: logged(m.Data)}})
 		}
 	}
 	return p.Peer.Notify(ctx, method, params)

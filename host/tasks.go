@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/excerpt"
+	"github.com/junction-mcp/junction/host/internal/outcome"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -45,50 +47,7 @@ type Task struct {
 // TaskUnseen is the status of a task that was not looked at yet, as its server is not there, not approved, or off.
 const TaskUnseen = "not reached"
 
-// A TaskEntry is what happened to a call that became a task of its server. One of Began, Left, Over and Came is set. A
-// task of which the record has only that it began is over as soon as it has the result of the call.
-type TaskEntry struct {
-	Number int        `json:"number"` // in the conversation, from 1
-	Began  *TaskBegan `json:"began,omitempty"`
-	Left   bool       `json:"left,omitempty"` // no call waits for it any more
-	Over   bool       `json:"over,omitempty"` // a sub-agent has its result, and others need the room
-	Came   *TaskCame  `json:"came,omitempty"` // the last of it
-}
-
-// TaskBegan is what must be known of a task to wait for it again.
-type TaskBegan struct {
-	Tool   ToolRef `json:"tool"`
-	Via    string  `json:"via"`              // the server that is asked about it
-	Origin string  `json:"origin,omitempty"` // which tells that one from others of its name
-	ID     string  `json:"id"`
-	CallID string  `json:"callId"`          // the call of the conversation's own that it belongs to
-	Agent  string  `json:"agent,omitempty"` // the sub-agent that made a call within that one
-}
-
-// TaskCame is what came of a task that no call waited for.
-type TaskCame struct {
-	// Message tells the model where it can read what came, which is in Kept.
-	Message *model.Message `json:"message"`
-	Kept    *Kept          `json:"kept,omitempty"`
-	IsError bool           `json:"isError,omitempty"`
-}
-
-// A pendingTask is a Task with what is known of it in this process.
-type pendingTask struct {
-	TaskBegan
-	number  int
-	began   time.Time
-	left    bool
-	resumed bool // it began in an earlier process
-	over    bool // the call has its result, which is not recorded yet
-	watched bool // somebody waits for it outside of a call
-	came    *arrival
-	status  string
-	message string
-	leave   context.CancelCauseFunc // of the call that waits; nil: none
-}
-
-// Tasks are the calls that run as tasks of their servers, in the order in which they began.
+// Tasks returns the calls that run as tasks of their servers, in the order in which they began.
 func (c *Conversation) Tasks() []Task {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,7 +61,7 @@ func (c *Conversation) Tasks() []Task {
 	return all
 }
 
-// task is one that is pending.
+// task returns one that is pending.
 func (c *Conversation) task(number int) (*pendingTask, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +86,7 @@ func (c *Conversation) CancelTask(ctx context.Context, number int) error {
 		return nil
 	}
 	if err := tasks.Cancel(ctx, s.client, t.ID); err != nil {
-		return fmt.Errorf("task %d: %s", number, clipped(readable(err.Error()), maxErrorText))
+		return fmt.Errorf("task %d: %s", number, excerpt.OfError(err))
 	}
 	return nil
 }
@@ -149,36 +108,7 @@ func (c *Conversation) LeaveTask(number int) error {
 	return nil
 }
 
-// tasked takes up an entry of the record; the lock is held.
-func (c *Conversation) tasked(e *Entry) {
-	at := slices.IndexFunc(c.tasks, func(t *pendingTask) bool { return t.number == e.Task.Number })
-	switch {
-	case e.Task.Began != nil:
-		c.tasks = append(c.tasks, &pendingTask{TaskBegan: *e.Task.Began, number: e.Task.Number, began: e.At})
-		c.taskNumber = max(c.taskNumber, e.Task.Number)
-		c.ranAsTask[e.Task.Began.CallID] = append(c.ranAsTask[e.Task.Began.CallID], e.Task.Number)
-	case e.Task.Left && at >= 0:
-		c.tasks[at].left = true
-	case e.Task.Over && at >= 0:
-		id := c.tasks[at].CallID
-		c.ranAsTask[id] = slices.DeleteFunc(c.ranAsTask[id], func(n int) bool { return n == e.Task.Number })
-		c.tasks = slices.Delete(c.tasks, at, at+1)
-	case e.Task.Came != nil:
-		if e.Task.Came.Kept != nil {
-			for _, uri := range c.kept.put(*e.Task.Came.Kept) {
-				c.unload(uri)
-			}
-		}
-		if e.Task.Came.Message != nil {
-			c.view.Say(*e.Task.Came.Message)
-		}
-		if at >= 0 {
-			c.tasks = slices.Delete(c.tasks, at, at+1)
-		}
-	}
-}
-
-// outermost is the run that is recorded, and the call of its own model that a call belongs to.
+// outermost returns the run that is recorded, and the call of its own model that a call belongs to.
 func (c *calling) outermost() (*run, string) {
 	r, id := c.run, c.id
 	for r.parent() != nil {
@@ -247,7 +177,7 @@ func (s *server) onLook(ctx context.Context, _, status, message string) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	call.task.status, call.task.message = clipped(readable(status), maxName), clipped(readable(message), maxLogged)
+	call.task.status, call.task.message = excerpt.Clip(excerpt.Clean(status), maxName), excerpt.Clip(excerpt.Clean(message), maxLogged)
 }
 
 // leavesTask reports whether a task goes on though the call that waited for it was given up.
@@ -257,10 +187,10 @@ func leavesTask(cause error) bool {
 
 // returned notes that the call has a result, or that nobody waits for its task any more. It returns what the model gets
 // in the latter case.
-func (c *calling) returned(ctx context.Context, err error) (got outcome, left bool) {
+func (c *calling) returned(ctx context.Context, err error) (got outcome.Outcome, left bool) {
 	t := c.task
 	if t == nil {
-		return outcome{}, false
+		return outcome.Outcome{}, false
 	}
 	r, _ := c.outermost()
 	left = err != nil && !endsTask(err) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
@@ -268,15 +198,15 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome, left bo
 	t.leave, t.over = nil, !left
 	r.c.mu.Unlock()
 	if !left {
-		return outcome{}, false
+		return outcome.Outcome{}, false
 	}
 	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // else the run ends with the next entry
 		r.c.watchMore()
 	}
-	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the person knows
-		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, clipped(readable(cmp.Or(cause, err).Error()), maxErrorText))}})
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the user knows
+		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, excerpt.Clip(excerpt.Clean(cmp.Or(cause, err).Error()), excerpt.MaxError))}})
 	}
-	return said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
+	return outcome.Said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
 }
 
 const (
@@ -284,12 +214,6 @@ const (
 	lastTaskPause = time.Minute    // the longest pause before a server that could not be asked is asked again
 	maxUnanswered = 24 * time.Hour // for how long nothing may be learned of a task of a server that is there
 )
-
-// An arrival is what came of a task, before it is part of the conversation.
-type arrival struct {
-	result *mcp.CallToolResult
-	err    error
-}
 
 // WatchTasks waits for the tasks that no call waits for: those that ran when an earlier process ended, and those that
 // were left. What comes of each becomes part of the conversation, once, as soon as there is no run, and is reported as
@@ -325,7 +249,7 @@ func (c *Conversation) WatchTasks(ctx context.Context) {
 	}
 }
 
-// unwatched are the tasks that nobody waits for, and now somebody does.
+// unwatched returns the tasks that nobody waits for, and now somebody does.
 func (c *Conversation) unwatched() (all []*pendingTask) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -346,7 +270,7 @@ func (c *Conversation) watchMore() {
 	}
 }
 
-// serverOfTask is the server of a task, or why it is not there. Another one of its name is another one.
+// serverOfTask returns the server of a task, or why it is not there. Another one of its name is another one.
 func (h *Host) serverOfTask(t *pendingTask) (s *server, why string) {
 	s, found := h.serverNamed(t.Via)
 	switch {
@@ -408,7 +332,7 @@ func endsTask(err error) bool {
 	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
-// toolOfTask is the tool as the model can have it now; nil where it cannot.
+// toolOfTask returns the tool as the model can have it now; nil where it cannot.
 func (c *Conversation) toolOfTask(t *pendingTask) *tool {
 	if found := c.catalogue().find(t.Tool); found != nil && found.server.Name == t.Via {
 		return found
@@ -473,42 +397,42 @@ func (c *Conversation) takeArrived() {
 }
 
 // takeTask makes what came of a task part of the conversation. A model has what a server wrote, the names of its tools
-// among it, in results of calls only, and not where the person speaks: so the message says where it can be read.
+// among it, in results of calls only, and not where the user speaks: so the message says where it can be read.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
-	got, how := outcome{isError: true}, "has failed"
+	got, how := outcome.Outcome{IsError: true}, "has failed"
 	switch {
 	case t.came.err == nil:
-		got, how = gathered(t.came.result), "is over"
-		if got.isError {
+		got, how = outcome.Of(t.came.result), "is over"
+		if got.IsError {
 			how = "has failed"
 		}
 	case errors.Is(t.came.err, tasks.ErrCancelled):
 		how = "was cancelled before it was over"
 	default:
-		got.whole = clipped(readable(t.came.err.Error()), maxErrorText)
+		got.Whole = excerpt.Clip(excerpt.Clean(t.came.err.Error()), excerpt.MaxError)
 	}
-	came := &TaskCame{IsError: got.isError}
+	came := &TaskCame{IsError: got.IsError}
 	text := fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s.]", t.number, how)
-	got.whole = cmp.Or(got.whole, "(no content)")
+	got.Whole = cmp.Or(got.Whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
-		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: clipped(got.whole, maxKeptEach)}
-		for _, p := range got.parts {
+		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
+		for _, p := range got.Parts {
 			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
 		}
 		text = fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
-	r.readTask(t, s, got.whole)
+	r.readTask(t, s, got.Whole)
 	if err := c.saveFlow(); err != nil { // whatever happens then, the record says whose text it holds
 		return err
 	}
 	if err := c.add(Entry{Task: &TaskEntry{Number: t.number, Came: came}}); err != nil {
 		return err
 	}
-	first, _ := pageOf(got.whole, 0, r.page(), "")
-	reported := Returned{CallID: t.CallID, Task: t.number, Server: t.Tool.Server, Tool: t.Tool.Tool, Duration: time.Since(t.began), IsError: got.isError,
-		Text: first.text, Tokens: window.TokensOfParts(got.parts) + model.EstimateTokens(len(first.text)), Bytes: got.bytes + len(got.whole), Media: got.media}
+	first, _ := excerpt.PageOf(got.Whole, 0, r.page(), "")
+	reported := Returned{CallID: t.CallID, Task: t.number, Server: t.Tool.Server, Tool: t.Tool.Tool, Duration: time.Since(t.began), IsError: got.IsError,
+		Text: first.Text, Tokens: window.TokensOfParts(got.Parts) + model.EstimateTokens(len(first.Text)), Bytes: got.Bytes + len(got.Whole), Media: got.Media}
 	if came.Kept != nil {
 		reported.Kept = came.Kept.URI
 	} else {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Does is what is known of what a call does: what its server claims, or what the person said where that claims nothing.
+// Does returns what is known of what a call does: what its server claims, or what the user said where that claims nothing.
 func Does(card *host.Card) string {
 	if card.Reads {
 		return "You said in a review that it only reads; the server does not say what it does"
@@ -15,7 +15,7 @@ func Does(card *host.Card) string {
 	return Claims(&card.Annotations, card.Trusted)
 }
 
-// Claims is what a server claims about a tool. Nobody checks it; trusted says whether the person believes it.
+// Claims returns what a server claims about a tool. Nobody checks it; trusted says whether the user believes it.
 func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	var words []string
 	say := func(hint *bool, yes, no string) {
@@ -45,7 +45,7 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	return "The server says (not checked): " + strings.Join(words, "; ")
 }
 
-// unclaimed is what a tool may do of which its server says nothing: a claim about something else must not be taken for all there is.
+// unclaimed returns what a tool may do of which its server says nothing: a claim about something else must not be taken for all there is.
 func unclaimed(a *mcp.ToolAnnotations) (does []string) {
 	if reads := a.ReadOnlyHint != nil && *a.ReadOnlyHint; !reads && a.DestructiveHint == nil {
 		if a.ReadOnlyHint == nil {

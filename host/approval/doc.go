@@ -1,4 +1,4 @@
-// Package approval puts into words what a person is asked to approve, so that whoever
+// Package approval puts into words what a user is asked to approve, so that whoever
 // shows it says the same: what a server claims about a tool, and what a server brings, in
 // one line.
 //

@@ -22,7 +22,7 @@ type Overview struct {
 	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim.
 	Counts string
 	// Silent are the names of the tools of which it does not claim anything: they count as ones
-	// that write, unless the person says that they only read.
+	// that write, unless the user says that they only read.
 	Silent []string
 	// Command starts the server, or is its address; Version is how it names itself.
 	// They are empty where they are not part of the review.
@@ -33,7 +33,7 @@ type Overview struct {
 	Found    int
 }
 
-// Of is the overview of a review.
+// Of returns the overview of a review.
 func Of(r host.Review) Overview {
 	o := Overview{Server: r.Server, First: r.First}
 	reads, unchanged, silent := 0, 0, 0
@@ -135,7 +135,7 @@ func isSameName(f *guard.Finding) bool {
 // namesShown is how many names of tools stand in one line.
 const namesShown = 3
 
-// SameNames says in one line, for all reviews together, which tools are called as another
+// SameNames returns in one line, for all reviews together, which tools are called as another
 // server's, or much alike; it is empty where none are.
 func SameNames(reviews []host.Review) string {
 	var names []string
@@ -154,7 +154,7 @@ func SameNames(reviews []host.Review) string {
 	return "Names that tools of several servers share, or nearly: " + Names(names, namesShown) + ". The model sees each behind its server's name."
 }
 
-// Names are names in one line, the first most of them.
+// Names returns names in one line, the first most of them.
 func Names(names []string, most int) string {
 	text := strings.Join(names[:min(len(names), most)], ", ")
 	if more := len(names) - most; more > 0 {
@@ -163,7 +163,7 @@ func Names(names []string, most int) string {
 	return text
 }
 
-// Finding is what was found, where, and the words.
+// Finding returns what was found, where, and the words.
 func Finding(f *guard.Finding) string {
 	where := ""
 	if f.Where != "" && f.Where != "name" && f.Where != "text" {
@@ -172,7 +172,7 @@ func Finding(f *guard.Finding) string {
 	return fmt.Sprintf("%s%s: “%s”", strings.TrimSuffix(f.Why, "."), where, f.Excerpt)
 }
 
-// Line is the overview in one line, without the server's name and its command.
+// Line returns the overview in one line, without the server's name and its command.
 func (o *Overview) Line() string {
 	parts := []string{o.Counts}
 	if o.Version != "" {
@@ -210,7 +210,7 @@ func Hash(r host.Review) string {
 // with one hash, either.
 const hashLetters = 32
 
-// counted is a number of things.
+// counted returns a number of things.
 func counted(n int, what string) string {
 	if what == string(guard.Instructions) {
 		return what

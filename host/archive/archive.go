@@ -29,7 +29,7 @@ func Open(ctx context.Context, path string) (*Archive, error) {
 // Close closes the file.
 func (a *Archive) Close() error { return a.file.Close() }
 
-// Path is where the file is.
+// Path returns where the file is.
 func (a *Archive) Path() string { return a.file.Path() }
 
 // mark is the application id in the header of our files: "junc".

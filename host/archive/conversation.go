@@ -40,14 +40,14 @@ type Meta struct {
 	// Setup is what the program that has the conversation needs to go on with it, in a form of its own. It stays
 	// on this machine: an export has none.
 	Setup string `json:"-"`
-	// Title is its name for people: the last one that was given, or else the first line of the first question.
+	// Title is its name for users: the last one that was given, or else the first line of the first question.
 	Title string `json:"title,omitempty"`
 	// Parent is the conversation that it was forked from.
 	Parent string `json:"parent,omitempty"`
 	// Created and Changed are when it began and when the last entry was added.
 	Created time.Time `json:"created"`
 	Changed time.Time `json:"changed"`
-	// Entries, Questions and Calls count its entries, the messages of the person,
+	// Entries, Questions and Calls count its entries, the messages of the user,
 	// and the calls that the model asked for.
 	Entries   int `json:"entries"`
 	Questions int `json:"questions"`
@@ -213,7 +213,7 @@ const (
 	maxIndexed = 64 << 10
 )
 
-// firstText is what a person wrote, without what they attached behind it.
+// firstText returns what a user wrote, without what they attached behind it.
 func firstText(m *model.Message) string {
 	for _, p := range m.Parts {
 		if strings.TrimSpace(p.Text) != "" {
@@ -229,7 +229,7 @@ func titleOf(text string) string {
 	return strings.TrimSpace(plaintext.Line(first, maxTitle))
 }
 
-// searchable is what of a message can be searched: what people and models said,
+// searchable returns what of a message can be searched: what people and models said,
 // what was called, and the beginning of what came back.
 func searchable(m *model.Message) string {
 	var b strings.Builder
@@ -326,7 +326,7 @@ func (f *Filter) query() (string, []any) {
 	return query + ` ORDER BY changed DESC, id LIMIT ?`, append(args, min(limit, maxListed))
 }
 
-// contains is a condition for texts that hold the word. One that is too short
+// contains returns a condition for texts that hold the word. One that is too short
 // for the index is looked for in all of them.
 func contains(word string) (condition, arg string) {
 	if utf8.RuneCountInString(word) < gram {
@@ -339,7 +339,7 @@ func like(word string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(word) + "%"
 }
 
-// excerpt is the part of text around the first of the words.
+// excerpt returns the part of text around the first of the words.
 func excerpt(text string, words []string) string {
 	if text == "" || len(words) == 0 {
 		return ""

@@ -76,7 +76,7 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	return err
 }
 
-// cameOf is what came of a task that no call waited for; nil where the entry says nothing of that.
+// cameOf returns what came of a task that no call waited for; nil where the entry says nothing of that.
 func cameOf(e *host.Entry) *host.Kept {
 	if e.Task == nil || e.Task.Came == nil {
 		return nil
@@ -89,7 +89,7 @@ func titleOfTask(e *host.Entry) string {
 	return fmt.Sprintf("What came of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
 }
 
-// facts is a line about the conversation.
+// facts returns a line about the conversation.
 func (m *Meta) facts() string {
 	facts := []string{"begun " + m.Created.UTC().Format("2006-01-02 15:04 UTC")}
 	if m.Model != "" {
@@ -123,7 +123,7 @@ func mediaText(m *model.Media) string {
 	return fmt.Sprintf("[%s, %s]", plaintext.Line(m.Type, maxTitle), plaintext.Count(len(m.Data), "byte"))
 }
 
-// resultText is a result as text, with a line for whatever is none.
+// resultText returns a result as text, with a line for whatever is none.
 func resultText(r *model.Result) string {
 	var lines []string
 	for i := range r.Parts {
@@ -137,7 +137,7 @@ func resultText(r *model.Result) string {
 	return plaintext.Clean(strings.Join(lines, "\n"))
 }
 
-// outcome says in a word what came of a call.
+// outcome returns in a word what came of a call.
 func outcome(r *model.Result) string {
 	switch {
 	case r == nil:
@@ -148,7 +148,7 @@ func outcome(r *model.Result) string {
 	return "ok"
 }
 
-// usage is a line about what a run used.
+// usage returns a line about what a run used.
 func usage(t *host.Totals) string {
 	if *t == (host.Totals{}) {
 		return "cut off"

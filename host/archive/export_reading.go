@@ -82,7 +82,7 @@ func (x *reading) say(mark, text string) {
 	fmt.Fprintf(x.out, "\n%s\n", strings.Trim(mark+inert(text), "\n"))
 }
 
-// indented are the arguments of a call for people, or what stood in their place.
+// indented returns the arguments of a call for users, or what stood in their place.
 func indented(c *model.Call) string {
 	if c.Malformed != "" {
 		return plaintext.Clean(c.Raw)
@@ -117,7 +117,7 @@ var (
 	tag       = regexp.MustCompile(`<([A-Za-z/!?])`)
 )
 
-// inert is Markdown that does nothing when it is opened: no HTML, and no pictures,
+// inert returns Markdown that does nothing when it is opened: no HTML, and no pictures,
 // whose addresses could carry away what was said. Code blocks stay as they are.
 func inert(text string) string {
 	lines := strings.Split(plaintext.Clean(text), "\n")

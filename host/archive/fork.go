@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Fork makes a conversation of the first upto entries of another; 0 means all of them. What the person took back after
+// Fork makes a conversation of the first upto entries of another; 0 means all of them. What the user took back after
 // these holds in it, too: see [host.Entry.TakesBack]. The new one goes on by itself: [Archive.Load] it by the ID that
 // is returned. Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
@@ -97,7 +97,7 @@ type exported struct {
 }
 
 // Import stores what Export wrote as [JSON], as a new conversation with an ID of its own. It is read whole before
-// anything is stored. Whoever wrote the file may not be the person: what it says of what was read and agreed to is left
+// anything is stored. Whoever wrote the file may not be the user: what it says of what was read and agreed to is left
 // out, and so are notes, which every summary repeats, plans, which would be carried out, and the whole of long results,
 // which the model would read under the names of results that servers give from now on. All of it counts as unknown.
 func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
@@ -130,7 +130,7 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	return c.meta, err
 }
 
-// each adds the entries, without what this version does not know and what only the person can say.
+// each adds the entries, without what this version does not know and what only the user can say.
 func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	first, err := host.Unknown()
 	if err != nil {
@@ -164,7 +164,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	return nil
 }
 
-// readable is a message without what a provider would get and no person sees: blocks and members that
+// readable returns a message without what a provider would get and no user sees: blocks and members that
 // only the provider knows, and signatures. A model goes on without them. It is nil if nothing is left.
 func readable(m *model.Message) *model.Message {
 	if m == nil {

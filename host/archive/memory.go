@@ -79,7 +79,7 @@ const (
 // ErrNoNote is returned where no note has the id.
 var ErrNoNote = errors.New("no such note; list them to see which there are")
 
-// Notes are what a model remembered, for the person to list and delete; a
+// Notes are what a model remembered, for the user to list and delete; a
 // [remember.Store]. It is safe for concurrent use, by several processes too.
 type Notes struct{ archive *Archive }
 

@@ -1,11 +1,11 @@
 // Package plan has a model propose the steps to a goal, and carries them out one by one
-// when the person has edited them.
+// when the user has edited them.
 //
 // The plan is part of the conversation's record ([host.Conversation.Plan]), so it is there when the
 // conversation is resumed. What a command such as /plan needs are three calls:
 //
 //	p, err := plan.Propose(ctx, c, goal)            // the model reads, changes nothing, and proposes
-//	p.Steps, err = plan.Parse(edit(plan.Format(p))) // the person edits a line for each step
+//	p.Steps, err = plan.Parse(edit(plan.Format(p))) // the user edits a line for each step
 //	err = c.SetPlan(p)
 //	err = plan.Execute(ctx, c, show)                // each step is a run; show gets the plan with its ticks
 //

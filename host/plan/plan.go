@@ -22,7 +22,7 @@ const (
 )
 
 // Propose asks the model for the steps to a goal and makes them the conversation's plan. It
-// is given only tools that read, and its calls need the person's approval as ever.
+// is given only tools that read, and its calls need the user's approval as ever.
 func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan, error) {
 	if goal = strings.TrimSpace(goal); goal == "" {
 		return host.Plan{}, errors.New("plan: the goal is empty; say what is to be reached")
@@ -52,7 +52,7 @@ var (
 	ticks    = map[string]string{host.PlanOpen: " ", host.PlanBegun: ">", host.PlanDone: "x", host.PlanFailed: "!"}
 )
 
-// Format writes the steps as a person edits them, a line for each: "- [ ] open", "- [x]
+// Format writes the steps as a user edits them, a line for each: "- [ ] open", "- [x]
 // done", "- [>] begun", "- [!] failed".
 func Format(p host.Plan) string {
 	var b strings.Builder
@@ -62,7 +62,7 @@ func Format(p host.Plan) string {
 	return b.String()
 }
 
-// Parse reads what Format wrote and a person edited: a step in each line that is not empty. A
+// Parse reads what Format wrote and a user edited: a step in each line that is not empty. A
 // line without a box is an open step, numbered or not.
 func Parse(text string) ([]host.PlanStep, error) {
 	var steps []host.PlanStep
@@ -94,7 +94,7 @@ var ErrFailed = errors.New("the step could not be done")
 // goes on with that step. Where the last change of a step was not allowed, the model is asked once
 // more whether the step is done without it. The plan may be edited meanwhile.
 //
-// The steps are the model's words, even where the person saw them: none of them excuses a
+// The steps are the model's words, even where the user saw them: none of them excuses a
 // call from a question.
 func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan)) error {
 	for {
@@ -153,7 +153,7 @@ func stillDone(ctx context.Context, c *host.Conversation, step int, refused stri
 	return why, true, nil
 }
 
-// ask is the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
+// ask returns the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
 func ask(p host.Plan, at int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)
@@ -164,7 +164,7 @@ func ask(p host.Plan, at int) string {
 	return b.String()
 }
 
-// mark sets the state of the first step with this text that is not done; the person may have taken it out.
+// mark sets the state of the first step with this text that is not done; the user may have taken it out.
 func mark(c *host.Conversation, text, state, note string, changed func(host.Plan)) error {
 	p, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
 		at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })

@@ -1,5 +1,5 @@
 // Package remember gives a model two tools: remember keeps a note from one conversation to the
-// next, and recall finds it by its words. The person can list and delete notes with the Store,
+// next, and recall finds it by its words. The user can list and delete notes with the Store,
 // which is [archive.Notes] where conversations are kept.
 //
 // A note keeps the labels of the conversation in which it was taken. Whoever recalls what was noted
@@ -54,7 +54,7 @@ type wanted struct {
 }
 
 // Add adds the tools to a program's own, for [host.Options].Tools. To remember is to write, so
-// the person is asked; to recall is not.
+// the user is asked; to recall is not.
 func Add(own *mcp.Server, store Store) {
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: "remember", Title: "Remember",
@@ -86,7 +86,7 @@ func recall(ctx context.Context, store Store, words string) (string, error) {
 		return "", fmt.Errorf("the notes cannot be searched: %w", err)
 	}
 	var text strings.Builder
-	labels := guard.Private // they are the person's, whatever was read
+	labels := guard.Private // they are the user's, whatever was read
 	for _, n := range notes {
 		labels |= n.Labels
 		fmt.Fprintf(&text, "%s (note %s of %s)\n", n.Text, n.ID, n.At.Format(time.DateOnly))

@@ -81,7 +81,7 @@ func (c *chosen) has(t host.ToolInfo) bool {
 	return len(c.names) == 0
 }
 
-// missing says which names are of no tool.
+// missing returns which names are of no tool.
 func (c *chosen) missing() string {
 	unknown := slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return c.found[name] })
 	if len(unknown) == 0 {

@@ -1,4 +1,4 @@
-// Package trace shows what happens between a person, a host, a model and
+// Package trace shows what happens between a user, a host, a model and
 // servers: as text while it happens, and afterwards as a sequence diagram in
 // Mermaid or SVG.
 //
@@ -13,7 +13,7 @@
 //	7 answer       the run is over
 //
 // Between them stand what else the model is asked (summaries of old turns, and what
-// servers ask of it), every question to the person (calls, definitions, forms, the
+// servers ask of it), every question to the user (calls, definitions, forms, the
 // use of the model), the JSON-RPC messages, if [Handler] wraps the servers, and the
 // exchanges with the model, if [host.Options] asks for them. What looks like
 // a secret is replaced by •••, what is hidden is made visible, and long texts are cut.

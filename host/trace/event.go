@@ -81,12 +81,12 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
 }
 
-// askedText says how much the model is asked with.
+// askedText returns how much the model is asked with.
 func askedText(a *host.Asked) string {
 	return fmt.Sprintf("%s, %s, about %s, to %s", plaintext.Count(a.Messages, "message"), plaintext.Count(a.Tools, "tool"), plaintext.Count(a.Tokens, "token"), a.Model)
 }
 
-// questionOf is what the person said last.
+// questionOf returns what the user said last.
 func questionOf(r *model.Request) string {
 	if r == nil {
 		return ""
@@ -99,7 +99,7 @@ func questionOf(r *model.Request) string {
 	return ""
 }
 
-// requestText says in a few lines what the model is asked with.
+// requestText returns in a few lines what the model is asked with.
 func requestText(r *model.Request) string {
 	if r == nil {
 		return ""
@@ -131,12 +131,12 @@ func requestText(r *model.Request) string {
 // newMessages is how many messages of a request are shown: mostly the new ones.
 const newMessages = 4
 
-// oneLine is the beginning of a text, without runs of white space.
+// oneLine returns the beginning of a text, without runs of white space.
 func oneLine(text string) string {
 	return plaintext.Line(strings.Join(strings.Fields(plaintext.Beginning(text, maxDetail)), " "), maxLabel)
 }
 
-// said is a message on one line: its texts, calls and results.
+// said returns a message on one line: its texts, calls and results.
 func said(m *model.Message) string {
 	var parts []string
 	for i := range m.Parts {
@@ -177,7 +177,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last is the newest of the seven steps that went to a participant from whose event is recorded.
+// last returns the newest of the seven steps that went to a participant from whose event is recorded.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
 		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == sequence.Arrow && t.items[n].step != 0 {
@@ -226,7 +226,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// serverRequested records a server's question to the person. What did not get there has a note.
+// serverRequested records a server's question to the user. What did not get there has a note.
 func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	text := q.Message
 	if text == "" {
@@ -241,7 +241,7 @@ func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
 }
 
-// reviewed records that the person was shown what a server defines.
+// reviewed records that the user was shown what a server defines.
 func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
 	what := "changed"
 	if r.First {
@@ -291,7 +291,7 @@ func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	return i
 }
 
-// where is the participant that a tool belongs to; the host has tools of its own.
+// where returns the participant that a tool belongs to; the host has tools of its own.
 func where(name string) string {
 	if name == "" {
 		return theHost

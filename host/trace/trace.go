@@ -73,7 +73,7 @@ const (
 	theModel = "model"
 )
 
-// server is the participant of that name.
+// server returns the participant of that name.
 func server(name string) string {
 	return "server " + plaintext.Line(redacted(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
 }
@@ -157,7 +157,7 @@ func (i *item) size() int { return len(i.head) + len(i.label) + len(i.detail) + 
 // itemSize is about what an item costs without its texts.
 const itemSize = 256
 
-// detail is a text for reading, of bounded length.
+// detail returns a text for reading, of bounded length.
 func detail(text string) string {
 	begin := plaintext.Beginning(text, 2*maxDetail) // a secret at the end of the cut must not lose its name
 	begin = plaintext.Clean(redacted(begin))
@@ -189,7 +189,7 @@ func (t *Trace) WriteText(w io.Writer) error {
 	return err
 }
 
-// text is an item as lines, those of a sub-agent further to the right.
+// text returns an item as lines, those of a sub-agent further to the right.
 func (o *Options) text(i *item) string {
 	margin := min(i.scope.depth*sideIndent, o.Width/2)
 	if margin == 0 {
@@ -227,7 +227,7 @@ func (o *Options) lines(i *item) string {
 	return text
 }
 
-// line is what an item says, on one line.
+// line returns what an item says, on one line.
 func (i *item) line() string {
 	switch agent := i.scope.prefix(); {
 	case i.head == "":
@@ -290,7 +290,7 @@ func (t *Trace) WriteMermaid(w io.Writer) error { return t.diagram().Mermaid(w) 
 // maxServers is how many servers have a lifeline of their own.
 const maxServers = 10
 
-// diagram is a copy of the trace, so that drawing keeps nobody from recording.
+// diagram returns a copy of the trace, so that drawing keeps nobody from recording.
 func (t *Trace) diagram() *sequence.Diagram {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -313,7 +313,7 @@ func (t *Trace) diagram() *sequence.Diagram {
 	return d
 }
 
-// lane is the lifeline of a participant.
+// lane returns the lifeline of a participant.
 func (t *Trace) lane(p string) sequence.Lane {
 	switch {
 	case p == person:
@@ -328,7 +328,7 @@ func (t *Trace) lane(p string) sequence.Lane {
 	return sequence.Lane{Rank: 3, Name: detail(oneLine(shortName(p))), Role: "server"}
 }
 
-// summary is what all runs used.
+// summary returns what all runs used.
 func (t *Trace) summary() string {
 	if t.totals.Requests == 0 {
 		return ""
@@ -338,7 +338,7 @@ func (t *Trace) summary() string {
 		plaintext.Count(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
 }
 
-// title is what an item does, in a few words.
+// title returns what an item does, in a few words.
 func (i *item) title() string {
 	switch {
 	case i.step != 0 && i.head != "":
@@ -352,5 +352,5 @@ func (i *item) title() string {
 // blot stands in the place of what looks like a secret.
 const blot = "•••"
 
-// redacted is a text, or the beginning of one, without what looks like a secret.
+// redacted returns a text, or the beginning of one, without what looks like a secret.
 func redacted(text string) string { return redact.Hide(text, blot) }

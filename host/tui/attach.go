@@ -84,7 +84,7 @@ func (a *attached) set(talk *host.Conversation, record Record) {
 // Model describes the host's model.
 func (a *attached) Model() model.Info { return a.Host.Model().Info() }
 
-// Talk is the conversation that goes on now.
+// Talk returns the conversation that goes on now.
 func (a *attached) Talk() Talk {
 	talk, _ := a.now()
 	return talk
@@ -168,7 +168,7 @@ func (a *attached) fork(ctx context.Context, entries int) error {
 	return a.Resume(ctx, id)
 }
 
-// Rewind goes on with a copy of the first entries, and of what the person took back since.
+// Rewind goes on with a copy of the first entries, and of what the user took back since.
 func (a *attached) Rewind(ctx context.Context, entries int) error {
 	all := a.Talk().Entries()
 	begin := slices.Clone(all[:min(entries, len(all))])
@@ -215,7 +215,7 @@ type Files interface {
 	// Read returns a file to be attached. found is false where the text names none, as
 	// @somebody does; the error says why a file cannot be attached.
 	Read(path string) (a host.Attachment, found bool, err error)
-	// Picture returns a picture that the person dropped on the terminal, wherever it is.
+	// Picture returns a picture that the user dropped on the terminal, wherever it is.
 	// found is false where there is no file, or one of another kind.
 	Picture(path string) (a host.Attachment, found bool, err error)
 }
@@ -328,7 +328,7 @@ var (
 	droppedPiece = regexp.MustCompile(`'([^']*)'|"([^"]*)"|\\(.)`)
 )
 
-// droppedPaths are paths as terminals write them: in quotes, with backslashes before spaces, or as URLs.
+// droppedPaths returns paths as terminals write them: in quotes, with backslashes before spaces, or as URLs.
 func droppedPaths(text string) []string {
 	paths := droppedWord.FindAllString(text, -1)
 	for i, word := range paths {
@@ -436,7 +436,7 @@ type pasted struct {
 	picture     *host.Attachment // nil: it is a text
 }
 
-// fold is what stands for a pasted text in the input.
+// fold returns what stands for a pasted text in the input.
 func (s *screen) fold(text string) string {
 	var clean editor.Buffer
 	clean.Insert(text)
@@ -453,7 +453,7 @@ func (s *screen) fold(text string) string {
 	return s.remembered(pasted{label: fmt.Sprintf("[paste %d: %s]", s.pastes.count, size), text: text})
 }
 
-// remembered is the label of something that was pasted, which is remembered by it.
+// remembered returns the label of something that was pasted, which is remembered by it.
 func (s *screen) remembered(p pasted) string {
 	s.pastes.all = append(s.pastes.all, p)
 	s.forgetPastes()
@@ -464,7 +464,7 @@ func (s *screen) remembered(p pasted) string {
 	return p.label
 }
 
-// unfolded is a text with what was pasted in place of the labels.
+// unfolded returns a text with what was pasted in place of the labels.
 func (s *screen) unfolded(text string) string {
 	var pairs []string
 	for _, p := range s.pastes.all {
@@ -473,7 +473,7 @@ func (s *screen) unfolded(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// folded is a text with labels in place of what was pasted.
+// folded returns a text with labels in place of what was pasted.
 func (s *screen) folded(text string) string {
 	for _, p := range s.pastes.all {
 		text = strings.ReplaceAll(text, p.text, p.label)
@@ -505,7 +505,7 @@ func (s *screen) holdsLarge(text string) bool {
 	return true
 }
 
-// inked is a row of the input, with the labels of pastes set off.
+// inked returns a row of the input, with the labels of pastes set off.
 func (s *screen) inked(text string) ink.Line {
 	var line ink.Line
 	for text != "" {

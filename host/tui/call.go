@@ -86,7 +86,7 @@ func (c *call) track(s *screen, agent string, e *host.Event) *call {
 // isOver reports whether nothing more comes of the call.
 func (c *call) isOver() bool { return c.result != nil || c.refused != "" }
 
-// running are the calls of the model itself that are not over.
+// running returns the calls of the model itself that are not over.
 func (r *run) running() []*call {
 	return slices.DeleteFunc(slices.Clone(r.top.inner), (*call).isOver)
 }
@@ -94,7 +94,7 @@ func (r *run) running() []*call {
 // stepCalls are the calls that a model asked for in its last step.
 type stepCalls []*model.Call
 
-// called is a call of which only the result was reported.
+// called returns a call of which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {
 	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
 	if called.Server == "" {
@@ -112,14 +112,14 @@ func (w stepCalls) arguments(id string) json.RawMessage {
 	return nil
 }
 
-// refusal is who did not allow a call, and why.
+// refusal returns who did not allow a call, and why.
 func (s *screen) refusal(c *host.Consented) string {
 	by := map[string]string{"person": "you said no", "policy": "a rule says no", "session": "you said no for this session", "host": "not allowed"}[c.By]
 	if by == "" {
 		by = c.By
 	}
 	for _, more := range []string{c.Rule, c.Reason} {
-		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the person saw why it was asked; no rule says no for the host
+		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the user saw why it was asked; no rule says no for the host
 		if more != "" && isWhy {
 			by += ": " + more
 		}
@@ -130,7 +130,7 @@ func (s *screen) refusal(c *host.Consented) string {
 	return by
 }
 
-// allower is who allowed a call.
+// allower returns who allowed a call.
 func allower(c *host.Consented) string {
 	switch c.By {
 	case "person":
@@ -195,7 +195,7 @@ func (s *screen) media(c *call, m model.Media) {
 	})
 }
 
-// toolName is how a tool is called on the screen.
+// toolName returns how a tool is called on the screen.
 func toolName(server, tool string) string {
 	if server == "" {
 		return tool
@@ -203,7 +203,7 @@ func toolName(server, tool string) string {
 	return server + " · " + tool
 }
 
-// head is the first line of a call.
+// head returns the first line of a call.
 func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
 	if title := " “" + plaintext.Line(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
@@ -229,12 +229,32 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	return line.Cut(width)
 }
 
-// live is a call that runs.
-func (c *call) live(s *screen) []ink.Line {
-	if c.began.IsZero() {
-		return []ink.Line{c.head(ink.T(ink.Muted, "○ "), "waits", s.width)}
+// state returns how far the call has come: a mark, and a word or two.
+func (c *call) state(now time.Time) (mark ink.Span, words string) {
+	switch {
+	case c.refused != "":
+		return ink.T(ink.Bad, "✗ "), "did not run; " + c.refused
+	case c.result == nil && c.began.IsZero():
+		return ink.T(ink.Muted, "○ "), "waits"
+	case c.result == nil:
+		return ink.T(ink.Accent, "● "), seconds(now.Sub(c.began))
 	}
-	lines := []ink.Line{c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), s.width)}
+	if c.took > 0 { // else it is not known, as in a conversation that goes on
+		words = seconds(c.took)
+	}
+	if c.result.IsError {
+		return ink.T(ink.Bad, "✗ "), words
+	}
+	return ink.T(ink.Good, "✓ "), words
+}
+
+// live returns the lines of a call that runs.
+func (c *call) live(s *screen) []ink.Line {
+	mark, words := c.state(s.now())
+	lines := []ink.Line{c.head(mark, words, s.width)}
+	if c.began.IsZero() {
+		return lines
+	}
 	if p := c.progress; p.CallID != "" {
 		lines = append(lines, bar(p.Progress, p.Total, p.Message).Cut(s.width))
 	}
@@ -253,22 +273,15 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
-// lasted is how long the call took; nothing where that is not known, as in a conversation that goes on.
-func (c *call) lasted() string {
-	if c.took == 0 {
-		return ""
-	}
-	return seconds(c.took)
-}
-
-// folded is a call that is over: its head and the beginning of its result.
+// folded returns a call that is over: its head and the beginning of its result.
 func (c *call) folded(s *screen) []ink.Line {
 	width := s.width
-	mark, role := ink.T(ink.Good, "✓ "), ink.Muted
+	role := ink.Muted
 	if c.result.IsError {
-		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
+		role = ink.Bad
 	}
-	lines := append([]ink.Line{c.head(mark, c.lasted(), width)}, c.steps(s, width, agentRows)...)
+	mark, words := c.state(s.now())
+	lines := append([]ink.Line{c.head(mark, words, width)}, c.steps(s, width, agentRows)...)
 	text := strings.TrimSpace(c.result.Text)
 	if text == "" {
 		return lines
@@ -292,7 +305,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	return lines
 }
 
-// more is how what is folded can be seen.
+// more returns how what is folded can be seen.
 func (s *screen) more() string {
 	if s.byLine {
 		return "/calls"
@@ -300,7 +313,7 @@ func (s *screen) more() string {
 	return "Ctrl+O"
 }
 
-// details is everything there is to say about a call.
+// details returns everything there is to say about a call.
 func (c *call) details(width int) []ink.Line {
 	if c.thought != "" {
 		return ink.Lines(ink.Plain, c.thought, width)
@@ -345,7 +358,14 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	e := &in.Event
 	switch {
 	case e.Notice != nil:
-		s.agentNotice(in.Agent, *e.Notice)
+		n := *e.Notice
+		switch n.Kind {
+		case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
+			return
+		case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
+			n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(in.Agent, 60), n.Text)
+		}
+		s.notice(&n)
 	case e.Log != nil, e.Reviewed != nil:
 		s.happened(e)
 	case e.ServerRequest != nil:
@@ -358,18 +378,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	}
 }
 
-// agentNotice prints a notice about a sub-agent.
-func (s *screen) agentNotice(agent string, n host.Notice) {
-	switch n.Kind {
-	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
-		return
-	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
-		n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(agent, 60), n.Text)
-	}
-	s.notice(&n)
-}
-
-// open is the call within this one that has this id and is not over; ids may repeat.
+// open returns the call within this one that has this id and is not over; ids may repeat.
 func (c *call) open(id string) *call {
 	for _, in := range c.inner {
 		if in.CallID == id && !in.isOver() {
@@ -379,7 +388,7 @@ func (c *call) open(id string) *call {
 	return nil
 }
 
-// begin is open, or a new call.
+// begin returns open, or a new call.
 func (c *call) begin(agent string, called host.Called) *call {
 	c.agent = agent
 	if in := c.open(called.CallID); in != nil {
@@ -393,7 +402,7 @@ func (c *call) begin(agent string, called host.Called) *call {
 	return in
 }
 
-// steps are the calls of the sub-agent, the last ones if there are many.
+// steps returns the calls of the sub-agent, the last ones if there are many.
 func (c *call) steps(s *screen, width, rows int) []ink.Line {
 	from := max(0, len(c.inner)-rows)
 	var lines []ink.Line
@@ -401,29 +410,15 @@ func (c *call) steps(s *screen, width, rows int) []ink.Line {
 		lines = append(lines, ink.Line{ink.T(ink.Muted, fmt.Sprintf("… %s (%s shows them)", plural(n, "earlier call", "earlier calls"), s.more()))})
 	}
 	for _, in := range c.inner[from:] {
-		lines = append(lines, in.step(s, width-4))
+		mark, words := in.state(s.now())
+		lines = append(lines, in.head(mark, words, width-4))
 		lines = append(lines, in.steps(s, width-4, rows)...)
 	}
 	margin := ink.Line{ink.T(ink.Muted, "  │ ")}
 	return ink.Indent(lines, margin, margin)
 }
 
-// step is a call of a sub-agent on one line.
-func (c *call) step(s *screen, width int) ink.Line {
-	switch {
-	case c.refused != "":
-		return c.head(ink.T(ink.Bad, "✗ "), "did not run; "+c.refused, width)
-	case c.result != nil && c.result.IsError:
-		return c.head(ink.T(ink.Bad, "✗ "), c.lasted(), width)
-	case c.result != nil:
-		return c.head(ink.T(ink.Good, "✓ "), c.lasted(), width)
-	case c.began.IsZero():
-		return c.head(ink.T(ink.Muted, "○ "), "waits", width)
-	}
-	return c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), width)
-}
-
-// maxByItself is how often the model goes on with what came of tasks before the person asks something again: a server
+// maxByItself is how often the model goes on with what came of tasks before the user asks something again: a server
 // could keep it going.
 const maxByItself = 8
 
@@ -483,7 +478,7 @@ func tasksPanel() *roster {
 	return r
 }
 
-// taskLines are a task's server, tool and status, since when it runs, and what it says of itself.
+// taskLines returns a task's server, tool and status, since when it runs, and what it says of itself.
 func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
 	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(plaintext.Line(t.Server, 60), plaintext.Line(t.Tool, 80)), ink.Bold)}
 	status := strings.ReplaceAll(plaintext.Line(t.Status, 40), "_", " ")
@@ -576,7 +571,7 @@ func (s *screen) logs(e *host.Event) {
 	}
 }
 
-// line is the message as the log shows it.
+// line returns the message as the log shows it.
 func (l *logged) line() ink.Line {
 	role := ink.Plain
 	switch n := l.Level.Severity(); {

@@ -22,7 +22,7 @@ import (
 // not reading, and must not consent by a letter that was meant for the input.
 const quietTime = 700 * time.Millisecond
 
-// A card is an overlay that waits for the person's decision.
+// A card is an overlay that waits for the user's decision.
 type card interface {
 	overlay
 	state() *pending
@@ -47,7 +47,7 @@ type pending struct {
 func (p *pending) state() *pending { return p }
 func (p *pending) takesText() bool { return false }
 
-// escMeans says what Esc does now.
+// escMeans returns what Esc does now.
 func (s *screen) escMeans() string {
 	if len(s.cards) == 0 {
 		return "Esc interrupts"
@@ -61,7 +61,7 @@ func (s *screen) escMeans() string {
 	return s.cards[0].esc()
 }
 
-// cardLines are the first card, or what its keys do.
+// cardLines returns the first card, or what its keys do.
 func (s *screen) cardLines(height int) []ink.Line {
 	if help := s.cards[0].state().help; help != nil {
 		return help.lines(s, s.width, height)
@@ -92,7 +92,7 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	return b.lines
 }
 
-// newCard is the card for what is asked. What cannot be shown is answered with nothing, which means no.
+// newCard returns the card for what is asked. What cannot be shown is answered with nothing, which means no.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
 	case wanted:
@@ -107,7 +107,7 @@ func newCard(s *screen, a *ask) card {
 	return &sampleCard{pending: pending{ask: a}}
 }
 
-// decide hands a key to the first card, once the person could read it.
+// decide hands a key to the first card, once the user could read it.
 func (s *screen) decide(k keypress) {
 	s.cardInSight()
 	c := s.cards[0]
@@ -179,13 +179,13 @@ func strays(c card, k keypress) bool {
 	return !slices.ContainsFunc(c.keys(), func(row [2]string) bool { return slices.Contains(strings.Fields(row[0]), k.text) })
 }
 
-// numberOf is the number from 1 to most that a text is.
+// numberOf returns the number from 1 to most that a text is.
 func numberOf(text string, most int) (n int, ok bool) {
 	n, err := strconv.Atoi(text)
 	return n, err == nil && n >= 1 && n <= most
 }
 
-// wakes reports whether a card takes a key, and all that follow. While the person is
+// wakes reports whether a card takes a key, and all that follow. While the user is
 // typing, what they type goes where it was meant to go.
 func (s *screen) wakes(p *pending, k keypress) bool {
 	now := s.now()
@@ -203,7 +203,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 	return p.awake
 }
 
-// asleep are the input, below a card that takes no keys yet, and how to wake it.
+// asleep returns the input, below a card that takes no keys yet, and how to wake it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
 	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
@@ -211,7 +211,7 @@ func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
 
-// about is a line of a card: what it is about, in the person's words and the server's.
+// about returns a line of a card: what it is about, in the user's words and the server's.
 func about(name string, role ink.Role, text string, width int) []ink.Line {
 	if text == "" {
 		return nil
@@ -220,7 +220,7 @@ func about(name string, role ink.Role, text string, width int) []ink.Line {
 	return ink.Barred(append(first, ink.T(role, text)), width)
 }
 
-// warnings are lines that a person should not overlook.
+// warnings returns lines that a user should not overlook.
 func warnings(texts []string, width int) []ink.Line {
 	var lines []ink.Line
 	for _, text := range texts {
@@ -232,7 +232,7 @@ func warnings(texts []string, width int) []ink.Line {
 // scrollKeys are the keys that scroll a card.
 const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
 
-// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters among the keys.
+// foot returns what all keys of a card do. Where there are only lines, it is byLine, or the letters among the keys.
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
@@ -256,7 +256,7 @@ func wrapKeys(width int, keys ...string) []ink.Line {
 	return append(lines, keyLine(row...))
 }
 
-// A choice is what the person can say for more than one call.
+// A choice is what the user can say for more than one call.
 type choice struct {
 	label   string
 	detail  func(width int) []ink.Line
@@ -264,7 +264,7 @@ type choice struct {
 	said    string // what holds from now on
 }
 
-// offers are the keys of the card: only those that can help, and all of them once they were asked for. What is seldom
+// offers returns the keys of the card: only those that can help, and all of them once they were asked for. What is seldom
 // wanted works unseen, too.
 func (c *consentCard) offers(byLine bool) []string {
 	keys, no := []string{"y yes, once"}, "n Esc no"
@@ -293,7 +293,7 @@ func (c *consentCard) offers(byLine bool) []string {
 // hides reports whether the card has more answers than it shows.
 func (c *consentCard) hides() bool { return !c.more && len(c.card.Always)+len(c.card.Never) > 0 }
 
-// widest is the rule that a yes for the question makes: of all that the server does, as a task
+// widest returns the rule that a yes for the question makes: of all that the server does, as a task
 // is seldom done with one call, and over once it is done. Nil where there is none.
 func widest(card *host.Card) *host.AlwaysRule {
 	if len(card.Always) == 0 {
@@ -302,7 +302,7 @@ func widest(card *host.Card) *host.AlwaysRule {
 	return &card.Always[len(card.Always)-1]
 }
 
-// choose lets the person choose what holds from now on, where the key offers that.
+// choose lets the user choose what holds from now on, where the key offers that.
 func (c *consentCard) choose(key string) {
 	allow, always := "allow", "Rule saved (junction policy list shows all rules)"
 	switch key {
@@ -318,10 +318,13 @@ func (c *consentCard) choose(key string) {
 	c.choosing, c.selected, c.scroll.at = len(c.choices) > 0, 0, 0
 }
 
-// rules are choices among rules, each shown as it would be written. The first is of this tool with any
+// rules returns choices among rules, each shown as it would be written. The first is of this tool with any
 // arguments, since the same arguments seldom come again; the others follow, the narrowest first.
 func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said string) []choice {
 	var choices []choice
+	anyArguments := func(rule host.AlwaysRule) bool {
+		return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
+	}
 	if i := slices.IndexFunc(rules, anyArguments); i > 0 {
 		rules = slices.Concat(rules[i:i+1], rules[:i], rules[i+1:])
 	}
@@ -340,12 +343,7 @@ func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said 
 	return choices
 }
 
-// anyArguments reports whether a rule is for one tool, whatever its arguments are.
-func anyArguments(rule host.AlwaysRule) bool {
-	return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
-}
-
-// trusts are choices of how long the server is trusted. Each allows the call, too.
+// trusts returns choices of how long the server is trusted. Each allows the call, too.
 func (c *consentCard) trusts() []choice {
 	if !c.card.CanTrust {
 		return nil
@@ -608,7 +606,7 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	return lines
 }
 
-// fitting is what is shown in so many rows, and where the arguments end in it. Where all of it does not fit, what is
+// fitting returns what is shown in so many rows, and where the arguments end in it. Where all of it does not fit, what is
 // said about the call takes a line each before the arguments, and stands in full behind them.
 func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
 	lay := func(fold bool, end *int) func(int) []ink.Line {
@@ -624,7 +622,7 @@ func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
 	return c.short.of(width, lay(true, &c.ends[1])), c.ends[1]
 }
 
-// body is everything there is to know about the call, up to its arguments and behind them. What
+// body returns everything there is to know about the call, up to its arguments and behind them. What
 // is short comes first, so that nothing is hidden by what is long.
 func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	call := &c.card
@@ -676,7 +674,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 // fewArguments is how many lines of arguments stand before the description: they are what is decided about.
 const fewArguments = 12
 
-// shortFirst is an object with its members of one line before those of several, so that
+// shortFirst returns an object with its members of one line before those of several, so that
 // the path of a file is in sight and not only what is written to it.
 func shortFirst(object json.RawMessage) json.RawMessage {
 	var short, long []string

@@ -29,7 +29,7 @@ type command struct {
 	do             func(s *screen, argument string)
 }
 
-// commands are all commands, in the order in which they are listed.
+// commands returns all commands, in the order in which they are listed.
 func commands() []command {
 	return []command{
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
@@ -59,17 +59,17 @@ func commands() []command {
 		{name: "save", argument: "TITLE", help: "give the conversation a title", do: (*screen).save},
 		{name: "resume", argument: "ID", help: "open an earlier conversation", idle: true, do: (*screen).resume},
 		{name: "rewind", help: "go on from an earlier question, in a copy", idle: true, do: (*screen).rewind},
-		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: (*screen).fork},
+		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.Fork, (*screen).changedHere) }},
 		{name: "copy", argument: "code", help: "copy the last answer, or its last block of code", values: []string{"code"}, do: (*screen).copyAnswer},
 		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
-		{name: "new", help: "start a new conversation", idle: true, do: (*screen).begin},
+		{name: "new", help: "start a new conversation", idle: true, do: func(s *screen, _ string) { s.inBackground(s.session.New, (*screen).changed) }},
 		{name: "console", help: "see servers and messages in a browser", do: (*screen).console},
 		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
 		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
 	}
 }
 
-// offered is what a word of the argument can be, if that is known; n counts from 0.
+// offered returns what a word of the argument can be, if that is known; n counts from 0.
 func (c *command) offered(s *screen, n int) (all []string) {
 	words := strings.Fields(c.argument)
 	switch {
@@ -114,7 +114,7 @@ func (s *screen) command(text string) bool {
 	return true
 }
 
-// toSend is what was typed as a question; behind a slash, that is a prompt of a server.
+// toSend returns what was typed as a question; behind a slash, that is a prompt of a server.
 func (s *screen) toSend(text string) (host.Question, error) {
 	if !strings.HasPrefix(s.folded(text), "/") {
 		return s.question(text)
@@ -219,9 +219,6 @@ func (s *screen) resume(id string) {
 	})
 }
 
-func (s *screen) fork(string)  { s.inBackground(s.session.Fork, (*screen).changedHere) }
-func (s *screen) begin(string) { s.inBackground(s.session.New, (*screen).changed) }
-
 // changedHere says which conversation this is now.
 func (s *screen) changedHere() {
 	s.watchTasks()
@@ -267,7 +264,7 @@ func (s *screen) changed() {
 	}
 }
 
-// rule is a line across the screen with a title in it.
+// rule returns a line across the screen with a title in it.
 func (s *screen) rule(title string) ink.Line { return ruleLine(title, s.width) }
 
 func ruleLine(title string, width int) ink.Line {
@@ -301,7 +298,7 @@ func (s *screen) chooseTheme(name string) {
 	s.theme, s.ui.auto = theme, false
 }
 
-// question is what was typed, with the resources that it names as @SERVER:URI, the files
+// question returns what was typed, with the resources that it names as @SERVER:URI, the files
 // that it names as @PATH, and the pictures that were pasted.
 func (s *screen) question(text string) (host.Question, error) {
 	q := host.Question{Text: text}
@@ -341,7 +338,7 @@ func (s *screen) knownURI(server, uri string) string {
 	return uri
 }
 
-// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
+// promptCall returns /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
 func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
 	words, err := splitWords(rest)
@@ -350,7 +347,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	}
 	for _, word := range words {
 		name, value, named := strings.Cut(word, "=")
-		if named && hasArgument(p.Prompt, name) {
+		if named && slices.ContainsFunc(p.Prompt.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name }) {
 			call.Arguments[name] = value
 			continue
 		}
@@ -365,11 +362,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	return call, nil
 }
 
-func hasArgument(p *mcp.Prompt, name string) bool {
-	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
-}
-
-// missing is the first argument that has no value, of the required ones or of all.
+// missing returns the first argument that has no value, of the required ones or of all.
 func missing(p *mcp.Prompt, given map[string]string, required bool) string {
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
@@ -396,7 +389,7 @@ func splitWords(text string) ([]string, error) {
 	return words, nil
 }
 
-// typed prints what the person said.
+// typed prints what the user said.
 func (s *screen) typed(text string) { s.print(s.saidLines(text)...) }
 
 func (s *screen) saidLines(text string) []ink.Line {
@@ -410,7 +403,7 @@ type said struct {
 	text  string
 }
 
-// questions are those of the conversation, the first one first.
+// questions returns those of the conversation, the first one first.
 func questions(entries []host.Entry) []said {
 	var all []said
 	running := false
@@ -451,7 +444,7 @@ func (s *screen) rewind(string) {
 }
 
 // rewindTo goes on with a copy of what came before a question, which comes back to the
-// input if the person typed it. What a server's prompt said does not.
+// input if the user typed it. What a server's prompt said does not.
 func (s *screen) rewindTo(q said) {
 	if s.run != nil {
 		s.hint = "the answer is still coming; Esc interrupts it"

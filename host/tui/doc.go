@@ -1,6 +1,6 @@
-// Package tui is the terminal interface of a host: a person types, reads the
+// Package tui is the terminal interface of a host: a user types, reads the
 // answer while it is written, sees every call of a tool, and decides what must be
-// decided by a person.
+// decided by a user.
 //
 // A [UI] is made first, because it is the host's [host.Person] and hears its
 // events; then the host; then [UI.Run] with a [Session], which is what the screen

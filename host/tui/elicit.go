@@ -22,7 +22,7 @@ const maxURL = 2_000
 // fieldHelp says what may be typed for a field, where there are only lines.
 const fieldHelp = "Type a text, the number or name of a choice, - for none, or nothing to leave it as it is; :decline, :cancel."
 
-// formCard asks the person to fill in a form, or to visit a page.
+// formCard asks the user to fill in a form, or to visit a page.
 type formCard struct {
 	pending
 	form   host.Form
@@ -97,8 +97,12 @@ func (c *formCard) press(s *screen, k keypress) bool {
 	case "enter":
 		return c.enter()
 	}
-	if c.at < len(c.fields) && c.fields[c.at].press(k) {
-		c.touched = true
+	if c.at < len(c.fields) {
+		e := c.fields[c.at]
+		before := e.text.Text()
+		if len(e.Choices) > 0 && e.pick(k) || len(e.Choices) == 0 && editKey(&e.text, k) && e.text.Text() != before {
+			c.touched, e.fault = true, ""
+		}
 	}
 	return false
 }
@@ -163,7 +167,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
-// pageLines show where the person is asked to go.
+// pageLines show where the user is asked to go.
 func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body := append(c.message(width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {
@@ -179,13 +183,13 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 
-// message is what the server says, behind a bar: the lines without one are the card's own.
+// message returns what the server says, behind a bar: the lines without one are the card's own.
 func (c *formCard) message(width int) []ink.Line {
 	bar := ink.Line{ink.T(ink.Muted, "│ ")}
 	return ink.Indent(ink.Lines(ink.Plain, c.form.Request.Message, width-2), bar, bar)
 }
 
-// lineByLine is the field that is asked for now, the first time behind what the server says.
+// lineByLine returns the field that is asked for now, the first time behind what the server says.
 func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	if !c.begun {
@@ -201,7 +205,7 @@ func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 	return lines
 }
 
-// body is the form; its lines from and up to to are what has the keys.
+// body returns the form; its lines from and up to to are what has the keys.
 func (c *formCard) body(width int) (lines []ink.Line, from, to int) {
 	lines = append(c.message(width), warnings(c.form.Warnings, width)...)
 	for i, e := range c.fields {
@@ -269,7 +273,7 @@ func (c *formCard) pressCheck(s *screen, k keypress) bool {
 	return false
 }
 
-// sent is what would be sent, and what would not.
+// sent returns what would be sent, and what would not.
 func (c *formCard) sent(width int) []ink.Line {
 	lines := append(jsonLines(c.shown, width), warnings(c.form.Warnings, width)...)
 	var left []string
@@ -292,7 +296,7 @@ type entry struct {
 	fault    string
 }
 
-// newEntry is a field with its default.
+// newEntry returns a field with its default.
 func newEntry(f *form.Field) *entry {
 	e := &entry{Field: f, chosen: map[int]bool{}}
 	if f.Type == "boolean" && len(f.Choices) == 0 {
@@ -313,7 +317,7 @@ func newEntry(f *form.Field) *entry {
 	return e
 }
 
-// value is the field's value as JSON; nil: left out.
+// value returns the field's value as JSON; nil: left out.
 func (e *entry) value() (json.RawMessage, error) {
 	if len(e.Choices) == 0 {
 		switch text := e.text.Text(); {
@@ -344,7 +348,7 @@ func (e *entry) value() (json.RawMessage, error) {
 	return list, e.Check(list)
 }
 
-// checked is the field's value, if it fits; what is wrong with it is shown at the field.
+// checked returns the field's value, if it fits; what is wrong with it is shown at the field.
 func (e *entry) checked() (json.RawMessage, bool) {
 	value, err := e.value()
 	switch {
@@ -356,21 +360,6 @@ func (e *entry) checked() (json.RawMessage, bool) {
 		e.fault = err.Error()
 	}
 	return value, err == nil
-}
-
-// press handles a key of one field, and reports whether it changed what would be sent.
-func (e *entry) press(k keypress) (changed bool) {
-	if len(e.Choices) == 0 {
-		before := e.text.Text()
-		editKey(&e.text, k)
-		changed = e.text.Text() != before
-	} else {
-		changed = e.pick(k)
-	}
-	if changed {
-		e.fault = ""
-	}
-	return changed
 }
 
 // pick handles a key of a field with choices, and reports whether it means anything there.
@@ -492,7 +481,7 @@ func (c *sampleCard) lines(s *screen, width, height int) []ink.Line {
 	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", "y yes, once", no, scrollKeys), width, height)
 }
 
-// body is the whole request.
+// body returns the whole request.
 func (c *sampleCard) body(width int) []ink.Line {
 	sm := &c.sampling
 	cost := fmt.Sprintf("up to %s tokens; %s are left for this server", count(sm.Tokens), count(sm.Budget))

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// fileChange is what a call would change in a file, if all that it has is the path of a file and
+// fileChange returns what a call would change in a file, if all that it has is the path of a file and
 // a whole text for it, which it may overwrite, and the file can be read; else nil. What the server does with them nobody
 // knows, so this is shown in addition to the arguments.
 func fileChange(card *host.Card, onDisk func(path string) (text string, ok bool)) *edit {
@@ -101,7 +101,7 @@ type edit struct{ before, after member }
 
 type member struct{ name, text string }
 
-// editIn is the edit among the members of an object. It is not ok where there is none, or
+// editIn returns the edit among the members of an object. It is not ok where there is none, or
 // where a name occurs twice, so that which text is sent is not known.
 func editIn(object []byte) (e edit, ok bool) {
 	texts, seen := map[string]member{}, map[string]int{}
@@ -114,7 +114,10 @@ func editIn(object []byte) (e edit, ok bool) {
 		return true
 	})
 	for name, before := range texts {
-		partner := partnerOf(name)
+		partner := map[string]string{"search": "replace", "find": "replace", "before": "after", "original": "replacement"}[name]
+		if what, old := strings.CutPrefix(name, "old"); old {
+			partner = "new" + what
+		}
 		after, isText := texts[partner]
 		if isText && seen[name] == 1 && seen[partner] == 1 {
 			if ok {
@@ -126,17 +129,9 @@ func editIn(object []byte) (e edit, ok bool) {
 	return e, ok
 }
 
-// plainName is a name without what is a matter of style.
+// plainName returns a name without what is a matter of style.
 func plainName(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
-}
-
-// partnerOf is the name of the member with the new text.
-func partnerOf(name string) string {
-	if what, old := strings.CutPrefix(name, "old"); old {
-		return "new" + what
-	}
-	return map[string]string{"search": "replace", "find": "replace", "before": "after", "original": "replacement"}[name]
 }
 
 // lines show what changes, all lines of both texts: those that stay once.
@@ -157,7 +152,7 @@ func (e *edit) lines(width int) ([]ink.Line, bool) {
 	return append(ink.Barred(head, width), rowLines(rows, width)...), true
 }
 
-// rowLines are the lines of a comparison as they are shown.
+// rowLines returns the lines of a comparison as they are shown.
 func rowLines(rows []diffRow, width int) []ink.Line {
 	var lines []ink.Line
 	spaces := differInSpaces(rows)
@@ -187,7 +182,7 @@ func differInSpaces(rows []diffRow) bool {
 	return false
 }
 
-// withSpaces is a line whose tabs and spaces at its ends can be seen.
+// withSpaces returns a line whose tabs and spaces at its ends can be seen.
 func withSpaces(text string) string {
 	middle := strings.Trim(text, " \t")
 	at := strings.Index(text, middle)
@@ -195,7 +190,7 @@ func withSpaces(text string) string {
 	return ends.Replace(text[:at]) + strings.ReplaceAll(middle, "\t", "⇥   ") + ends.Replace(text[at+len(middle):])
 }
 
-// textLines are the lines of a text, and how its lines end: those of both texts must end
+// textLines returns the lines of a text, and how its lines end: those of both texts must end
 // alike for a comparison to show all that differs.
 func textLines(text string) (lines []string, ends string) {
 	switch breaks := strings.Count(text, "\n"); {
@@ -224,7 +219,7 @@ type diffRow struct {
 	text string
 }
 
-// compared are the lines of both texts, those that both have once. It is not ok where that would take too long.
+// compared returns the lines of both texts, those that both have once. It is not ok where that would take too long.
 func compared(before, after []string) (rows []diffRow, ok bool) {
 	begin, end := 0, 0 // what both begin and end with
 	for begin < min(len(before), len(after)) && before[begin] == after[begin] {
@@ -280,7 +275,7 @@ const maxShownDepth = 8
 // maxInline is how many bytes of JSON may stand in one line.
 const maxInline = 400
 
-// jsonLines lays JSON out for a person: all of it, a member a line, long texts
+// jsonLines lays JSON out for a user: all of it, a member a line, long texts
 // as text. What is invisible is shown, and said to be there.
 func jsonLines(raw []byte, width int) []ink.Line {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
@@ -324,7 +319,7 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 	return lines
 }
 
-// memberName is all of a member's name, as it is sent too; in quotes where it could be taken for a name with its value.
+// memberName returns all of a member's name, as it is sent too; in quotes where it could be taken for a name with its value.
 func memberName(name string) string {
 	if name == "" || strings.ContainsAny(name, "\",:{}[]\n\t") {
 		name = string(jsonrpc.AppendString(nil, name))
@@ -351,7 +346,7 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	return append(ink.Barred(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
 }
 
-// jsonInline is a value in one line, unless it holds a text that is not shown as it is, or too much of anything.
+// jsonInline returns a value in one line, unless it holds a text that is not shown as it is, or too much of anything.
 func jsonInline(raw []byte) (string, bool) {
 	if len(raw) > maxInline {
 		return "", false

@@ -353,10 +353,10 @@ const (
 )
 
 // waiting are questions that were typed while an answer came. They are sent one after
-// the other, unless the person or an error stopped the run before. None overtakes another.
+// the other, unless the user or an error stopped the run before. None overtakes another.
 type waiting struct {
 	texts []string
-	held  bool // they wait until the person sends the next one
+	held  bool // they wait until the user sends the next one
 	first bool // what was the first of them could not be sent, and stands in the input
 }
 
@@ -431,7 +431,7 @@ func (s *screen) escape() {
 	s.escaped = now
 }
 
-// waitingLines are the questions that wait, and what can be done with them.
+// waitingLines returns the questions that wait, and what can be done with them.
 func (s *screen) waitingLines(width, height int) []ink.Line {
 	w := &s.waiting
 	if len(w.texts) == 0 || height < 1 {
@@ -475,7 +475,7 @@ type menu struct {
 	items    []item
 	selected int
 	word     string // that is completed
-	closed   string // the word for which the person closed the menu
+	closed   string // the word for which the user closed the menu
 	asked    int    // counts questions to servers; only the last answer counts
 }
 
@@ -523,7 +523,7 @@ func (m *menu) update(s *screen) {
 	}
 }
 
-// commands are the commands and prompts that a word can become.
+// commands returns the commands and prompts that a word can become.
 func (m *menu) commands(word string) []item {
 	var begin, within []item
 	add := func(name, detail string) {

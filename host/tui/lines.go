@@ -90,7 +90,7 @@ func (t *typist) loop(ctx context.Context) error {
 	return nil
 }
 
-// errStopped is the cause where the person stopped what happens.
+// errStopped is the cause where the user stopped what happens.
 var errStopped = errors.New("stopped")
 
 // Interrupt stops what happens line by line, as Esc does on a screen, and reports whether there was anything to
@@ -150,7 +150,7 @@ func (t *typist) untilOver(ctx context.Context) error {
 	}
 }
 
-// answerAll asks the person for every card and panel.
+// answerAll asks the user for every card and panel.
 func (t *typist) answerAll(ctx context.Context) error {
 	for len(t.cards) > 0 {
 		t.person.Discard()
@@ -169,7 +169,7 @@ func (t *typist) answerAll(ctx context.Context) error {
 	return nil
 }
 
-// answer asks the person with a card until it is done.
+// answer asks the user with a card until it is done.
 func (t *typist) answer(ctx context.Context, c card) error {
 	for done := false; !done; {
 		t.print(c.lines(t.screen, t.width, math.MaxInt32)...) // all of it: nothing can be scrolled
@@ -183,7 +183,7 @@ func (t *typist) answer(ctx context.Context, c card) error {
 	return nil
 }
 
-// show prints a panel; of a list, the person chooses by number.
+// show prints a panel; of a list, the user chooses by number.
 func (t *typist) show(ctx context.Context, panel overlay) error {
 	switch p := panel.(type) {
 	case *pager:
@@ -207,7 +207,7 @@ const needsScreen = " needs the screen: start without --plain, on a terminal tha
 // maxListed is how many things to choose from are listed at once.
 const maxListed = 50
 
-// pick has the person choose from a list by number, or search it.
+// pick has the user choose from a list by number, or search it.
 func (t *typist) pick(ctx context.Context, p *picker) error {
 	for {
 		fitting := p.fitting()
@@ -273,7 +273,7 @@ func (c *consentCard) line(s *screen, text string) bool {
 }
 
 // isAnswer reports whether a line stands for a key of a card. What else was typed answers nothing,
-// and the person learns what would.
+// and the user learns what would.
 func isAnswer(s *screen, c card, text string) bool {
 	var keys []string
 	for _, row := range c.keys() {
@@ -314,7 +314,7 @@ func (c *sampleCard) line(s *screen, text string) bool {
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }
 
-// letter is the key that a line of one letter stands for, or one word.
+// letter returns the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
 	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t", "more": "m"}
 	text = orElse(words[strings.ToLower(text)], text)
@@ -346,15 +346,12 @@ func (c *formCard) line(s *screen, text string) bool {
 	if c.at == len(c.fields) {
 		c.check()
 	}
-	if c.checking && c.isYesOrNo() && text != "" && text != "-" {
-		return c.answer(mcp.ElicitAccept, c.content) // what was typed is all that is sent: to show it is to ask twice
+	if c.checking && len(c.fields) == 1 && text != "" && text != "-" { // what was typed is all that is sent: to show it is to ask twice
+		if f := c.fields[0]; f.Type == "boolean" && len(f.Enum)+len(f.OneOf) == 0 { // in the words of a server a no may be a yes
+			return c.answer(mcp.ElicitAccept, c.content)
+		}
 	}
 	return false
-}
-
-// isYesOrNo reports whether the form asks for nothing else, and in the card's words: in those of a server a no may be a yes.
-func (c *formCard) isYesOrNo() bool {
-	return len(c.fields) == 1 && c.fields[0].Type == "boolean" && len(c.fields[0].Enum)+len(c.fields[0].OneOf) == 0
 }
 
 // take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are
@@ -399,11 +396,11 @@ func isElement(list, element json.RawMessage) (found bool) {
 	return found
 }
 
-// Lines is a person who is asked line by line, with the cards of the screen, where there is no conversation on the
+// Lines is a user who is asked line by line, with the cards of the screen, where there is no conversation on the
 // screen. It is a [host.Person].
 type Lines struct{ byCard }
 
-// NewLines returns the Lines of a person; onDisk is as in [Options], and may be nil.
+// NewLines returns the Lines of a user; onDisk is as in [Options], and may be nil.
 func NewLines(person *terminal.Person, onDisk func(path string) (text string, ok bool)) *Lines {
 	return &Lines{byCard{func(ctx context.Context, what any) (any, error) { return inLines(ctx, person, what) }, onDisk}}
 }
@@ -419,7 +416,7 @@ func inLines(ctx context.Context, person *terminal.Person, what any) (any, error
 	s.theme, _ = ink.Named("bare")
 	t, a := typist{screen: s, person: person}, &ask{what: what, reply: make(chan any, 1)}
 	c := newCard(s, a)
-	if f, isForm := c.(*formCard); isForm && f.fault != "" { // the server's mistake, which is none of the person's
+	if f, isForm := c.(*formCard); isForm && f.fault != "" { // the server's mistake, which is none of the user's
 		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", f.fault)
 	}
 	if err := t.answer(ctx, c); err != nil {
@@ -432,7 +429,7 @@ func inLines(ctx context.Context, person *terminal.Person, what any) (any, error
 // errGone says that nobody can be asked any more.
 var errGone = errors.New("the terminal is closed: no user can be asked")
 
-// An ask is something that a person is asked, and waits for the answer.
+// An ask is something that a user is asked, and waits for the answer.
 type ask struct {
 	what  any // wanted, []host.Review, host.Form or host.Sampling
 	reply chan any
@@ -455,7 +452,7 @@ func (a *ask) answer(v any) {
 	}
 }
 
-// onScreen asks the person with a card on the screen, and waits.
+// onScreen asks the user with a card on the screen, and waits.
 func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
 	a := &ask{what: what, reply: make(chan any, 1)}
 	u.hint("something waits for your answer; Enter shows it")
@@ -503,7 +500,7 @@ func (a *byCard) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return asked[bool](a.ask(ctx, s))
 }
 
-// asked is the answer in its type.
+// asked returns the answer in its type.
 func asked[T any](v any, err error) (T, error) {
 	answer, _ := v.(T)
 	return answer, err

@@ -28,41 +28,33 @@ type scroll struct {
 }
 
 // move scrolls as a key says, and reports whether it did.
-func (w *scroll) move(name string) bool {
-	page := max(1, w.rows-1)
+func (w *scroll) move(name string) (moved bool) {
+	if name == "space" {
+		name = "pgdown"
+	}
+	w.at, moved = moveTo(name, w.at, max(1, w.rows-1), w.all-w.rows)
+	return moved
+}
+
+// moveTo returns where a key leads in a list from line at, by page lines at a time, and reports whether it moves at all.
+func moveTo(name string, at, page, last int) (to int, moved bool) {
 	switch name {
 	case "up", "ctrl+p":
-		w.at--
+		at--
 	case "down", "ctrl+n":
-		w.at++
+		at++
 	case "pgup":
-		w.at -= page
-	case "pgdown", "space":
-		w.at += page
+		at -= page
+	case "pgdown":
+		at += page
 	case "home":
-		w.at = 0
+		at = 0
 	case "end":
-		w.at = w.all
+		at = last
 	default:
-		return false
+		return at, false
 	}
-	w.at = max(0, min(w.at, w.all-w.rows))
-	return true
-}
-
-// cut is what of the lines is seen in so many rows.
-func (w *scroll) cut(lines []ink.Line, rows int) []ink.Line {
-	w.rows, w.all = max(1, rows), len(lines)
-	w.at = max(0, min(w.at, w.all-w.rows))
-	return lines[w.at:min(w.at+w.rows, w.all)]
-}
-
-// position says what is seen of more.
-func (w *scroll) position() string {
-	if w.all <= w.rows {
-		return ""
-	}
-	return fmt.Sprintf("%d–%d of %d", w.at+1, min(w.at+w.rows, w.all), w.all)
+	return max(0, min(at, last)), true
 }
 
 func (p *pager) takes(k keypress) bool {
@@ -91,8 +83,11 @@ func (p *pager) lines(s *screen, width, height int) []ink.Line {
 
 // framed puts a title above and keys below what fits of the body.
 func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, height int) []ink.Line {
-	seen := w.cut(body, height-1-len(foot))
-	if position := w.position(); position != "" {
+	w.rows, w.all = max(1, height-1-len(foot)), len(body)
+	w.at = max(0, min(w.at, w.all-w.rows))
+	seen := body[w.at:min(w.at+w.rows, w.all)]
+	if w.all > w.rows {
+		position := fmt.Sprintf("%d–%d of %d", w.at+1, w.at+len(seen), w.all)
 		title = plaintext.Line(title, max(8, width-len(position)-12)) + " · " + position
 	}
 	out := append([]ink.Line{ruleLine(title, width)}, seen...)
@@ -102,7 +97,7 @@ func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, he
 	return out[:min(len(out), max(1, height))]
 }
 
-// keyLine says what keys do: each text is a key and a word or two.
+// keyLine returns what keys do: each text is a key and a word or two.
 func keyLine(keys ...string) ink.Line {
 	var line ink.Line
 	for i, k := range keys {
@@ -136,7 +131,7 @@ func helpPanel(byLine bool) *pager {
 	return &pager{title: title, build: func(_ *screen, width int) []ink.Line { return pairs(rows, width) }}
 }
 
-// keys are all keys of the input.
+// keys returns all keys of the input.
 func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
@@ -151,7 +146,7 @@ func keys() [][2]string {
 	}
 }
 
-// pairs are names with what they mean.
+// pairs returns names with what they mean.
 func pairs(rows [][2]string, width int) []ink.Line {
 	longest := 0
 	for _, r := range rows {
@@ -264,14 +259,10 @@ func (p *picker) press(s *screen, k keypress) bool {
 			p.chosen(s, fitting[p.selected])
 		}
 		return len(fitting) > 0
-	case "up", "ctrl+p":
-		p.selected--
-	case "down", "ctrl+n", "ctrl+r", "ctrl+o":
+	case "up", "ctrl+p", "down", "ctrl+n", "pgup", "pgdown":
+		p.selected, _ = moveTo(k.name, p.selected, p.scroll.rows, len(fitting)-1)
+	case "ctrl+r", "ctrl+o":
 		p.selected++
-	case "pgup":
-		p.selected -= p.scroll.rows
-	case "pgdown":
-		p.selected += p.scroll.rows
 	default:
 		if editKey(&p.filter, k) {
 			p.selected = 0
@@ -283,7 +274,7 @@ func (p *picker) press(s *screen, k keypress) bool {
 
 func (p *picker) write(_ *screen, text string) { p.filter.Insert(plaintext.Line(text, 200)) }
 
-// fitting are the items that hold every word that was typed.
+// fitting returns the items that hold every word that was typed.
 func (p *picker) fitting() []int {
 	words := strings.Fields(strings.ToLower(p.filter.Text()))
 	var fitting []int
@@ -325,7 +316,7 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 // filterShown is how many cells of a filter are shown.
 const filterShown = 30
 
-// withCursor is typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
+// withCursor returns typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
 // shown; without room, all of it.
 func withCursor(b *editor.Buffer, room int) ink.Line {
 	before, after := plaintext.Line(b.Before(), 2_000), plaintext.Line(b.After(), 2_000)
@@ -428,27 +419,14 @@ func (r *roster) takes(k keypress) bool {
 }
 
 func (r *roster) press(s *screen, k keypress) bool {
-	switch k.name {
-	case "esc", "q":
+	if k.name == "esc" || k.name == "q" {
 		return true
-	case "up", "ctrl+p":
-		r.at--
-	case "down", "ctrl+n":
-		r.at++
-	case "pgup":
-		r.at -= max(1, r.scroll.rows/2)
-	case "pgdown":
-		r.at += max(1, r.scroll.rows/2)
-	case "home":
-		r.at = 0
-	case "end":
-		r.at = r.count
-	default:
-		if r.at < r.count {
-			r.act(s, k.name, r.at)
-		}
 	}
-	r.at = max(0, min(r.at, r.count-1))
+	to, moved := moveTo(k.name, r.at, max(1, r.scroll.rows/2), r.count-1)
+	if !moved && r.at < r.count {
+		r.act(s, k.name, r.at)
+	}
+	r.at = max(0, min(to, r.count-1))
 	return false
 }
 

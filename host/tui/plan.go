@@ -140,7 +140,7 @@ func (s *screen) editStep(typed string) {
 	s.inBackground(s.changePlan(change), (*screen).editPlan)
 }
 
-// changePlan is a job that changes the plan as it is then: another change can come before it.
+// changePlan returns a job that changes the plan as it is then: another change can come before it.
 func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(context.Context) error {
 	return func(context.Context) error {
 		_, err := s.session.Talk().ChangePlan(change)
@@ -148,7 +148,7 @@ func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(cont
 	}
 }
 
-// withStep is a plan with the change that was typed: "2 TEXT", "2" or "+ TEXT".
+// withStep returns a plan with the change that was typed: "2 TEXT", "2" or "+ TEXT".
 func withStep(p host.Plan, typed string) (host.Plan, error) {
 	first, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
 	text = strings.TrimSpace(text)
@@ -197,7 +197,7 @@ func (s *screen) doPlan(typed, text string) {
 	})
 }
 
-// merged are edited steps with what they got meanwhile: a step whose box the person left as it was
+// merged returns edited steps with what they got meanwhile: a step whose box the user left as it was
 // in before, when the steps were put into the input, has the state and the note that it has now.
 func merged(steps, before, now []host.PlanStep) []host.PlanStep {
 	steps, before, now = slices.Clone(steps), slices.Clone(before), slices.Clone(now)

@@ -112,14 +112,15 @@ func (s *screen) replayMessage(m *model.Message) {
 				if c.CallID != p.Result.CallID || c.result != nil || c.thought != "" || c.refused != "" {
 					continue
 				}
-				c.result = returnedBefore(p.Result)
+				text := p.Result.Text()
+				c.result = &host.Returned{CallID: c.CallID, Text: text, IsError: p.Result.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
 				s.print(c.folded(s)...)
 			}
 		}
 	}
 }
 
-// replayQuestion prints what the person said, and names what they attached.
+// replayQuestion prints what the user said, and names what they attached.
 func (s *screen) replayQuestion(parts []model.Part) {
 	var said strings.Builder
 	var names []string
@@ -143,16 +144,10 @@ func (s *screen) replayQuestion(parts []model.Part) {
 	s.attachedLine(names)
 }
 
-// splitName is server and tool of a name as the model sees it.
+// splitName returns server and tool of a name as the model sees it.
 func splitName(name string) (server, tool string) {
 	if server, tool, found := strings.Cut(name, "__"); found {
 		return server, tool
 	}
 	return "", name
-}
-
-// returnedBefore is a result that stands in the conversation.
-func returnedBefore(r *model.Result) *host.Returned {
-	text := r.Text()
-	return &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
 }

@@ -62,10 +62,16 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		return c.done()
 	case c.brief:
 		c.pressBrief(s, k)
-	case c.trusting:
-		c.trust(s, k)
-	case c.reading:
-		c.read(s, k)
+	case c.trusting && (k.text == "s" || k.text == "a"):
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Trust: true, Forever: k.text == "a"})
+		c.trusting = false
+	case c.reading && k.text == "y":
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Reads: true})
+		c.reading = false
+	case c.trusting || c.reading:
+		if k.name == "esc" {
+			c.trusting, c.reading = false, false
+		}
 	case (k.text == "y" || k.text == "t" || c.silent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
 		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
@@ -119,7 +125,7 @@ func (c *reviewCard) pressBrief(s *screen, k keypress) {
 	}
 }
 
-// names are those of the servers, the first most of them.
+// names returns those of the servers, the first most of them.
 func (c *reviewCard) names(most int) string {
 	var names []string
 	for _, r := range c.servers {
@@ -128,7 +134,7 @@ func (c *reviewCard) names(most int) string {
 	return approval.Names(names, most)
 }
 
-// briefLines are all servers in one line.
+// briefLines returns all servers in one line.
 func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	var all host.Review
 	for _, r := range c.servers {
@@ -139,32 +145,10 @@ func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
 	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
-// trust takes the answer to how long the selected server is trusted.
-func (c *reviewCard) trust(s *screen, k keypress) {
-	switch {
-	case k.text == "s" || k.text == "a":
-		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Trust: true, Forever: k.text == "a"})
-	case k.name != "esc":
-		return
-	}
-	c.trusting = false
-}
-
 // silent reports whether a key says that tools of the selected server only read, where the server
 // says of some not what they do.
 func (c *reviewCard) silent(k keypress) bool {
 	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
-}
-
-// read takes the answer to whether the selected server's tools only read.
-func (c *reviewCard) read(s *screen, k keypress) {
-	switch {
-	case k.text == "y":
-		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Reads: true})
-	case k.name != "esc":
-		return
-	}
-	c.reading = false
 }
 
 // choose selects another server.
@@ -206,7 +190,8 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
 		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
-		if r.isPartial() {
+		ofServer := func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" } // without these nothing of it may be used
+		if !r.First && !slices.ContainsFunc(r.Items, ofServer) {
 			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
 		}
 		if s.session != nil {
@@ -215,12 +200,6 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	}
 	line := ink.Line{ink.T(ink.Plain, r.Server, ink.Bold), ink.T(ink.Muted, what)}
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
-}
-
-// isPartial reports whether a no leaves the rest of the server as it was: of what is started or
-// reached in another way, or has another version, nothing may be used.
-func (r *reviewed) isPartial() bool {
-	return !r.First && !slices.ContainsFunc(r.Items, func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" })
 }
 
 // done answers once every server is decided about.
@@ -300,7 +279,7 @@ func (c *reviewCard) title(s *screen) string {
 	return title
 }
 
-// rows are all servers of the list, and at which line the selected one stands. Where there is little room, each warning
+// rows returns all servers of the list, and at which line the selected one stands. Where there is little room, each warning
 // has a line, and each server but the selected one a line and its first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
@@ -315,7 +294,7 @@ func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	return text, at
 }
 
-// row is a server in the list: what it brings, how it is started, and its warnings.
+// row returns a server in the list: what it brings, how it is started, and its warnings.
 func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	r, o := &c.servers[i], &c.servers[i].overview
 	mark := ink.T(ink.Accent, "  ")
@@ -356,7 +335,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	return lines
 }
 
-// answers are the keys that decide about the selected server.
+// answers returns the keys that decide about the selected server.
 func (c *reviewCard) answers() []string {
 	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
@@ -388,7 +367,7 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	return nil
 }
 
-// behind is how many servers are reviewed after this one.
+// behind returns how many servers are reviewed after this one.
 func (c *reviewCard) behind(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
@@ -402,7 +381,7 @@ func (c *reviewCard) behind(s *screen) int {
 	return n
 }
 
-// reviewDetails are all definitions that a server brings, the worst first.
+// reviewDetails returns all definitions that a server brings, the worst first.
 func reviewDetails(r *host.Review, width int) []ink.Line {
 	items := slices.Clone(r.Items)
 	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
@@ -419,10 +398,10 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 	return lines
 }
 
-// manyItems is how many definitions are more than a person sees at a glance: there is a list of their names first.
+// manyItems is how many definitions are more than a user sees at a glance: there is a list of their names first.
 const manyItems = 6
 
-// contents are the names of what follows, of each kind.
+// contents returns the names of what follows, of each kind.
 func contents(items []host.ReviewItem, width int) []ink.Line {
 	lines := []ink.Line{nil}
 	for len(items) > 0 {
@@ -463,7 +442,7 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
 }
 
-// diffLines is a difference, as diff writes it.
+// diffLines returns a difference, as diff writes it.
 func diffLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -481,8 +460,8 @@ func diffLines(text string, width int) []ink.Line {
 	return lines
 }
 
-// fieldLines is a whole definition: fields, those of several lines indented. What of
-// them is JSON is laid out as a person reads it.
+// fieldLines returns a whole definition: fields, those of several lines indented. What of
+// them is JSON is laid out as a user reads it.
 func fieldLines(text string, width int) []ink.Line {
 	if isObject(text) {
 		return jsonLines([]byte(text), width)

@@ -34,7 +34,7 @@ type run struct {
 	thinking  time.Time // when it began
 	doing     string    // what it is, where that is no question
 	step      int       // of the plan
-	doingStep string    // the same for people
+	doingStep string    // the same for users
 	listed    bool      // which tools there are was shown
 	asked     bool      // the model is being asked
 	top       call      // stands for the run: what the model calls are its calls
@@ -180,7 +180,12 @@ func (s *screen) delta(d *model.Delta) {
 		s.endThought()
 		r.wrote, r.retry = true, ""
 		for _, part := range r.text.Add(d.Text) {
-			s.part(part)
+			if r.retried {
+				r.held = append(r.held, part)
+				continue
+			}
+			r.printed = true
+			s.printMarkdown(part)
 		}
 	case d.Call != nil:
 		s.endThought()
@@ -205,16 +210,6 @@ func (s *screen) retry(again *model.Retry) {
 	r.printed, r.retried, r.held = false, true, nil
 	r.wrote, r.draft, r.asked = false, "", true
 	r.thought.Reset()
-}
-
-// part prints a part of the text, or holds it back.
-func (s *screen) part(text string) {
-	if s.run.retried {
-		s.run.held = append(s.run.held, text)
-		return
-	}
-	s.run.printed = true
-	s.printMarkdown(text)
 }
 
 // endText prints what is left of the text.
@@ -261,7 +256,7 @@ func (s *screen) decided(d *host.Decided) {
 	}
 }
 
-// live is what is still moving, drawn in the frame.
+// live returns what is still moving, drawn in the frame.
 func (s *screen) live() []ink.Line {
 	r := s.run
 	if r == nil {
@@ -269,9 +264,18 @@ func (s *screen) live() []ink.Line {
 	}
 	var lines []ink.Line
 	if r.thought.Len() > 0 {
-		lines = append(lines, s.thinkingLine())
+		text := strings.TrimSpace(r.thought.String())
+		last := text[strings.LastIndexByte(text, '\n')+1:]
+		if extra := len(last) - 400; extra > 0 {
+			last = strings.ToValidUTF8(last[extra:], "")
+		}
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "∴ thinking: ", ink.Italic), ink.T(ink.Muted, last)}.Cut(s.width))
 	}
-	if rest := r.unprinted(); strings.TrimSpace(rest) != "" {
+	rest := r.text.Rest() // what was not printed yet
+	if n := len(r.held); n > 0 {
+		rest = r.held[n-1] + rest
+	}
+	if strings.TrimSpace(rest) != "" {
 		if r.rendered.text != rest || r.rendered.width != s.width {
 			r.rendered.text, r.rendered.width = rest, s.width
 			r.rendered.lines = markdown.Render(rest, s.width)
@@ -287,26 +291,7 @@ func (s *screen) live() []ink.Line {
 	return append(lines, s.activity())
 }
 
-// unprinted is the end of the text that was not printed yet.
-func (r *run) unprinted() string {
-	rest := r.text.Rest()
-	if n := len(r.held); n > 0 {
-		rest = r.held[n-1] + rest
-	}
-	return rest
-}
-
-// thinkingLine shows the last line of the reasoning.
-func (s *screen) thinkingLine() ink.Line {
-	text := strings.TrimSpace(s.run.thought.String())
-	last := text[strings.LastIndexByte(text, '\n')+1:]
-	if extra := len(last) - 400; extra > 0 {
-		last = strings.ToValidUTF8(last[extra:], "")
-	}
-	return ink.Line{ink.T(ink.Muted, "∴ thinking: ", ink.Italic), ink.T(ink.Muted, last)}.Cut(s.width)
-}
-
-// activity says what is being waited for.
+// activity returns what is being waited for.
 func (s *screen) activity() ink.Line {
 	r := s.run
 	what, running := "working", len(r.running())
@@ -344,7 +329,7 @@ func (s *screen) activity() ink.Line {
 	}.Cut(s.width)
 }
 
-// seconds is a time as people read it.
+// seconds returns a time as users read it.
 func seconds(d time.Duration) string {
 	switch {
 	case d < time.Second:

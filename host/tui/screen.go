@@ -40,10 +40,10 @@ type screen struct {
 	permitted []Permission // as they were listed last
 	unwatch   func()       // ends the wait for tasks of the conversation that is shown
 	came      int          // the task of which something came that the model was not asked about; 0: none
-	byItself  int          // times that the model went on with what came of tasks since the person asked something
+	byItself  int          // times that the model went on with what came of tasks since the user asked something
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
-	refused   []string    // servers of which the person refused what was to be reviewed
+	refused   []string    // servers of which the user refused what was to be reviewed
 	announced []string    // servers of which it was said that they wait to be reviewed
 	suggested bool        // a question was looked for that can be suggested
 	used      host.Ledger // as it was after the last step
@@ -62,11 +62,11 @@ type screen struct {
 	absent []string        // what was typed behind an @ and is no file
 	hint   string          // shown in place of the status line until the next key
 
-	cards   []card                      // what waits for the person, the first one shown
-	panel   panel                       // what the person opened; nil: nothing
+	cards   []card                      // what waits for the user, the first one shown
+	panel   panel                       // what the user opened; nil: nothing
 	pressed time.Time                   // when the last key was
 	forCard string                      // what it was, if it was for a card
-	noted   struct{ call, text string } // what the person said to a call that they refused
+	noted   struct{ call, text string } // what the user said to a call that they refused
 
 	listening bool // somebody waits for what comes next
 	quitting  bool
@@ -164,7 +164,19 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	s.draw()
 	cmds, s.cmds = append(cmds, s.cmds...), nil
-	return s, tea.Batch(append(cmds, s.listen(), s.flush(), s.tick(), s.poll(), s.quit())...)
+	cmds = append(cmds, s.listen(), s.flush())
+	if s.run != nil && !s.run.ticking { // running times move
+		s.run.ticking = true
+		cmds = append(cmds, tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} }))
+	}
+	if !s.polling && slices.ContainsFunc(s.servers, isConnecting) { // no event tells that a server is connected
+		s.polling = true
+		cmds = append(cmds, tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} }))
+	}
+	if s.quitting && !s.paper.printing && len(s.paper.queue) == 0 {
+		cmds = append(cmds, tea.Quit)
+	}
+	return s, tea.Batch(cmds...)
 }
 
 // drawTime is how long the first frame may take until it is on the terminal.
@@ -230,32 +242,6 @@ func (s *screen) listen() tea.Cmd {
 	return s.ui.next
 }
 
-// tick keeps running times moving.
-func (s *screen) tick() tea.Cmd {
-	if s.run == nil || s.run.ticking {
-		return nil
-	}
-	s.run.ticking = true
-	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} })
-}
-
-// poll looks after servers that are connecting: that they are there is no event.
-func (s *screen) poll() tea.Cmd {
-	if s.polling || !slices.ContainsFunc(s.servers, isConnecting) {
-		return nil
-	}
-	s.polling = true
-	return tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} })
-}
-
-// quit leaves once everything is printed.
-func (s *screen) quit() tea.Cmd {
-	if !s.quitting || s.paper.printing || len(s.paper.queue) > 0 {
-		return nil
-	}
-	return tea.Quit
-}
-
 // leave ends the program. Whoever waits for an answer gets none. Tasks go on, unless nobody would know of them.
 func (s *screen) leave() {
 	s.quitting = true
@@ -268,7 +254,7 @@ func (s *screen) leave() {
 	}
 }
 
-// overlay is what has the keys in place of the input, or nil.
+// overlay returns what has the keys in place of the input, or nil.
 func (s *screen) overlay() overlay {
 	if len(s.cards) > 0 {
 		return s.cards[0]
@@ -282,7 +268,7 @@ const roomy = 16
 // narrow is the width below which words are saved.
 const narrow = 60
 
-// View is the frame.
+// View returns the frame.
 func (s *screen) View() tea.View { return s.view }
 
 // draw lays out the frame: what is moving, the input or a card in its place, and the status line. It is lower than the
@@ -324,7 +310,7 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
-// cardHeight is how many lines a card may have. A list of servers and a call may have them all, so that they fit.
+// cardHeight returns how many lines a card may have. A list of servers and a call may have them all, so that they fit.
 func (s *screen) cardHeight() int {
 	switch c := s.cards[0].(type) {
 	case *reviewCard:
@@ -352,7 +338,7 @@ func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 
 func (s *screen) inputWidth() int { return s.width - 2 }
 
-// inputLines are the menu and the input, with the cursor in them.
+// inputLines returns the menu and the input, with the cursor in them.
 func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	rows, x, y := s.input.Layout(s.inputWidth())
 	most := max(1, room/3)
@@ -372,20 +358,16 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 		lines = append(lines, append(ink.Line{mark}, s.inked(r.Text)...))
 	}
 	if s.input.Empty() {
-		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, s.invitation())}
+		invitation := "ask something, / for commands, @ for resources"
+		if s.ui.options.Files != nil {
+			invitation = "ask something, / for commands, @ for files and resources"
+		}
+		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, invitation)}
 	}
 	return lines, cursor
 }
 
-// invitation stands where nothing was typed.
-func (s *screen) invitation() string {
-	if s.ui.options.Files != nil {
-		return "ask something, / for commands, @ for files and resources"
-	}
-	return "ask something, / for commands, @ for resources"
-}
-
-// status is the last line: the model, the servers, the context, what it cost.
+// status returns the last line: the model, the servers, the context, what it cost.
 // What does not fit is left out, the least important first.
 func (s *screen) status() ink.Line {
 	if s.hint != "" {
@@ -400,10 +382,22 @@ func (s *screen) status() ink.Line {
 		}
 	}
 	parts = append(parts, s.serverStatus())
-	if n := s.warnings(); n > 0 {
-		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
+	warnings := 0 // that were not looked at
+	for i := range s.log {
+		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
+			warnings++
+		}
 	}
-	parts = append(parts, s.contextStatus())
+	if warnings > 0 {
+		parts = append(parts, ink.T(ink.Warn, plural(warnings, "warning", "warnings")+" in /log"))
+	}
+	if l := s.used; l.Window > 0 {
+		role, share := ink.Muted, 100*l.Used/l.Window
+		if share >= 80 {
+			role = ink.Warn
+		}
+		parts = append(parts, ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share)))
+	}
 	t := s.session.Talk().Totals()
 	if n := t.Usage.Input + t.Usage.Output; n > 0 {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
@@ -422,30 +416,7 @@ func (s *screen) status() ink.Line {
 	return line
 }
 
-func (s *screen) contextStatus() ink.Span {
-	l := s.used
-	if l.Window == 0 {
-		return ink.Span{}
-	}
-	role, share := ink.Muted, 100*l.Used/l.Window
-	if share >= 80 {
-		role = ink.Warn
-	}
-	return ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share))
-}
-
-// warnings are those that were not looked at.
-func (s *screen) warnings() int {
-	n := 0
-	for i := range s.log {
-		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
-			n++
-		}
-	}
-	return n
-}
-
-// typedLines is text that is being typed on a card.
+// typedLines returns text that is being typed on a card.
 func typedLines(b *editor.Buffer, width int) []ink.Line {
 	text := withCursor(b, 0)
 	if strings.Contains(b.Text(), "\n") || text.Width() > width {

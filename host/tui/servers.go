@@ -14,7 +14,7 @@ import (
 // maxTrouble is how many lines tell why a server failed; /mcp has all of them.
 const maxTrouble = 6
 
-// look takes up how it stands with the servers now, and prints what a person should
+// look takes up how it stands with the servers now, and prints what a user should
 // know of it: which of them failed, and which wait to be reviewed.
 func (s *screen) look(now []host.ServerTools) {
 	s.servers = now
@@ -63,7 +63,7 @@ func (s *screen) suggest() {
 
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
 
-// failed says why a server is not there.
+// failed returns why a server is not there.
 func (s *screen) failed(t *host.ServerTools) []ink.Line {
 	lines := ink.Lines(ink.Warn, t.Server+" failed: "+troubleOf(t), s.width-2)
 	if len(lines) > maxTrouble {
@@ -72,7 +72,7 @@ func (s *screen) failed(t *host.ServerTools) []ink.Line {
 	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
 }
 
-// troubleOf is why a server is not there, and what can be done about it.
+// troubleOf returns why a server is not there, and what can be done about it.
 func troubleOf(t *host.ServerTools) string {
 	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
 	if t.Remedy != "" {
@@ -81,8 +81,8 @@ func troubleOf(t *host.ServerTools) string {
 	return why
 }
 
-// serverStatus is how many servers the model has, and what of them, and how it stands
-// with the others. The program's own tools are none of a server that a person knows.
+// serverStatus returns how many servers the model has, and what of them, and how it stands
+// with the others. The program's own tools are none of a server that a user knows.
 func (s *screen) serverStatus() ink.Span {
 	states, seen, servers, off, refused := map[string]int{}, 0, 0, 0, 0
 	for _, t := range s.servers {
@@ -185,7 +185,7 @@ func (s *screen) reviewAgain(server string) {
 	s.say(ink.Muted, "You will see what "+server+" defines "+when)
 }
 
-// serverVerbs are what can be done with a server, as /mcp takes it.
+// serverVerbs returns what can be done with a server, as /mcp takes it.
 func serverVerbs() []string { return []string{"tools", "restart", "off", "on", "trust", "log"} }
 
 // mcpPanel shows all servers. Its keys do what the verbs behind /mcp do.
@@ -288,7 +288,7 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 	})
 }
 
-// serverLog is what a server wrote to its standard error and logged, and why it failed.
+// serverLog returns what a server wrote to its standard error and logged, and why it failed.
 func serverLog(name string, back panel) *pager {
 	return &pager{title: "log of " + name, end: true, back: back, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
@@ -356,24 +356,18 @@ func (s *screen) model(name string) {
 					s.say(ink.Plain, s.aboutModel()+". For another one: /model PROVIDER:NAME")
 					return
 				}
-				s.panel = s.modelPicker(list)
+				p := &picker{title: "model: " + s.aboutModel(), chosen: func(s *screen, i int) { s.chooseModel(list[i].Name) }}
+				for i, m := range list {
+					about := m.About
+					if m.Current {
+						about, p.selected = strings.TrimSpace("this one "+about), i
+					}
+					p.items = append(p.items, item{label: m.Name, detail: about})
+				}
+				s.panel = p
 			}
 		})
 	}
-}
-
-func (s *screen) modelPicker(list []ModelChoice) *picker {
-	p := &picker{title: "model: " + s.aboutModel()}
-	for i, m := range list {
-		about := m.About
-		if m.Current {
-			about = strings.TrimSpace("this one " + about)
-			p.selected = i
-		}
-		p.items = append(p.items, item{label: m.Name, detail: about})
-	}
-	p.chosen = func(s *screen, i int) { s.chooseModel(list[i].Name) }
-	return p
 }
 
 // chooseModel has a model answer from now on.
@@ -432,7 +426,7 @@ func (s *screen) setEffort(level string) {
 	s.say(ink.Muted, "From the next question on, the model is asked for this effort: "+level)
 }
 
-// aboutModel is what is known of the model that answers.
+// aboutModel returns what is known of the model that answers.
 func (s *screen) aboutModel() string {
 	m := s.session.Model()
 	text := fmt.Sprintf("%s at %s", m.Name, m.Provider)

@@ -50,7 +50,7 @@ type Options struct {
 	SaveMedia func(server, tool string, m model.Media) (path string, err error)
 	// Files are the local files that can be attached; nil: none.
 	Files Files
-	// OnDisk reads a file below a folder that the person gave to the chat: an approval card
+	// OnDisk reads a file below a folder that the user gave to the chat: an approval card
 	// shows what a call that writes all of it would change. It is not ok where the file is none
 	// of those, or not to be shown; nil: none is. It is called from several goroutines.
 	OnDisk func(path string) (text string, ok bool)
@@ -65,7 +65,7 @@ type Options struct {
 	// Console serves a page that shows what servers and the chat say, opens it in a browser where it can, and returns a
 	// link to it; nil: there is none.
 	Console func(ctx context.Context) (link string, err error)
-	// NoAlerts neither rings the bell nor notifies when the person is waited for, and
+	// NoAlerts neither rings the bell nor notifies when the user is waited for, and
 	// leaves the title of the window alone.
 	NoAlerts bool
 	// Plain reads line by line and writes plain text, as is done on a terminal that cannot move its cursor.
@@ -77,7 +77,7 @@ type Options struct {
 // maxInbox is how many events can wait for the screen; who brings more waits.
 const maxInbox = 1_024
 
-// A UI is a person at a terminal. It is the [host.Person] of the host whose events it gets. What it is asked before Run
+// A UI is a user at a terminal. It is the [host.Person] of the host whose events it gets. What it is asked before Run
 // waits for it; after Run, all of it is an error, which a host takes for a no. It is safe for concurrent use.
 type UI struct {
 	byCard
@@ -85,7 +85,7 @@ type UI struct {
 	theme   ink.Theme
 	auto    bool // the theme follows the terminal's background
 
-	inbox   chan any // events, questions to the person, results of what runs in the background
+	inbox   chan any // events, questions to the user, results of what runs in the background
 	running atomic.Bool
 	stop    atomic.Pointer[context.CancelCauseFunc] // of what happens line by line; nil: nothing
 
@@ -119,7 +119,7 @@ func New(o Options) (*UI, error) {
 	return u, nil
 }
 
-// getenv is a variable of the environment.
+// getenv returns a variable of the environment.
 func (u *UI) getenv(name string) string {
 	if u.options.Env == nil {
 		return os.Getenv(name)
@@ -164,7 +164,7 @@ func (u *UI) post(v any) {
 	}
 }
 
-// Run shows the screen until the person leaves or ctx is done, which cancels
+// Run shows the screen until the user leaves or ctx is done, which cancels
 // whatever is running. It can be called once.
 func (u *UI) Run(ctx context.Context, session Session) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -276,7 +276,7 @@ type Session interface {
 	// Saved describes the conversation as it is kept; zero if it is not.
 	Saved() Saved
 	// New begins another conversation, Resume goes on with a kept one, Fork with a copy of this one, Rewind with a copy
-	// of its first entries and of what the person took back since. Name gives this one a title. Export writes it to a
+	// of its first entries and of what the user took back since. Name gives this one a title. Export writes it to a
 	// file and returns the file's path; an empty path leaves the choice to the session.
 	New(ctx context.Context) error
 	Resume(ctx context.Context, id string) error
@@ -324,7 +324,7 @@ type Saved struct {
 	Folder    string  // where it was begun, if that is elsewhere
 }
 
-// count is a number as people read it.
+// count returns a number as users read it.
 func count(n int) string {
 	switch {
 	case n < 1_000:
@@ -337,7 +337,7 @@ func count(n int) string {
 	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
 }
 
-// bytes is a size as people read it.
+// bytes returns a size as users read it.
 func bytes(n int) string {
 	switch {
 	case n == 1:
@@ -350,7 +350,7 @@ func bytes(n int) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// money is an amount of US dollars.
+// money returns an amount of US dollars.
 func money(dollars float64, unknown bool) string {
 	switch {
 	case unknown && dollars == 0:
@@ -365,7 +365,7 @@ func money(dollars float64, unknown bool) string {
 	return fmt.Sprintf("$%.2f", dollars)
 }
 
-// plural is a number of things.
+// plural returns a number of things.
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -374,7 +374,7 @@ func plural(n int, one, many string) string {
 }
 
 const (
-	awayTime = 5 * time.Second  // without a key, after which the person may be looking elsewhere
+	awayTime = 5 * time.Second  // without a key, after which the user may be looking elsewhere
 	longTime = 10 * time.Second // an answer that took as long is announced
 	maxDraft = 1 << 20          // bytes of what the external editor leaves
 )
@@ -382,7 +382,7 @@ const (
 // raw sends the terminal something that is not drawn.
 func (s *screen) raw(text string) { s.cmds = append(s.cmds, s.ui.raw(text)) }
 
-// alert rings the bell and has the terminal notify a person who looks elsewhere. The text
+// alert rings the bell and has the terminal notify a user who looks elsewhere. The text
 // is the program's own: who writes a server's name into a notification writes for it.
 func (s *screen) alert(text string) {
 	if s.ui.options.NoAlerts || s.byLine || s.quitting || s.now().Sub(s.pressed) < awayTime {
@@ -391,7 +391,7 @@ func (s *screen) alert(text string) {
 	s.raw("\a\x1b]9;Junction " + text + "\x1b\\")
 }
 
-// title is what the terminal's window is called.
+// title returns what the terminal's window is called.
 func (s *screen) title() string {
 	switch {
 	case s.ui.options.NoAlerts || s.quitting:
@@ -429,7 +429,7 @@ func (s *screen) copyAnswer(what string) {
 	}
 }
 
-// lastCode is the last block of code in Markdown.
+// lastCode returns the last block of code in Markdown.
 func lastCode(text string) string {
 	var code []string
 	last, fence := "", ""
@@ -453,7 +453,7 @@ type edited struct {
 	err    error
 }
 
-// openEditor opens what was typed in the person's own editor, without a shell in between.
+// openEditor opens what was typed in the user's own editor, without a shell in between.
 func (s *screen) openEditor() {
 	command := orElse(s.ui.getenv("VISUAL"), s.ui.getenv("EDITOR"))
 	words, err := splitWords(command)

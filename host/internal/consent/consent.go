@@ -1,5 +1,5 @@
 // Package consent decides whether the calls of a conversation may run: by the rules, by where
-// the text comes from that the conversation has read, and by what the person said to earlier
+// the text comes from that the conversation has read, and by what the user said to earlier
 // calls. It knows no servers and does not ask by itself.
 package consent
 
@@ -25,8 +25,8 @@ type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
 
-	asking      chan struct{} // holds one while a call is decided about: one question to the person after the other
-	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
+	asking      chan struct{} // holds one while a call is decided about: one question to the user after the other
+	withdrawals atomic.Uint64 // counts what the user took back that a decision could rest on
 	flow        guard.Flow    // of results
 	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
 
@@ -46,14 +46,14 @@ type Call struct {
 	Public       bool            // whether its server has nothing private
 	Local        bool            // whether its server is a program on this machine
 	Schema       json.RawMessage // of the tool's arguments
-	Said         string          // by the person
+	Said         string          // by the user
 	// Definitions are those of servers that are not trusted and whose words the model was given before any result.
 	Definitions func() []guard.Source
-	// Also, if not empty, is why the person is asked each time, whatever a rule allows or they said before.
+	// Also, if not empty, is why the user is asked each time, whatever a rule allows or they said before.
 	Also string
 }
 
-// flow is the call in the words of the guard.
+// flow returns the call in the words of the guard.
 func (c *Call) flow() guard.Call {
 	flow := guard.Call{
 		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public}, Local: c.Local,
@@ -70,7 +70,7 @@ type Judgement struct {
 	Rules   policy.Decision // what the rules say
 	Refusal string          // what the model gets; empty where the call may run
 	Ended   bool            // the call ended before it was decided about
-	Asked   bool            // whether the person was asked, and then:
+	Asked   bool            // whether the user was asked, and then:
 	Reasons []string        // why
 	Secret  bool            // whether the arguments hold what looks like a secret
 	Always  []Suggestion    // rules that would save the next such question
@@ -85,7 +85,7 @@ type Judgement struct {
 // model gets of a no; a yes is remembered.
 func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (refusal string)) *Judgement {
 	select {
-	case d.asking <- struct{}{}: // also while a person is asked: what they say can decide about the next call
+	case d.asking <- struct{}{}: // also while a user is asked: what they say can decide about the next call
 	case <-ctx.Done():
 		j := &Judgement{in: c.Input, Rules: d.current().Decide(context.WithoutCancel(ctx), c.Input), Ended: true}
 		j.Rules.Reason = "the run was ended before it was decided"
@@ -142,7 +142,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	return j
 }
 
-// current are the rules that hold now, and those that the person made for the question. More of
+// current returns the rules that hold now, and those that the user made for the question. More of
 // them than a policy has room for count for nothing.
 func (d *Decider) current() *policy.Policy {
 	d.granting.Lock()
@@ -193,7 +193,7 @@ func (d *Decider) label(in *policy.Input) {
 	}
 }
 
-// known tells the guard what the person knew when they made the rules that allow a call.
+// known tells the guard what the user knew when they made the rules that allow a call.
 func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 	for _, rule := range decision.Allowing() {
 		call.Chosen = call.Chosen || rule.IsFor(call.Server)
@@ -209,17 +209,17 @@ func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 }
 
 // coverable reports whether a rule can cover what a source says: that of a server that is here,
-// or what the person attaches. No server passes for that by its name.
+// or what the user attaches. No server passes for that by its name.
 func (d *Decider) coverable(from guard.Source) bool {
 	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
 
-// denied is what the model gets for what a rule denies.
+// denied returns what the model gets for what a rule denies.
 func denied(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack says why a call must not be made though it was allowed: before it began, the person forbade it or took
+// TakenBack returns why a call must not be made though it was allowed: before it began, the user forbade it or took
 // something back that had allowed it, such as the trust in its server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
@@ -237,10 +237,10 @@ func (d *Decider) Read(from guard.Source, labels guard.Labels, text string) {
 	d.flow.Read(from, labels, text)
 }
 
-// Labels are those of everything that was read.
+// Labels returns those of everything that was read.
 func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
 
-// Sources are what was read that has any of the labels.
+// Sources returns what was read that has any of the labels.
 func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
 
 // Trust has sources count as trusted: those of which something was read, and those that define something.
@@ -252,11 +252,11 @@ func (d *Decider) Trust(read, defined func(guard.Source) bool) {
 // Distrust has what was read of sources count as untrusted.
 func (d *Decider) Distrust(of func(guard.Source) bool) { d.flow.Distrust(of) }
 
-// Reconsider has calls that were allowed and have not begun decided about anew, as the person
+// Reconsider has calls that were allowed and have not begun decided about anew, as the user
 // took something back that a decision could rest on.
 func (d *Decider) Reconsider() { d.withdrawals.Add(1) }
 
-// Approvals are the answers of the person that are remembered.
+// Approvals returns the answers of the user that are remembered.
 func (d *Decider) Approvals() []guard.Approval {
 	all := d.flow.Approvals()
 	for _, a := range d.offered.Approvals() { // of one answer both can remember a part
@@ -279,7 +279,7 @@ func (d *Decider) Withdraw(a guard.Approval) (remembered, recorded bool) {
 	return remembered, recorded
 }
 
-// State is what was read and agreed to, for the record; "{}" where that is nothing.
+// State returns what was read and agreed to, for the record; "{}" where that is nothing.
 func (d *Decider) State() (json.RawMessage, error) { return json.Marshal(&d.flow) }
 
 // Restore goes on from a State, or from the worst where it is none.
@@ -297,9 +297,9 @@ func (d *Decider) AssumeWorst() {
 	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
 }
 
-// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a person who
+// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a user who
 // approved them may have overlooked what they ask for. So where private text would have a way out of its server, they
-// count as read, unless the call says no more than a few words of the person's.
+// count as read, unless the call says no more than a few words of the user's.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	private, elsewhere := d.private(call)
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
@@ -315,20 +315,20 @@ func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	return d.offered.Ask(call)
 }
 
-// private are the private sources that a call could carry away, and whether there are any of others than its server.
+// private returns the private sources that a call could carry away, and whether there are any of others than its server.
 func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) {
 	all = slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
 	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
-// What a call may hold that says no more than what the person did: so few words that
+// The limits of a call that says no more than what the user did: so few words that
 // which they are, and how they are put, can carry hardly anything.
 const (
 	maxRepeatedMembers = 4
 	maxRepeatedWords   = 8
 )
 
-// repeats reports whether arguments are only a few words of what the person said, as the
+// repeats reports whether arguments are only a few words of what the user said, as the
 // person wrote them, under names that the schema declares. What a server wrote counts for
 // nothing: its words are no more known to be harmless than what it asks for.
 func repeats(arguments []byte, schema json.RawMessage, said string) bool {
@@ -359,20 +359,20 @@ func repeats(arguments []byte, schema json.RawMessage, said string) bool {
 	return fits && members <= maxRepeatedMembers && words <= maxRepeatedWords
 }
 
-// wordsOf are the words and numbers of a text.
+// wordsOf returns the words and numbers of a text.
 func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }
 
-// A Suggestion is a rule that a person can have written.
+// A Suggestion is a rule that a user can have written.
 type Suggestion struct {
-	Label string // for people, such as "this tool with any arguments"
+	Label string // for users, such as "this tool with any arguments"
 	Rule  policy.Rule
 }
 
-// helpful are those of the rules that "always" could write which would save the next such
+// helpful returns those of the rules that "always" could write which would save the next such
 // question. The servers that the card names, and what was attached, are part of them.
 func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
@@ -410,7 +410,7 @@ func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
 	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
 }
 
-// once says why no rule would save the next such question.
+// once returns why no rule would save the next such question.
 func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	switch {
 	case slices.Contains(asked.Reasons, guard.CarriesSecret):
@@ -428,7 +428,7 @@ func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
 	return "no rule covers text that seems to give the model orders"
 }
 
-// always are the rules that "always" could write about a call, the narrowest first.
+// always returns the rules that "always" could write about a call, the narrowest first.
 func always(in policy.Input) []Suggestion {
 	under, free := folders(in.Arguments)
 	folder := "this tool, below the same folder"
@@ -459,7 +459,7 @@ func always(in policy.Input) []Suggestion {
 	return rules
 }
 
-// never are the rules that "never" could write about a call, the narrowest first.
+// never returns the rules that "never" could write about a call, the narrowest first.
 func never(in policy.Input) []Suggestion {
 	rules := always(in)
 	for i := range rules {
@@ -468,7 +468,7 @@ func never(in policy.Input) []Suggestion {
 	return rules
 }
 
-// folders are the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
+// folders returns the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
 // names of the other texts, and of lists that hold such (the edits of a file), which differ from call to call.
 func folders(arguments json.RawMessage) (under map[string]string, free []string) {
 	under = map[string]string{}
@@ -498,7 +498,7 @@ func folders(arguments json.RawMessage) (under map[string]string, free []string)
 	return under, free
 }
 
-// folderOf is the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
+// folderOf returns the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
 func folderOf(value []byte) string {
 	text, isText := jsonrpc.Unquote(value)
 	if !isText || !path.IsAbs(text) || strings.Contains(text, "\n") {

@@ -44,7 +44,7 @@ func (v *View) Replace(messages []model.Message) {
 	v.messages = messages
 }
 
-// Messages are all that was said; images and sounds that a summary replaced are without their data.
+// Messages returns all that was said; images and sounds that a summary replaced are without their data.
 func (v *View) Messages() []model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,24 +58,24 @@ func (v *View) Keep(note string) {
 	v.notes = append(v.notes, note)
 }
 
-// Notes are the facts that every summary keeps.
+// Notes returns the facts that every summary keeps.
 func (v *View) Notes() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.Clone(v.notes)
 }
 
-// Seen are the messages that the model sees.
+// Seen returns the messages that the model sees.
 func (v *View) Seen() []model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.with(v.replaced, v.summary)
 }
 
-// Tokens are those of what the model sees.
+// Tokens returns those of what the model sees.
 func (v *View) Tokens() int { return tokensOfAll(v.Seen()) }
 
-// with is what the model would see with a summary.
+// with returns what the model would see with a summary.
 func (v *View) with(replaced int, summary string) []model.Message {
 	rest := v.messages[min(replaced, len(v.messages)):]
 	if replaced == 0 {
@@ -89,7 +89,7 @@ func (v *View) with(replaced int, summary string) []model.Message {
 	return append([]model.Message{head}, rest...)
 }
 
-// textOf is a summary with what every summary keeps.
+// textOf returns a summary with what every summary keeps.
 func (v *View) textOf(summary string) string {
 	var b strings.Builder
 	b.WriteString(SummaryMark + "\n" + summary)
@@ -103,14 +103,14 @@ func (v *View) textOf(summary string) string {
 	return b.String()
 }
 
-// Summarized is how many messages a summary stands for, and its text as the model sees it.
+// Summarized returns how many messages a summary stands for, and its text as the model sees it.
 func (v *View) Summarized() (messages int, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.replaced, v.textOf(v.summary)
 }
 
-// Boundary is how many messages a summary would replace so that about keep tokens
+// Boundary returns how many messages a summary would replace so that about keep tokens
 // stay, and at least the last turn; 0 if none can be.
 func (v *View) Boundary(keep int) int {
 	v.mu.Lock()
@@ -129,7 +129,7 @@ func (v *View) Boundary(keep int) int {
 	return upTo
 }
 
-// Before is what the model sees before message upTo: the text of a summary, and the messages since.
+// Before returns what the model sees before message upTo: the text of a summary, and the messages since.
 func (v *View) Before(upTo int) (summary string, messages []model.Message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -170,7 +170,7 @@ func (v *View) Counted(estimated int, u model.Usage) {
 	v.factor = min(max(float64(u.Input)/float64(estimated), 0.5), 3)
 }
 
-// Corrected is an estimate as the provider would count it.
+// Corrected returns an estimate as the provider would count it.
 func (v *View) Corrected(estimated int) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -184,7 +184,7 @@ func (v *View) Learn(name string, window int) {
 	v.window, v.shownBy = window, name
 }
 
-// Learned is how many tokens this model has shown that it sees; 0 if it has not.
+// Learned returns how many tokens this model has shown that it sees; 0 if it has not.
 func (v *View) Learned(name string) int {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -218,7 +218,7 @@ func (v *View) Summarize(messages int, summary string) map[*model.Part]*model.Me
 	return bare
 }
 
-// withoutMedia is parts without the data of images and sounds, and whether there was any.
+// withoutMedia returns parts without the data of images and sounds, and whether there was any.
 func withoutMedia(parts []model.Part) (bare []model.Part, some bool) {
 	bare = slices.Clone(parts)
 	for i := range bare {
@@ -237,7 +237,7 @@ func withoutMedia(parts []model.Part) (bare []model.Part, some bool) {
 	return bare, some
 }
 
-// TokensOf are the tokens of definitions of tools.
+// TokensOf returns the tokens of definitions of tools.
 func TokensOf(tools []model.Tool) int {
 	bytes := 0
 	for i := range tools {
@@ -246,7 +246,7 @@ func TokensOf(tools []model.Tool) int {
 	return model.EstimateTokens(bytes)
 }
 
-// TokensOfRequest are the tokens of a request.
+// TokensOfRequest returns the tokens of a request.
 func TokensOfRequest(req *model.Request) int {
 	return model.EstimateTokens(len(req.System)) + TokensOf(req.Tools) + tokensOfAll(req.Messages)
 }
@@ -262,12 +262,12 @@ func tokensOfAll(messages []model.Message) int {
 // MessageTokens are those around the parts of a message.
 const MessageTokens = 4
 
-// TokensOfMessage are the tokens of a message.
+// TokensOfMessage returns the tokens of a message.
 func TokensOfMessage(m *model.Message) int {
 	return MessageTokens + TokensOfParts(m.Parts)
 }
 
-// TokensOfParts are the tokens of parts of a message.
+// TokensOfParts returns the tokens of parts of a message.
 func TokensOfParts(parts []model.Part) int {
 	bytes, more := 0, 0
 	for i := range parts {

@@ -24,16 +24,16 @@ type Buffer struct {
 	goal   int // the column that moving up and down keeps; 0: that of the cursor, else one more than it
 }
 
-// Text is what was typed.
+// Text returns what was typed.
 func (b *Buffer) Text() string { return b.text }
 
 // Empty reports whether nothing was typed.
 func (b *Buffer) Empty() bool { return b.text == "" }
 
-// Before is what stands before the cursor.
+// Before returns what stands before the cursor.
 func (b *Buffer) Before() string { return b.text[:b.at] }
 
-// After is what stands after the cursor.
+// After returns what stands after the cursor.
 func (b *Buffer) After() string { return b.text[b.at:] }
 
 // Set replaces everything, and puts the cursor to the end.
@@ -59,7 +59,7 @@ func (b *Buffer) Replace(n int, with string) {
 	b.Insert(with)
 }
 
-// harmless is text without control characters, but for line breaks and tabs.
+// harmless returns text without control characters, but for line breaks and tabs.
 func harmless(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -108,7 +108,7 @@ func (b *Buffer) move(at int) {
 	b.at, b.goal = from, 0
 }
 
-// around are the ends of the solid text that a place is in; without one, the place itself.
+// around returns the ends of the solid text that a place is in; without one, the place itself.
 func (b *Buffer) around(at int) (from, to int) {
 	for _, solid := range b.solidPlaces() {
 		if solid.from < at && at < solid.to {
@@ -259,7 +259,7 @@ func (b *Buffer) rows(width int) []Row {
 // A place is where something stands in the text.
 type place struct{ from, to int }
 
-// solidPlaces are where solid texts stand.
+// solidPlaces returns where solid texts stand.
 func (b *Buffer) solidPlaces() (all []place) {
 	for _, solid := range b.Solid {
 		for end := 0; solid != ""; {

@@ -1,4 +1,4 @@
-// Package editor holds text of several lines while a person types it, and lays it
+// Package editor holds text of several lines while a user types it, and lays it
 // out for a terminal.
 //
 // It moves by characters as a reader counts them. What would be invisible is laid

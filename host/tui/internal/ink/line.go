@@ -60,7 +60,7 @@ type Span struct {
 // A Line is one line of a screen.
 type Line []Span
 
-// T is text of a role, cleaned, with the given attributes. Each tab is four spaces: how many
+// T returns text of a role, cleaned, with the given attributes. Each tab is four spaces: how many
 // cells it would take depends on what stands before it.
 func T(role Role, text string, attr ...Attr) Span {
 	s := Span{Text: strings.ReplaceAll(plaintext.Clean(text), "\t", "    "), Style: Style{Role: role}}
@@ -70,13 +70,13 @@ func T(role Role, text string, attr ...Attr) Span {
 	return s
 }
 
-// Of is a line of plain text.
+// Of returns a line of plain text.
 func Of(text string) Line { return Line{T(Plain, text)} }
 
-// Width is how many cells the text takes in a terminal.
+// Width returns how many cells the text takes in a terminal.
 func Width(text string) int { return ansi.StringWidth(text) }
 
-// Width is how many cells the line takes.
+// Width returns how many cells the line takes.
 func (l Line) Width() int {
 	cells := 0
 	for _, s := range l {
@@ -85,7 +85,7 @@ func (l Line) Width() int {
 	return cells
 }
 
-// String is the line without its styles.
+// String returns the line without its styles.
 func (l Line) String() string {
 	var b strings.Builder
 	for _, s := range l {
@@ -94,7 +94,7 @@ func (l Line) String() string {
 	return b.String()
 }
 
-// Cut is the line in at most width cells; what does not fit ends in an ellipsis.
+// Cut returns the line in at most width cells; what does not fit ends in an ellipsis.
 func (l Line) Cut(width int) Line {
 	if l.Width() <= width {
 		return l
@@ -115,7 +115,7 @@ func (l Line) Cut(width int) Line {
 	return append(out, Span{"…", Style{Role: Muted}})
 }
 
-// Pad is the line with spaces up to width cells.
+// Pad returns the line with spaces up to width cells.
 func (l Line) Pad(width int) Line {
 	if missing := width - l.Width(); missing > 0 {
 		return append(l[:len(l):len(l)], Span{Text: strings.Repeat(" ", missing)})
@@ -123,7 +123,7 @@ func (l Line) Pad(width int) Line {
 	return l
 }
 
-// fit is how many bytes of text take at most the given cells, whole characters as a reader counts them.
+// fit returns how many bytes of text take at most the given cells, whole characters as a reader counts them.
 func fit(text string, cells int) int { return len(ansi.Truncate(text, cells, "")) }
 
 // widestDrawn is how many cells a character can take for bubbletea to draw it.
@@ -311,7 +311,7 @@ func (w *wrapping) endWord() {
 	w.word, w.cells = nil, 0
 }
 
-// pieceEnd is where the first run of spaces, line break or piece of a word ends.
+// pieceEnd returns where the first run of spaces, line break or piece of a word ends.
 func pieceEnd(s string) int {
 	if s[0] == '\n' {
 		return 1
@@ -325,7 +325,7 @@ func pieceEnd(s string) int {
 	return len(s)
 }
 
-// First is the length of the first character of a text, as a reader counts them.
+// First returns the length of the first character of a text, as a reader counts them.
 func First(text string) int {
 	if text == "" {
 		return 0
@@ -341,10 +341,10 @@ type Theme struct {
 	bare  bool          // no escape sequences at all
 }
 
-// Themes are the names that [Named] knows, without "auto".
+// Themes returns the names that [Named] knows, without "auto".
 func Themes() []string { return []string{"dark", "light", "mono"} }
 
-// Named is the theme of a name, or false where there is none.
+// Named returns the theme of a name, or false where there is none.
 func Named(name string) (Theme, bool) {
 	switch name {
 	case "dark":
@@ -404,7 +404,7 @@ func (t Theme) PaintAll(lines []Line) string {
 
 var breaks = strings.NewReplacer("\n", " ", "\t", " ") // as a line is one line
 
-// code is the parameters of the SGR sequence for a style.
+// code returns the parameters of the SGR sequence for a style.
 func (t Theme) code(s Style) string {
 	if t.bare {
 		return ""

@@ -20,7 +20,7 @@ const maxDepth = 12
 // minWidth is the narrowest column that text is wrapped to; indentation that leaves less is given up.
 const minWidth = 8
 
-// newParser is a parser for what the package comment lists. Parsers keep state
+// newParser returns a parser for what the package comment lists. Parsers keep state
 // while they read, so each text has its own.
 func newParser() parser.Parser {
 	var blocks, inlines []util.PrioritizedValue
@@ -103,7 +103,7 @@ func (l *layout) inside(n ast.Node, first, others ink.Line, width, depth int, ti
 	return ink.Indent(l.blocks(n, room, depth+1, tight), first, others)
 }
 
-// raw is the text of all lines in a node, as it was written.
+// raw returns the text of all lines in a node, as it was written.
 func (l *layout) raw(n ast.Node) string {
 	var b strings.Builder
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
@@ -234,7 +234,7 @@ func (l *layout) codeSpan(n *ast.CodeSpan, style ink.Style) ink.Span {
 	return styled(strings.ReplaceAll(b.String(), "\n", " "), style)
 }
 
-// plain is a text without its escapes.
+// plain returns a text without its escapes.
 func (l *layout) plain(n *ast.Text) string {
 	value := n.Segment.Value(l.source)
 	if n.IsRaw() {
@@ -251,7 +251,7 @@ func unescape(text string) string {
 	return string(util.ResolveEntityNames(util.ResolveNumericReferences(b)))
 }
 
-// styled is cleaned text on one line.
+// styled returns cleaned text on one line.
 func styled(text string, style ink.Style) ink.Span {
 	s := ink.T(style.Role, strings.ReplaceAll(text, "\n", " "))
 	s.Style.Attr = style.Attr
@@ -301,7 +301,7 @@ func (l *layout) cell(n ast.Node, isHeader bool) ink.Line {
 	return l.inline(nil, n, style)
 }
 
-// columns are the widths of the columns: those of the texts, and where these are too wide together, less of the widest.
+// columns returns the widths of the columns: those of the texts, and where these are too wide together, less of the widest.
 func columns(rows [][]ink.Line, width int) ([]int, bool) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -346,7 +346,7 @@ func rule(widths []int) ink.Line {
 	return ink.Line{ink.T(ink.Muted, strings.Join(parts, "─┼─"))}
 }
 
-// tableRow is one row, in as many lines as its longest cell needs.
+// tableRow returns one row, in as many lines as its longest cell needs.
 func tableRow(row []ink.Line, widths []int, alignments []extast.Alignment) []ink.Line {
 	cells := make([][]ink.Line, len(widths))
 	height := 1

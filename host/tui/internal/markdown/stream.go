@@ -35,7 +35,7 @@ func (s *Stream) Add(piece string) []string {
 	}
 }
 
-// Rest is what is not finished yet.
+// Rest returns what is not finished yet.
 func (s *Stream) Rest() string { return s.text }
 
 // End returns what is left, and begins anew.
@@ -45,7 +45,7 @@ func (s *Stream) End() string {
 	return rest
 }
 
-// Parts are the parts of a whole text.
+// Parts returns the parts of a whole text.
 func Parts(text string) []string {
 	var s Stream
 	parts := s.Add(text)

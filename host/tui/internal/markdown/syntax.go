@@ -58,7 +58,7 @@ func holdsWord(list, word string) bool {
 	return word != "" && strings.Contains(" "+list+" ", " "+word+" ")
 }
 
-// Highlighted are the lines of a block of code, in colours where the language is known.
+// Highlighted returns the lines of a block of code, in colours where the language is known.
 func Highlighted(name, code string) []ink.Line {
 	if name = strings.ToLower(name); name == "diff" || name == "patch" {
 		return changed(code)
@@ -72,7 +72,7 @@ func Highlighted(name, code string) []ink.Line {
 	return w.lines
 }
 
-// changed are the lines of a diff.
+// changed returns the lines of a diff.
 func changed(code string) []ink.Line {
 	var lines []ink.Line
 	for line := range strings.SplitSeq(code, "\n") {
@@ -120,7 +120,7 @@ func (l *language) highlight(code string, w *codeLines) {
 	w.add(ink.Plain, code[plain:])
 }
 
-// token is what stands at a place: its role, and its length in bytes, which is not 0.
+// token returns what stands at a place: its role, and its length in bytes, which is not 0.
 func (l *language) token(code string, at int) (ink.Role, int) {
 	rest := code[at:]
 	for _, mark := range l.comments {
@@ -165,7 +165,7 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// until is where an end stands, behind the end where it ends; all of the text without one.
+// until returns where an end stands, behind the end where it ends; all of the text without one.
 func until(text, end string, from int) int {
 	if n := strings.Index(text[from:], end); n >= 0 {
 		return from + n
@@ -175,7 +175,7 @@ func until(text, end string, from int) int {
 
 func behind(text, end string, from int) int { return min(until(text, end, from)+len(end), len(text)) }
 
-// quoted is the length of a text in quotes. One that is not closed is its quote only: it is an apostrophe.
+// quoted returns the length of a text in quotes. One that is not closed is its quote only: it is an apostrophe.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {

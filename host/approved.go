@@ -1,0 +1,325 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// identity returns what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
+func (s *server) identity(o offer) []guard.Definition {
+	var all []guard.Definition
+	if len(s.Origin) > 0 {
+		all = append(all, guard.Definition{Kind: guard.Command, Server: s.Name, Text: strings.Join(s.Origin, " ")})
+	}
+	version := guard.Definition{Kind: guard.Version, Server: s.Name, Text: "(the server does not name itself)"}
+	if o.info != nil {
+		version.Title, version.Text = o.info.Title, strings.TrimSpace(o.info.Name+" "+o.info.Version)
+	}
+	return append(all, version)
+}
+
+// accepted reports whether a server may be used at all. One that is started by another command or has another version
+// is another server, whatever of its tools stayed the same.
+func (h *Host) accepted(s *server) bool {
+	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
+}
+
+// pinned reports whether a definition of the server is one that the user approved, or need not be.
+func (s *server) pinned(d guard.Definition) bool {
+	d.Origin = cmp.Or(d.Origin, s.origin())
+	return s.trusted() || s.host.pins.Check(d).State == guard.Same
+}
+
+// notAccepted returns the text that a server cannot be used yet.
+func (s *server) notAccepted() string {
+	return fmt.Sprintf("server %q is not approved, or is not the one that was; a person has to approve it first", s.Name)
+}
+
+// withdrawn returns why a call must not be made though it was allowed: the tool that
+// the user agreed to is not the one that the server has now. Empty if it is.
+func (t *tool) withdrawn(ctx context.Context) string {
+	s := t.server
+	if s.trusted() {
+		return ""
+	}
+	s.host.await(ctx, s)
+	for _, now := range s.current().tools {
+		if now.Name != t.Name {
+			continue
+		}
+		if now != t && now.definition.Hash() != t.definition.Hash() || !s.host.approved(s, now.definition) {
+			return fmt.Sprintf("%s was not called: server %q changed its definition, and a person has to approve it first.", t.sent.Name, s.Name)
+		}
+		return ""
+	}
+	if _, err := s.state(); err != nil {
+		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, s.why(err))
+	}
+	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
+}
+
+// approved reports whether the model may see a definition.
+func (h *Host) approved(s *server, d guard.Definition) bool { return h.accepted(s) && s.pinned(d) }
+
+func instructionsOf(s *server, text string) guard.Definition {
+	return guard.Definition{Kind: guard.Instructions, Server: s.Name, Text: text}
+}
+
+// definitions returns all that is pinned of a server.
+func (s *server) definitions() []guard.Definition {
+	offer := s.current()
+	all := s.identity(offer)
+	if offer.instructions != "" {
+		all = append(all, instructionsOf(s, offer.instructions))
+	}
+	for _, t := range offer.tools {
+		all = append(all, t.definition)
+	}
+	for _, p := range offer.prompts {
+		all = append(all, review.Prompt(s.Name, p))
+	}
+	for _, v := range offer.views {
+		all = append(all, v.definition)
+	}
+	for _, skill := range offer.skills {
+		all = append(all, definitionOfSkill(s.Name, skill))
+	}
+	return all
+}
+
+// item shows one definition as a user must see it.
+func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
+	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
+	if hint := readHint(d); hint != nil {
+		item.Reads = *hint
+	} else {
+		item.Silent = true
+	}
+	if d.Kind == guard.Command || d.Kind == guard.Version {
+		item.Value = guard.Visible(d.Text)
+	}
+	if item.Changed {
+		item.Text = guard.Diff(verdict.Old, d)
+	} else {
+		item.Text = whole(d)
+	}
+	return item
+}
+
+// whole returns a definition as a user reads it: a line for each field, or several that are indented.
+func whole(d guard.Definition) string {
+	var b strings.Builder
+	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {
+		text := " " + strings.TrimRight(c.New, "\n")
+		if strings.Contains(text, "\n") {
+			text = "\n  " + strings.ReplaceAll(text[1:], "\n", "\n  ")
+		}
+		b.WriteString(c.Field + ":" + text + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// suspicions returns what a user should know of a definition before approving it.
+func (h *Host) suspicions(d guard.Definition) []guard.Finding {
+	texts := h.texts()
+	findings := texts.ScanDefinition(d)
+	if d.Kind == guard.Tool {
+		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
+	}
+	if s, found := h.serverNamed(d.Server); found && d.Kind == guard.View {
+		for _, v := range s.current().views {
+			if v.definition.Name == d.Name {
+				return append(findings, v.findings...)
+			}
+		}
+	}
+	return findings
+}
+
+// texts returns what the guard must know of all servers to see what one says of another:
+// their tools, by their own names and by those that the model calls them.
+func (h *Host) texts() *guard.Catalogue {
+	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
+		var c guard.Catalogue
+		for _, s := range h.servers {
+			var tools []string
+			for _, t := range s.current().tools {
+				tools = append(tools, t.Name, t.sent.Name)
+			}
+			c.Set(s.Name, tools...)
+		}
+		return &c
+	})
+}
+
+// readHint returns what a definition says about whether the tool only reads; nil where it says nothing.
+func readHint(d guard.Definition) *bool {
+	var a mcp.ToolAnnotations
+	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
+		return new(false)
+	}
+	return a.ReadOnlyHint
+}
+
+// approve pins definitions; reading are those of them that the user holds to only read.
+func (h *Host) approve(s *server, definitions, reading []guard.Definition) error {
+	err := h.pins.Approve(definitions...)
+	for _, d := range reading {
+		named := func(t *tool) bool { return t.Name == d.Name }
+		if i := slices.IndexFunc(s.current().tools, named); i >= 0 && err == nil {
+			err = h.pins.ApproveReading(s.current().tools[i].origin(), d)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("server %q: %w", s.Name, err)
+	}
+	h.changes.Add(1)
+	if h.options.Pins == nil {
+		return nil
+	}
+	if err := h.pins.Save(); err != nil {
+		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q holds until the end of the program only: %v", s.Name, err)})
+	}
+	return nil
+}
+
+func (h *Host) wasRefused(server, hashes string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.refused[server] == hashes
+}
+
+func (h *Host) refuse(server, hashes string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused[server] = hashes
+}
+
+// reading returns what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
+// its address goes to, the outside world. Those of the program itself are its own text.
+func (s *server) reading() mcp.ToolAnnotations {
+	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
+	if isOwn(s.Name) {
+		claim.OpenWorldHint = new(false)
+	}
+	return claim
+}
+
+// Trust has a server count as trusted until the Host is closed, or for good: see
+// [Server].Trusted. The error says that there is no such server, or that it counts as trusted
+// until then only, and why.
+func (h *Host) Trust(server string, forever bool) error {
+	s, found := h.serverNamed(server)
+	if !found {
+		return noServer(server)
+	}
+	s.vouched.Store(true)
+	h.changes.Add(1)
+	if !forever {
+		return nil
+	}
+	err := errors.New("there is no place to keep it")
+	if h.options.RememberTrust != nil {
+		err = h.options.RememberTrust(policy.NameOf(server, s.origin()))
+	}
+	if err != nil {
+		return fmt.Errorf("server %q is trusted until the end of the program only: %w", server, err)
+	}
+	return nil
+}
+
+func (h *Host) currentRules() *policy.Policy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rules
+}
+
+// Rule makes a rule hold until the Host is closed, or for good. The error says that
+// it does not hold, or that it holds until then only, and why.
+func (h *Host) Rule(rule policy.Rule, forever bool) error {
+	if !forever {
+		rule.Source = sessionSource
+	}
+	if rule.Effect != policy.Allow {
+		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
+	}
+	h.mu.Lock()
+	rules, err := h.rules.With(rule)
+	if err == nil {
+		h.rules = rules
+		h.changes.Add(1) // a tool that is denied goes from the model's hands
+	}
+	h.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("the rule does not hold: %w", err)
+	}
+	if !forever {
+		return nil
+	}
+	err = errors.New("there is no place to keep it")
+	if h.options.Remember != nil {
+		err = h.options.Remember(rule)
+	}
+	if err != nil {
+		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
+	}
+	return nil
+}
+
+// Rules returns the rules that hold now, those of the session included, the strictest first, and at last the default.
+func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
+
+// RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
+// [Options].Remember made of it stays. The error says that there is no such rule.
+func (h *Host) RemoveRule(rule policy.Rule) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fewer, had := h.rules.Without(rule)
+	if !had {
+		return fmt.Errorf("there is no rule %s any more", &rule)
+	}
+	h.rules = fewer
+	h.changes.Add(1)
+	return nil
+}
+
+// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
+// again. The error says that this holds until the Host is closed only, and why.
+func (h *Host) Disapprove(server string) error {
+	h.pins.Forget(server)
+	h.refuse(server, "")
+	h.changes.Add(1)
+	if h.options.Pins == nil {
+		return nil
+	}
+	if err := h.pins.Save(); err != nil {
+		return fmt.Errorf("what server %q defines is approved again when the program starts: %w", server, err)
+	}
+	return nil
+}
+
+// sessionSource is the source of rules that hold until the Host is closed.
+const sessionSource = "session"
+
+// questionSource is the source of rules that hold until a question is answered.
+const questionSource = "question"
+
+// definitionOfSkill returns what a user approves of a skill: what it says it is for, and each of its files by its digest.
+func definitionOfSkill(server string, skill *skills.Skill) guard.Definition {
+	var files strings.Builder
+	for _, f := range skill.Files {
+		fmt.Fprintf(&files, "%s %d bytes %s\n", strings.TrimPrefix(f.URI, skill.Root()+"/"), f.Size, f.Digest)
+	}
+	return guard.Definition{Kind: guard.Skill, Server: server, Name: skill.URI, Title: skill.Name(), Description: skill.Description(), Schema: skill.Frontmatter, Text: files.String()}
+}
