@@ -45,7 +45,7 @@ type Launcher struct {
 
 	// Recorder, if not nil, records what is said; secrets are hidden from it.
 	Recorder *recording.Recorder
-	// RecordsFront says that the Recorder has what clients send to this process, and not what it sends to servers.
+	// RecordsFront is set if the Recorder has what clients send to this process, and not what it sends to servers.
 	RecordsFront bool
 	// Tolerated are the odd forms that servers have sent, by their names.
 	Tolerated tolerance.Records

@@ -31,7 +31,7 @@ type Choice struct {
 type Question struct {
 	Text    string
 	Choices []string // the texts that are expected; nil: any text
-	Prompt  string   // stands before what is typed; empty: "> "
+	Prompt  string   // shown in front of what is typed; empty: "> "
 	Subject string   // what is asked, as a part of a sentence, for users elsewhere; may be empty
 	Secret  bool     // what is typed is not shown
 	Fault   string   // why the text before was not taken; empty: this is asked for the first time

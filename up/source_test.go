@@ -91,3 +91,24 @@ func TestAPlanOfFilesServesAProjectsServersWithConsentOnly(t *testing.T) {
 		})
 	}
 }
+
+func TestServersThatWereChosenKeepTheirOrder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers": {"a": {"url": "http://127.0.0.1:1"}, "b": {"url": "http://127.0.0.1:1"}, "faulty": {"url": 1}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ names, want []string }{
+		{nil, []string{"a", "b", "faulty"}},
+		{[]string{"b", "a"}, []string{"b", "a"}},
+	} {
+		l := &launch.Launcher{Config: []string{file}}
+		c, err := l.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Names = test.names
+		if plan, err := (up.Source{Launcher: l}).Plan(c); err != nil || !slices.Equal(plan.Order, test.want) {
+			t.Errorf("%q: got %+v, %v", test.names, plan, err)
+		}
+	}
+}
