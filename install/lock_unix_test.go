@@ -33,7 +33,7 @@ func TestALockThatIsNoFileIsRefusedAtOnce(t *testing.T) {
 			if err == nil || !strings.HasSuffix(err.Error(), "is no file") {
 				t.Errorf("%s: error %v", path, err)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Errorf("%s is waited for", path)
 		}
 	}

@@ -211,7 +211,7 @@ func testNotifications(t *testing.T, c *mcp.Client) {
 		if !f.ToolsListChanged || len(f.ResourceSubscriptions) != 1 {
 			t.Errorf("acknowledged %+v", f)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(2 * time.Minute):
 		t.Fatal("no acknowledgement")
 	}
 	if _, err := c.CallTool(ctx, "change", nil); err != nil {
@@ -222,7 +222,7 @@ func testNotifications(t *testing.T, c *mcp.Client) {
 		select {
 		case n := <-notifications:
 			delete(want, n.Method)
-		case <-time.After(10 * time.Second):
+		case <-time.After(2 * time.Minute):
 			t.Fatalf("no notifications of %v", want)
 		}
 	}

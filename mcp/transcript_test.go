@@ -258,7 +258,7 @@ func (tr *transcript) expectAny(s step) {
 
 func (tr *transcript) expectEnd(s step) {
 	tr.settle()
-	for end := time.Now().Add(5 * time.Second); !tr.on.over() && !tr.fake && time.Now().Before(end); {
+	for end := time.Now().Add(2 * time.Minute); !tr.on.over() && !tr.fake && time.Now().Before(end); {
 		tr.settle()
 	}
 	if line, ok := tr.on.take(); ok {

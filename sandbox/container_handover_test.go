@@ -38,7 +38,7 @@ func TestVariablesAreHandedOverOnce(t *testing.T) {
 				if err != nil || string(got) != test.text {
 					t.Errorf("got %d bytes, want %d, %v", len(got), len(test.text), err)
 				}
-				for end := time.Now().Add(10 * time.Second); exists(filepath.Dir(path)) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+				for end := time.Now().Add(2 * time.Minute); exists(filepath.Dir(path)) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 				}
 			} else {
 				ended()

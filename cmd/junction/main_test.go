@@ -377,7 +377,7 @@ func writeBelow(t *testing.T, dir, name, text string) {
 	}
 }
 
-// guardTime bounds what a test waits for: only a test that hangs reaches it, however busy the machine is.
+// guardTime bounds what a test waits for: only a test that fails reaches it, however busy the machine is.
 const guardTime = 2 * time.Minute
 
 // waitFor waits until a condition holds.

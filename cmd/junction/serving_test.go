@@ -53,6 +53,13 @@ func serving(t *testing.T, args ...string) *running {
 	t.Cleanup(func() { r.stop() })
 	select {
 	case r.url = <-up:
+	case code := <-r.exitCode:
+		r.exitCode <- code
+		select {
+		case r.url = <-up: // it served before
+		default:
+			t.Fatalf("%s ended with %d before it served: %s", args[0], code, r.stderr.String())
+		}
 	case <-time.After(guardTime):
 		t.Fatalf("%s does not serve: %s", args[0], r.stderr.String())
 	}

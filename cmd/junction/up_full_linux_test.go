@@ -65,7 +65,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			var url string
 			select {
 			case url = <-urls:
-			case <-time.After(30 * time.Second):
+			case <-time.After(2 * time.Minute):
 				t.Fatalf("it does not serve: %s", stderr.String())
 			}
 			client, err := mcp.Dial(t.Context(), streamable.Client(url))

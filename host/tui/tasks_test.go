@@ -232,7 +232,7 @@ func TestWhatComesWhileALineIsTypedIsSaid(t *testing.T) {
 	go func() { ended <- ui.Run(t.Context(), session) }()
 	until := func(text string) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(out.String(), text); time.Sleep(time.Millisecond) {
+		for deadline := time.Now().Add(2 * time.Minute); !strings.Contains(out.String(), text); time.Sleep(time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatalf("%q is not printed: %s", text, out.String())
 			}

@@ -153,7 +153,7 @@ func checkNothingLeft(t *testing.T, p *Process, files int) {
 	if now := openFiles(t); now != files {
 		t.Errorf("%d files open, %d before", now, files)
 	}
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); ; runtime.Gosched() {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		if !strings.Contains(string(stacks), "process.(*Process).") && !strings.Contains(string(stacks), "process.(*stderrLog).") {

@@ -18,7 +18,7 @@ func TestCloseAnswersBeforeTheBodyComes(t *testing.T) {
 		unreadbody.Close(w, r)
 		w.WriteHeader(http.StatusUnauthorized)
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	for name, c := range map[string]struct {
 		head   string
 		closes bool
@@ -28,29 +28,32 @@ func TestCloseAnswersBeforeTheBodyComes(t *testing.T) {
 		"part":    {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc", true},
 		"none":    {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", false},
 	} {
-		took := time.Hour
-		for attempt := 0; attempt < 5 && took > time.Second; attempt++ { // a machine may be busy
-			conn, err := net.Dial("tcp", server.Listener.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer conn.Close()
-			_ = conn.SetDeadline(time.Now().Add(time.Minute))
-			fmt.Fprint(conn, c.head)
-			began, in := time.Now(), bufio.NewReader(conn)
-			resp, err := http.ReadResponse(in, nil)
-			if err != nil || resp.StatusCode != http.StatusUnauthorized || resp.Close != c.closes {
-				t.Fatalf("%s: %v, %v", name, resp, err)
-			}
-			took = min(took, time.Since(began))
-			if c.closes {
-				if _, err := io.Copy(io.Discard, in); err != nil {
-					t.Errorf("%s: the connection ended after %v, %v", name, time.Since(began), err)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			took := time.Hour
+			for attempt := 0; attempt < 5 && took > time.Second; attempt++ { // a machine may be busy
+				conn, err := net.Dial("tcp", server.Listener.Addr().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				_ = conn.SetDeadline(time.Now().Add(time.Minute))
+				fmt.Fprint(conn, c.head)
+				began, in := time.Now(), bufio.NewReader(conn)
+				resp, err := http.ReadResponse(in, nil)
+				if err != nil || resp.StatusCode != http.StatusUnauthorized || resp.Close != c.closes {
+					t.Fatalf("%v, %v", resp, err)
+				}
+				took = min(took, time.Since(began))
+				if c.closes {
+					if _, err := io.Copy(io.Discard, in); err != nil {
+						t.Errorf("the connection ended after %v, %v", time.Since(began), err)
+					}
 				}
 			}
-		}
-		if took > time.Second {
-			t.Errorf("%s: the response came after %v", name, took)
-		}
+			if took > time.Second {
+				t.Errorf("the response came after %v", took)
+			}
+		})
 	}
 }

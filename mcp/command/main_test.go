@@ -160,7 +160,7 @@ func children(t *testing.T) (found []string) {
 
 func checkGoroutines(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); ; runtime.Gosched() {
 		stacks := make([]byte, 1<<20)
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		if !strings.Contains(string(stacks), "pipe.(*streams)") && !strings.Contains(string(stacks), "process.(*Process).") {

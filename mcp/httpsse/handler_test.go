@@ -234,7 +234,7 @@ func TestClosingTheStreamEndsEverything(t *testing.T) {
 
 func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("timed out")
 		}

@@ -30,7 +30,7 @@ func fuzzing() bool {
 }
 
 func checkLeaks(files int) int {
-	for deadline := time.Now().Add(5 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		goroutines, open := runtime.NumGoroutine(), openFiles()
 		if goroutines <= 1 && open <= files+1 { // the runtime's poller stays
 			return 0

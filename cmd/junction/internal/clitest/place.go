@@ -39,7 +39,7 @@ func RunTests(m *testing.M) int {
 
 // settled waits for goroutines that are about to end.
 func settled(before int) bool {
-	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for deadline := time.Now().Add(2 * time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			return false
 		}

@@ -147,11 +147,13 @@ func (u *UI) Summary() string {
 
 // Run shows the screen until the user quits, or ctx is done. It can be called once.
 func (u *UI) Run(ctx context.Context) error {
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(u.options.In), tea.WithOutput(u.options.Out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithEnvironment(u.options.Place.Environ())}
+	options := []tea.ProgramOption{tea.WithInput(u.options.In), tea.WithOutput(u.options.Out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithEnvironment(u.options.Place.Environ())}
 	p := tea.NewProgram(newModel(ctx, u), options...)
 	u.mu.Lock()
 	u.program = p
 	u.mu.Unlock()
+	// bubbletea v2.0.9 closes the terminal of a program that its context ends while the terminal is read.
+	defer context.AfterFunc(ctx, p.Quit)()
 	_, err := p.Run()
 	close(u.closed)
 	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
