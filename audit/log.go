@@ -449,7 +449,13 @@ func (l *Log) Close() error {
 	l.disk.due = true
 	l.write()
 	err := l.Err()
-	return errors.Join(err, l.disk.close(), l.root.Close(), l.lock.Close())
+	var errs []error
+	for _, f := range []*os.File{l.disk.file, l.disk.headFile} {
+		if f != nil {
+			errs = append(errs, f.Sync(), f.Close())
+		}
+	}
+	return errors.Join(err, errors.Join(errs...), l.root.Close(), l.lock.Close())
 }
 
 // Refused is why requests are refused now, as they cannot be written down: nil if they can. A log

@@ -128,7 +128,14 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	switch {
 	case err == nil || isResponse(err):
 		if b.state.Load() != calm {
-			b.responded()
+			b.mu.Lock()
+			seen := b.state.Swap(calm) == open || b.isSlow()
+			b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
+			b.speaks()
+			b.mu.Unlock()
+			if seen {
+				b.changed()
+			}
 		}
 	case ctx.Err() == nil:
 		b.failed(err)
@@ -150,18 +157,6 @@ func isResponse(err error) bool {
 	}
 	status, ok := errors.AsType[*mcp.StatusError](err)
 	return ok && status.Status < http.StatusInternalServerError
-}
-
-// responded notes that the server did.
-func (b *breaker) responded() {
-	b.mu.Lock()
-	seen := b.state.Swap(calm) == open || b.isSlow()
-	b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
-	b.speaks()
-	b.mu.Unlock()
-	if seen {
-		b.changed()
-	}
 }
 
 // doubt has a ping find out whether the server is there.

@@ -232,15 +232,6 @@ func (m *member) reread(ctx context.Context, k kinds) {
 	}
 }
 
-// notify notifies the clients that listen of lists that changed.
-func (g *Gateway) notify(k kinds) {
-	for i, list := range revision.Changes() {
-		if k&(1<<i) != 0 {
-			g.changes.Add(changes.Change{Method: list.Notification})
-		}
-	}
-}
-
 // listen acknowledges everything that a client asks for and then notifies it:
 // of changes of the lists, and of updates of the resources that it subscribed
 // to, as soon as their members agree to it, for which watch is called.

@@ -83,24 +83,19 @@ func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, 
 		p.of, p.lists = o, map[string]json.RawMessage{}
 	}
 	if p.lists[k.Name] == nil {
-		p.lists[k.Name] = p.selected(o, k)
+		w := jsonrpc.NewObject(nil)
+		w.Array(k.Member)
+		jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name], k.Member), func(raw []byte) bool {
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
+			if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
+				w.Element(raw)
+			}
+			return true
+		})
+		w.End()
+		p.lists[k.Name] = w.Bytes()
 	}
 	return result.WithJSON(p.lists[k.Name]), nil
-}
-
-// selected is a list of the offer without what is not in the part.
-func (p *part) selected(o *offer, k kind) json.RawMessage {
-	w := jsonrpc.NewObject(nil)
-	w.Array(k.Member)
-	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name], k.Member), func(raw []byte) bool {
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
-		if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
-			w.Element(raw)
-		}
-		return true
-	})
-	w.End()
-	return w.Bytes()
 }
 
 // everyone is all members.

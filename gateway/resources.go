@@ -255,12 +255,6 @@ func (o *offer) known(m *member, uri string, w *matching) string {
 	return m.ownURI(uri)
 }
 
-func (o *offer) noteShared(members []*member) {
-	for _, m := range members {
-		o.shared[m] = true
-	}
-}
-
 // A place is a URI, or the beginning of all that match a template, of a member.
 type place struct {
 	text     string

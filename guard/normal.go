@@ -309,8 +309,3 @@ const (
 	lookAlikes = "абвгдекмнорстухісјѕԁһԛԝѵӏүɡɑαβγεικνορτυχωѡոհսօցւɩıŀłøđħ"
 	looksLike  = "a6brgekmhopctyxicjsdhqwvlygaabyeikvoptuxwwnhuoguiillodh"
 )
-
-// otherScript reports whether r belongs to a script whose letters pass for Latin ones.
-func otherScript(r rune) bool {
-	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
-}

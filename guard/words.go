@@ -50,7 +50,7 @@ func wordsOf(text string) (words []word, mixed []int) {
 			if w.quoted && quotedUntil-quotedFrom <= long {
 				w.ideas &^= private // the name of a field or header that is spoken of
 			}
-			if w.ideas&user != 0 && isAnyOne(last) {
+			if w.ideas&user != 0 && (string(last) == "a" || string(last) == "another") {
 				w.ideas &^= user
 			}
 			if n := len(words); n > 0 && words[n-1].ideas&user != 0 && words[n-1].end+1 == i && compounds[string(plain)] {
@@ -74,12 +74,6 @@ func wordsOf(text string) (words []word, mixed []int) {
 		i += size
 	}
 	return words, mixed
-}
-
-// isAnyOne reports whether the word before "user" says that it is one of many, and not
-// whom the model works for.
-func isAnyOne(before []byte) bool {
-	return string(before) == "a" || string(before) == "another"
 }
 
 // wordLength returns how many bytes of letters, digits and inner apostrophes
@@ -127,14 +121,19 @@ func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 		default:
 			lower := unicode.ToLower(r)
 			same := skeleton(lower)
-			other = other || same != lower && otherScript(r)
+			other = other || same != lower && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
 			if !unicode.Is(unicode.Mn, r) {
 				plain = utf8.AppendRune(plain, same)
 			}
 		}
 	}
 	if digits && (latin || other) {
-		undisguise(plain)
+		const digits, letters = "013457", "oieast"
+		for i, c := range plain {
+			if at := strings.IndexByte(digits, c); at >= 0 {
+				plain[i] = letters[at]
+			}
+		}
 	}
 	return plain, latin && other
 }
@@ -145,16 +144,6 @@ func withoutGenitive(w string) string {
 		return cut
 	}
 	return strings.TrimSuffix(w, "’s")
-}
-
-// undisguise writes letters for digits that stand for them.
-func undisguise(plain []byte) {
-	const digits, letters = "013457", "oieast"
-	for i, c := range plain {
-		if at := strings.IndexByte(digits, c); at >= 0 {
-			plain[i] = letters[at]
-		}
-	}
 }
 
 // endsSentence reports whether a sentence or paragraph ends at i.

@@ -240,8 +240,10 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	}
 	known, err := r.check(req)
 	if !known { // nobody listed yet
-		if err := r.read(ctx, list); err != nil {
-			return mcp.Result{}, err
+		for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
+			if err != nil {
+				return mcp.Result{}, fmt.Errorf("read the definitions that may be withheld: %w", err)
+			}
 		}
 		_, err = r.check(req)
 	}
@@ -259,16 +261,6 @@ func listOf(method string) *revision.Method {
 		return nil
 	}
 	return revision.ListOf(m.Kind)
-}
-
-// read reads all pages of a list, for what is withheld.
-func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
-	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
-		if err != nil {
-			return fmt.Errorf("read the definitions that may be withheld: %w", err)
-		}
-	}
-	return nil
 }
 
 // list leaves out what is withheld.

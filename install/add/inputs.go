@@ -137,7 +137,9 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	if err := w.sayFixed("the variable", w.pkg.EnvironmentVariables, line.Env); err != nil {
 		return err
 	}
-	w.notes = append(w.notes, w.aboutRunner(line)...)
+	w.notes = append(w.notes, slices.DeleteFunc(line.Notes, func(note string) bool {
+		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
+	})...)
 	settings, err := w.fillSettings(ctx)
 	if err != nil {
 		return err
@@ -158,13 +160,6 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
 	w.typed = append(w.typed, w.Arguments...)
 	return nil
-}
-
-// aboutRunner says what of the author's arguments for the runner of a package is not used as they stand.
-func (w *addition) aboutRunner(line *registry.Line) []string {
-	return slices.DeleteFunc(line.Notes, func(note string) bool {
-		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
-	})
 }
 
 // setOptions has the container of an image get variables, also those that were typed, and what else may stand in front of the image.
