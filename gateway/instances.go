@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway/eras"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
@@ -238,7 +239,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	close(i.ready)
 	if err != nil {
 		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
-		sleep(ctx, firstBackoff) // who asks meanwhile hears the same
+		_ = idle.Wait(ctx, firstBackoff) // who asks meanwhile hears the same
 		m.forgetInstance(whose, i, 0)
 		return
 	}
@@ -295,7 +296,7 @@ func (m *member) followInstance(ctx context.Context, i *instance, changes *pendi
 		}
 		m.showLists(ctx, i)
 		m.want()
-		if !sleep(ctx, followPause) { // it costs the start of a program
+		if idle.Wait(ctx, followPause) != nil { // it costs the start of a program
 			return
 		}
 	}

@@ -313,17 +313,6 @@ func (m *member) failed(err error) {
 	m.settle()
 }
 
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // serve offers what the Handler has until ctx is done or the connection is
 // lost, and returns why. It listens before it reads, so that no change falls in
 // between.
