@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/servers/internal/toolschema"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
@@ -222,4 +221,9 @@ func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 }
 
 // clip shortens a text to about n bytes.
-func clip(text string, n int) string { return plaintext.Short(strings.TrimSpace(text), n) }
+func clip(text string, n int) string {
+	if text = strings.TrimSpace(text); len(text) > n {
+		text = strings.ToValidUTF8(text[:n], "") + "…"
+	}
+	return text
+}
