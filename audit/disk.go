@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"crypto/ed25519"
 	"errors"
 	"fmt"
 	"io"
@@ -283,7 +284,7 @@ func (d *disk) checkpoint(end *head) []byte {
 	w.String("kind", KindCheckpoint)
 	w.Int("first", int64(end.First))
 	w.String("before", end.before.String())
-	w.Base64("signature", d.options.Key.sign(end))
+	w.Base64("signature", ed25519.Sign(d.options.Key.private, appendStatement(nil, end.Seq, end.digest, end.First, end.before)))
 	return w.Bytes()
 }
 
@@ -317,14 +318,4 @@ func (d *disk) mend() error {
 	}
 	d.torn = false
 	return nil
-}
-
-func (d *disk) close() error {
-	var errs []error
-	for _, f := range []*os.File{d.file, d.headFile} {
-		if f != nil {
-			errs = append(errs, f.Sync(), f.Close())
-		}
-	}
-	return errors.Join(errs...)
 }

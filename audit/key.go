@@ -157,11 +157,6 @@ func (k *Key) authenticate() digest {
 	return digest(k.text)
 }
 
-// sign signs the beginning and the end of a log.
-func (k *Key) sign(h *head) []byte {
-	return ed25519.Sign(k.private, appendStatement(nil, h.Seq, h.digest, h.First, h.before))
-}
-
 // appendStatement appends the text that a checkpoint signs: the log begins with the line first,
 // after one with the digest before, and the digest of its line seq is d.
 func appendStatement(dst []byte, seq uint64, d digest, first uint64, before digest) []byte {

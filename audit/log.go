@@ -454,7 +454,13 @@ func (l *Log) Close() error {
 	l.disk.due = true
 	l.write()
 	err := l.Err()
-	return errors.Join(err, l.disk.close(), l.root.Close(), l.lock.Close())
+	var errs []error
+	for _, f := range []*os.File{l.disk.file, l.disk.headFile} {
+		if f != nil {
+			errs = append(errs, f.Sync(), f.Close())
+		}
+	}
+	return errors.Join(err, errors.Join(errs...), l.root.Close(), l.lock.Close())
 }
 
 // Refused returns the reason to refuse requests now, as they cannot be logged, or nil. A failed log

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -86,16 +87,7 @@ func (p *parser) mapping(n *yaml.Node, what string, m members) error {
 	})
 }
 
-func names(m members) string {
-	text := ""
-	for i, name := range slices.Sorted(maps.Keys(m)) {
-		if i > 0 {
-			text += ", "
-		}
-		text += name
-	}
-	return text
-}
+func names(m members) string { return strings.Join(slices.Sorted(maps.Keys(m)), ", ") }
 
 // each calls f with each member of a mapping.
 func (p *parser) each(n *yaml.Node, what string, f func(key, value *yaml.Node) error) error {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -76,7 +77,7 @@ func (m *member) show(next *surroundings) (changed kinds) {
 			continue
 		}
 		for _, k := range allKinds {
-			if !sameListing(before[k.Name], after[k.Name]) {
+			if !slices.EqualFunc(before[k.Name].entries, after[k.Name].entries, func(a, b listed) bool { return string(a.raw) == string(b.raw) }) {
 				changed |= k.bit
 			}
 		}

@@ -132,7 +132,14 @@ func (b *breaker) note(ctx context.Context, came arrival, err error) {
 	switch {
 	case err == nil || isResponse(err):
 		if b.state.Load() != calm {
-			b.responded()
+			b.mu.Lock()
+			seen := b.state.Swap(calm) == open || b.isSlow()
+			b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
+			b.speaks()
+			b.mu.Unlock()
+			if seen {
+				b.changed()
+			}
 		}
 	case ctx.Err() == nil:
 		b.failed(err)
@@ -155,18 +162,6 @@ func isResponse(err error) bool {
 	}
 	status, ok := errors.AsType[*mcp.StatusError](err)
 	return ok && status.Status < http.StatusInternalServerError
-}
-
-// responded notes a response of the server.
-func (b *breaker) responded() {
-	b.mu.Lock()
-	seen := b.state.Swap(calm) == open || b.isSlow()
-	b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
-	b.speaks()
-	b.mu.Unlock()
-	if seen {
-		b.changed()
-	}
 }
 
 // doubt requests a ping soon.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
@@ -381,7 +382,11 @@ func (g *Gateway) changedOffer(kinds kinds) {
 	close(g.renewed)
 	g.renewed = make(chan struct{})
 	g.mu.Unlock()
-	g.notify(kinds)
+	for i, list := range revision.Changes() {
+		if kinds&(1<<i) != 0 {
+			g.changes.Add(changes.Change{Method: list.Notification})
+		}
+	}
 	g.report()
 }
 

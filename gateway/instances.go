@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway/eras"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
@@ -243,7 +244,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	close(i.ready)
 	if err != nil {
 		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
-		sleep(ctx, firstBackoff) // requests in that time get the same error
+		_ = idle.Wait(ctx, firstBackoff) // requests in that time get the same error
 		m.forgetInstance(whose, i, 0)
 		return
 	}
@@ -301,7 +302,7 @@ func (m *member) followInstance(ctx context.Context, i *instance, changes *pendi
 		}
 		m.showLists(ctx, i)
 		m.want()
-		if !sleep(ctx, followPause) { // as each reading costs the start of a program
+		if idle.Wait(ctx, followPause) != nil { // as each reading costs the start of a program
 			return
 		}
 	}

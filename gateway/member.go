@@ -188,7 +188,13 @@ func (m *member) run(ctx context.Context) {
 			return
 		}
 		if m.isRestarted() {
-			m.reset()
+			if m.upstream.Memory == nil {
+				m.forget()
+			}
+			m.mu.Lock()
+			m.handler, m.client, m.asked, m.err = nil, nil, nil, nil
+			m.mu.Unlock()
+			m.set(Connecting, nil)
 			continue
 		}
 		m.lost(began, err)
@@ -249,7 +255,7 @@ func (m *member) lost(began time.Time, err error) {
 	} else if !began.IsZero() && (m.responded.Swap(false) || time.Since(began) >= shortLife) {
 		m.failures = 0
 	}
-	m.retry = time.Now().Add(backoff(m.failures))
+	m.retry = time.Now().Add(min(firstBackoff<<min(max(m.failures-1, 0), 20), lastBackoff))
 	if began.IsZero() {
 		m.attempts++
 	} else if err != nil {
@@ -267,10 +273,6 @@ func (m *member) lost(began time.Time, err error) {
 	case <-m.wake: // removes the value of a request that got the error; another request sends its own
 	default:
 	}
-}
-
-func backoff(failures int) time.Duration {
-	return min(firstBackoff<<min(max(failures-1, 0), 20), lastBackoff)
 }
 
 // waitToConnect waits until the member is to be connected, for the first time or again. It returns
@@ -308,17 +310,6 @@ func (m *member) failed(err error) {
 	}
 	m.set(Failed, err)
 	m.settle()
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // serve offers the Handler's lists until ctx is done or the connection is lost, and returns the

@@ -66,10 +66,6 @@ func (g *Gateway) Reread(name string) error {
 	return nil
 }
 
-func sameListing(a, b listing) bool {
-	return slices.EqualFunc(a.entries, b.entries, func(a, b listed) bool { return string(a.raw) == string(b.raw) })
-}
-
 // member returns the member with a name, or nil.
 func (g *Gateway) member(name string) *member {
 	g.mu.RLock()

@@ -260,7 +260,8 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 		return wanted, ""
 	}
 	n.passed[wanted] = true
-	exposed = m.suffixed(n.kind, e.name)
+	p := plain(m.publicName(n.kind, e.name))
+	exposed = p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, e.name)
 	if _, taken := n.found[exposed]; taken {
 		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.Noun, e.name, exposed)
 	}
@@ -281,12 +282,6 @@ func (n *naming) unlisted() map[string]owned {
 		}
 	}
 	return all
-}
-
-// suffixed returns the name of a tool or prompt that cannot have its plain name.
-func (m *member) suffixed(k kind, name string) string {
-	p := plain(m.publicName(k, name))
-	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
 }
 
 // contested reports whether a name begins with the prefix of an earlier member whose definitions

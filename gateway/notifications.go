@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -62,7 +63,7 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, he
 			return
 		}
 		m.gateway.log.Debug("gateway: no notifications from the server", "server", m.name, "error", err)
-		if isRefused(err) || !sleep(ctx, followPause) {
+		if isRefused(err) || idle.Wait(ctx, followPause) != nil {
 			return
 		}
 	}
@@ -218,7 +219,7 @@ func (g *Gateway) freshOf(ctx context.Context, k kinds, members []*member) {
 		called = m.called.Swap(false) && m.stale.Load() != nil && !m.upstream.Program || called
 	}
 	if called {
-		sleep(within, arriveTime)
+		_ = idle.Wait(within, arriveTime)
 	}
 	for _, m := range members {
 		m.reread(within, k)
@@ -229,15 +230,6 @@ func (g *Gateway) freshOf(ctx context.Context, k kinds, members []*member) {
 func (m *member) reread(ctx context.Context, k kinds) {
 	if p := m.stale.Load(); p != nil {
 		p.read(ctx, k)
-	}
-}
-
-// notify notifies subscribed clients of changed lists.
-func (g *Gateway) notify(k kinds) {
-	for i, list := range revision.Changes() {
-		if k&(1<<i) != 0 {
-			g.changes.Add(changes.Change{Method: list.Notification})
-		}
 	}
 }
 
@@ -354,7 +346,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 				return
 			}
 		}
-		if !sleep(ctx, rereadPause) {
+		if idle.Wait(ctx, rereadPause) != nil {
 			return
 		}
 	}
@@ -409,7 +401,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 			return
 		}
 		m.gateway.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
-		if errors.As(err, new(*mcp.Error)) || !sleep(ctx, watchPause) {
+		if errors.As(err, new(*mcp.Error)) || idle.Wait(ctx, watchPause) != nil {
 			return
 		}
 	}

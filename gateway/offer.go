@@ -179,7 +179,9 @@ func makeOffer(members []*member, options *Options) *offer {
 			names.exposeViews(m)
 		}
 		if !k.prefixed() {
-			o.noteShared(names.shared)
+			for _, m := range names.shared {
+				o.shared[m] = true
+			}
 		}
 		if k.Name == resourceKind.Name {
 			for _, uri := range slices.Sorted(maps.Keys(names.refused)) {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -85,26 +84,21 @@ func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, 
 		p.of, p.lists = o, map[string]*revision.Kept{}
 	}
 	if p.lists[k.Name] == nil {
-		p.lists[k.Name] = revision.Keep(k.Name, p.selected(o, k))
+		w := jsonrpc.NewObject(nil)
+		w.Array(k.Member)
+		jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name].JSON, k.Member), func(raw []byte) bool {
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
+			if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
+				w.Element(raw)
+			}
+			return true
+		})
+		w.End()
+		p.lists[k.Name] = revision.Keep(k.Name, w.Bytes())
 	}
 	kept := p.lists[k.Name]
 	result.JSON, result.Value = kept.JSON, kept
 	return result, nil
-}
-
-// selected returns a list of the offer with only the entries of the part.
-func (p *part) selected(o *offer, k kind) json.RawMessage {
-	w := jsonrpc.NewObject(nil)
-	w.Array(k.Member)
-	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name].JSON, k.Member), func(raw []byte) bool {
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
-		if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
-			w.Element(raw)
-		}
-		return true
-	})
-	w.End()
-	return w.Bytes()
 }
 
 // everyone reports true for all members.

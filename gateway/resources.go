@@ -264,12 +264,6 @@ func (o *offer) known(m *member, uri string, w *matching) string {
 	return m.ownURI(uri)
 }
 
-func (o *offer) noteShared(members []*member) {
-	for _, m := range members {
-		o.shared[m] = true
-	}
-}
-
 // A place is a URI of a member, or the literal beginning of a template.
 type place struct {
 	text     string

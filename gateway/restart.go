@@ -67,14 +67,3 @@ func (m *member) isRestarted() bool {
 func (m *member) wasRestarted(err error) error {
 	return fmt.Errorf("server %q was restarted by the operator of the gateway while it had the request, which it may have executed: %w", m.name, err)
 }
-
-// reset withdraws the offer of the ended connection.
-func (m *member) reset() {
-	if m.upstream.Memory == nil {
-		m.forget()
-	}
-	m.mu.Lock()
-	m.handler, m.client, m.asked, m.err = nil, nil, nil, nil
-	m.mu.Unlock()
-	m.set(Connecting, nil)
-}

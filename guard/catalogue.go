@@ -155,26 +155,19 @@ func (c *Catalogue) namesIn(w *walker, raw json.RawMessage, field string) {
 		case "default", "const":
 			c.addName(w, text(value), at, warnAt+1)
 		case "enum", "examples":
-			c.addEnum(w, value, at)
+			all := true
+			jsonrpc.EachElement(value, func(value []byte) bool { all = all && c.foreign(text(value), w.server) != ""; return all })
+			weight := 3
+			if all {
+				weight = warnAt + 1
+			}
+			jsonrpc.EachElement(value, func(value []byte) bool { c.addName(w, text(value), at, weight); return true })
 		default:
 			c.namesIn(w, value, at)
 		}
 		return true
 	})
 	jsonrpc.EachElement(raw, func(value []byte) bool { c.namesIn(w, value, field); return true })
-}
-
-func (c *Catalogue) addEnum(w *walker, values json.RawMessage, field string) {
-	all := true
-	jsonrpc.EachElement(values, func(value []byte) bool {
-		all = all && c.foreign(text(value), w.server) != ""
-		return all
-	})
-	weight := 3
-	if all {
-		weight = warnAt + 1
-	}
-	jsonrpc.EachElement(values, func(value []byte) bool { c.addName(w, text(value), field, weight); return true })
 }
 
 func (c *Catalogue) addName(w *walker, name, field string, weight int) {

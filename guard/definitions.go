@@ -26,7 +26,14 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 		raw  json.RawMessage
 	}{{"schema", d.Schema}, {"outputSchema", d.OutputSchema}, {"annotations", d.Annotations}} {
 		if jsonrpc.Valid(field.raw, jsonrpc.Limits{}) == nil {
-			w.schema(field.raw, field.name)
+			w.walk(field.raw, field.name, InDefinition)
+			w.catalogue.addNames(w, field.raw, field.name)
+			visit(field.raw, field.name, func(string, string) {}, func(member string, value []byte, inside string) bool {
+				if member == "properties" {
+					jsonrpc.EachMember(value, func(name, _ []byte) bool { w.property(text(name), inside+"."+cut(text(name), maxWord)); return true })
+				}
+				return true
+			})
 		} else {
 			c.scanText(w.report, string(field.raw), w.at(part, field.name))
 		}
@@ -57,21 +64,6 @@ type walker struct {
 	catalogue *Catalogue
 	server    string
 	report    *report
-}
-
-// schema scans the texts and the property names of a JSON Schema.
-func (w *walker) schema(raw json.RawMessage, field string) {
-	w.walk(raw, field, InDefinition)
-	w.catalogue.addNames(w, raw, field)
-	visit(raw, field, func(string, string) {}, func(member string, value []byte, inside string) bool {
-		if member == "properties" {
-			jsonrpc.EachMember(value, func(name, _ []byte) bool {
-				w.property(text(name), inside+"."+cut(text(name), maxWord))
-				return true
-			})
-		}
-		return true
-	})
 }
 
 // property scans the name of a property.

@@ -166,7 +166,10 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 	s := f.source(from)
 	s.Labels |= labels
 	if labels&Untrusted != 0 && text != "" {
-		s.note(text)
+		if Worst((*Catalogue)(nil).Scan(text, Where{Part: InResult, Server: s.Server})) >= Warn {
+			s.Alarms++
+		}
+		s.Reads++
 	}
 	if labels&Private == 0 {
 		return
@@ -179,14 +182,6 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 	if s.Prints, all = s.Prints.add(text, room); !all {
 		s.Missed = true
 	}
-}
-
-// note counts a text.
-func (s *source) note(text string) {
-	if Worst((*Catalogue)(nil).Scan(text, Where{Part: InResult, Server: s.Server})) >= Warn {
-		s.Alarms++
-	}
-	s.Reads++
 }
 
 // source returns the record of a source, or of its server if there are too many.

@@ -307,8 +307,3 @@ const (
 	lookAlikes = "абвгдекмнорстухісјѕԁһԛԝѵӏүɡɑαβγεικνορτυχωѡոհսօցւɩıŀłøđħ"
 	looksLike  = "a6brgekmhopctyxicjsdhqwvlygaabyeikvoptuxwwnhuoguiillodh"
 )
-
-// otherScript reports whether r belongs to a script with letters that resemble Latin ones.
-func otherScript(r rune) bool {
-	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
-}

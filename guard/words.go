@@ -50,7 +50,7 @@ func wordsOf(text string) (words []word, mixed []int) {
 			if w.quoted && quotedUntil-quotedFrom <= long {
 				w.ideas &^= private // the name of a field or header is only mentioned
 			}
-			if w.ideas&user != 0 && isAnyOne(last) {
+			if w.ideas&user != 0 && (string(last) == "a" || string(last) == "another") {
 				w.ideas &^= user
 			}
 			if n := len(words); n > 0 && words[n-1].ideas&user != 0 && words[n-1].end+1 == i && compounds[string(plain)] {
@@ -74,11 +74,6 @@ func wordsOf(text string) (words []word, mixed []int) {
 		i += size
 	}
 	return words, mixed
-}
-
-// isAnyOne reports whether the word before "user" refers to any of many users, not the model's.
-func isAnyOne(before []byte) bool {
-	return string(before) == "a" || string(before) == "another"
 }
 
 // wordLength returns the length in bytes of the letters, digits and inner apostrophes at the start
@@ -126,14 +121,19 @@ func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 		default:
 			lower := unicode.ToLower(r)
 			same := skeleton(lower)
-			other = other || same != lower && otherScript(r)
+			other = other || same != lower && unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
 			if !unicode.Is(unicode.Mn, r) {
 				plain = utf8.AppendRune(plain, same)
 			}
 		}
 	}
 	if digits && (latin || other) {
-		undisguise(plain)
+		const digits, letters = "013457", "oieast"
+		for i, c := range plain {
+			if at := strings.IndexByte(digits, c); at >= 0 {
+				plain[i] = letters[at]
+			}
+		}
 	}
 	return plain, latin && other
 }
@@ -144,16 +144,6 @@ func withoutGenitive(w string) string {
 		return cut
 	}
 	return strings.TrimSuffix(w, "’s")
-}
-
-// undisguise replaces digits by the letters that they resemble.
-func undisguise(plain []byte) {
-	const digits, letters = "013457", "oieast"
-	for i, c := range plain {
-		if at := strings.IndexByte(digits, c); at >= 0 {
-			plain[i] = letters[at]
-		}
-	}
 }
 
 // endsSentence reports whether a sentence or paragraph ends at i.

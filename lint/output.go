@@ -25,21 +25,6 @@ type result struct {
 	isMistyped bool // its structured content
 }
 
-// readCalls looks at what calls brought.
-func (r *report) readCalls(s server) {
-	known := map[string]*tool{}
-	for i := range s.tools {
-		known[s.tools[i].Name] = &s.tools[i]
-	}
-	for i := range s.Calls {
-		call := &s.Calls[i]
-		if t := known[call.Tool]; t != nil && call.Err == nil {
-			r.about(OfTool, t.Name)
-			r.readResult(call, &result{of: t}, s.Revision)
-		}
-	}
-}
-
 // readResult reads one result.
 func (r *report) readResult(call *Call, into *result, revision string) {
 	if err := schema.DecodeLoose(call.Result, &into.CallToolResult); err != nil {

@@ -24,13 +24,6 @@ during the handshake, responses with another ID, invalid session IDs.`,
 	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
 }
 
-// readWire reports what was seen on the wire.
-func (r *report) readWire(seen *Seen) {
-	for _, b := range seen.Breaches {
-		r.add(Protocol, Error, "", b.What, "the specification says: "+b.Rule)
-	}
-}
-
 // readTools reads the tools of a list. What cannot be read is a finding.
 func (r *report) readTools(list []json.RawMessage) []tool {
 	tools := make([]tool, 0, len(list))

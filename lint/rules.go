@@ -76,7 +76,9 @@ type (
 func Check(seen *Seen) []Finding {
 	r := &report{}
 	r.about(OfServer, "")
-	r.readWire(seen)
+	for _, b := range seen.Breaches {
+		r.add(Protocol, Error, "", b.What, "the specification says: "+b.Rule)
+	}
 	s := server{seen, r.readTools(seen.Tools)}
 	r.check(names(s))
 	for i := range s.tools {
@@ -89,7 +91,17 @@ func Check(seen *Seen) []Finding {
 	r.readPrompts(seen.Prompts)
 	r.readResources(seen)
 	r.check(s)
-	r.readCalls(s)
+	known := map[string]*tool{}
+	for i := range s.tools {
+		known[s.tools[i].Name] = &s.tools[i]
+	}
+	for i := range s.Calls {
+		call := &s.Calls[i]
+		if t := known[call.Tool]; t != nil && call.Err == nil {
+			r.about(OfTool, t.Name)
+			r.readResult(call, &result{of: t}, s.Revision)
+		}
+	}
 	slices.SortStableFunc(r.found, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	return r.found
 }

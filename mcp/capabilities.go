@@ -170,31 +170,23 @@ func (c *ClientCapabilities) Allow(q ServerRequest) error {
 			return missingCapability(&ClientCapabilities{Roots: &RootsCapability{}})
 		}
 	case methodSample:
-		return c.allowSampling(q.Params)
-	case methodElicit:
-		return c.allowElicitation(q.Params)
-	}
-	return nil
-}
-
-func (c *ClientCapabilities) allowSampling(params json.RawMessage) error {
-	if c.Sampling == nil {
-		return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{}})
-	}
-	if c.Sampling.Tools == nil && (jsonrpc.Get(params, "tools") != nil || jsonrpc.Get(params, "toolChoice") != nil) {
-		return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{Tools: &struct{}{}}})
-	}
-	return nil
-}
-
-func (c *ClientCapabilities) allowElicitation(params json.RawMessage) error {
-	url := string(jsonrpc.Get(params, "mode")) == `"url"`
-	e := c.Elicitation
-	switch {
-	case e != nil && url && e.URL != nil, e != nil && !url && (e.Form != nil || e.URL == nil):
+		if c.Sampling == nil {
+			return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{}})
+		}
+		if c.Sampling.Tools == nil && (jsonrpc.Get(q.Params, "tools") != nil || jsonrpc.Get(q.Params, "toolChoice") != nil) {
+			return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{Tools: &struct{}{}}})
+		}
 		return nil
-	case url:
-		return missingCapability(&ClientCapabilities{Elicitation: &ElicitationCapability{URL: &struct{}{}}})
+	case methodElicit:
+		url := string(jsonrpc.Get(q.Params, "mode")) == `"url"`
+		e := c.Elicitation
+		switch {
+		case e != nil && url && e.URL != nil, e != nil && !url && (e.Form != nil || e.URL == nil):
+			return nil
+		case url:
+			return missingCapability(&ClientCapabilities{Elicitation: &ElicitationCapability{URL: &struct{}{}}})
+		}
+		return missingCapability(&ClientCapabilities{Elicitation: &ElicitationCapability{Form: &struct{}{}}})
 	}
-	return missingCapability(&ClientCapabilities{Elicitation: &ElicitationCapability{Form: &struct{}{}}})
+	return nil
 }

@@ -156,11 +156,9 @@ func (c *Client) WatchTools(ctx context.Context) iter.Seq2[[]*Tool, error] {
 			}
 		}
 		ended := make(chan error, 1)
-		c.watching.Add(1)
-		go func() {
-			defer c.watching.Done()
+		c.watching.Go(func() {
 			ended <- c.ListenWith(ctx, SubscriptionFilter{ToolsListChanged: true}, func(Notification) { signal() }, func(SubscriptionFilter) { signal() })
-		}()
+		})
 		for {
 			select {
 			case <-changed:

@@ -38,7 +38,14 @@ func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMes
 	switch method {
 	case notificationProgress:
 		p.idle.Restart()
-		p.notifyProgress(params)
+		f := p.progress
+		if f == nil {
+			f = p.client.options.OnProgress
+		}
+		var update ProgressUpdate
+		if f != nil && schema.DecodeLoose(orEmptyObject(params), &update) == nil {
+			f(update)
+		}
 	case notificationMessage:
 		var m LogMessage
 		if p.client.options.OnLog != nil && schema.DecodeLoose(orEmptyObject(params), &m) == nil && m.Level.Severity() >= p.client.options.LogLevel.Severity() {
@@ -51,17 +58,6 @@ func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMes
 		}
 	}
 	return nil
-}
-
-func (p *clientPeer) notifyProgress(params json.RawMessage) {
-	f := p.progress
-	if f == nil {
-		f = p.client.options.OnProgress
-	}
-	var update ProgressUpdate
-	if f != nil && schema.DecodeLoose(orEmptyObject(params), &update) == nil {
-		f(update)
-	}
 }
 
 // Ask passes a server request to its callback.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"sync"
 )
 
@@ -114,9 +115,7 @@ func (s *State) All() map[string]json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make(map[string]json.RawMessage, len(s.entries))
-	for k, v := range s.entries {
-		all[k] = v
-	}
+	maps.Copy(all, s.entries)
 	return all
 }
 

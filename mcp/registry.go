@@ -127,7 +127,7 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	}
 	w.End()
 	if end < len(s.sorted) {
-		w.String("nextCursor", encodeCursor(s.sorted[end-1].name))
+		w.String("nextCursor", base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix+s.sorted[end-1].name)))
 	}
 	return w.Bytes()
 }
@@ -166,10 +166,6 @@ func memberOrNil(params json.RawMessage, name string) json.RawMessage {
 
 // cursorPrefix marks cursors of this package. Its number identifies the format.
 const cursorPrefix = "j1:"
-
-func encodeCursor(last string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix + last))
-}
 
 func decodeCursor(cursor string) (last string, ok bool) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)

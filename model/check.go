@@ -141,7 +141,16 @@ func checkPart(role Role, p *Part) error {
 	case !allowed:
 		return fmt.Errorf("a message of role %q cannot hold it", role)
 	case p.Call != nil:
-		return checkCall(p.Call)
+		switch {
+		case p.Call.ID == "":
+			return fmt.Errorf("the call of %q has no id", p.Call.Name)
+		case !IsPortable(p.Call.Name):
+			return fmt.Errorf("call %q: not every provider takes the name %q", p.Call.ID, p.Call.Name)
+		}
+		if _, fault := jsonrpc.Index(p.Call.Arguments, jsonrpc.Limits{}); fault != nil {
+			return fmt.Errorf("call %q: the arguments are no JSON object: %s", p.Call.ID, fault.Message)
+		}
+		return checkExtra(p.Call.Extra)
 	case p.Result != nil:
 		return checkResult(p.Result)
 	}
@@ -173,19 +182,6 @@ func fields(p *Part) int {
 		}
 	}
 	return n
-}
-
-func checkCall(c *Call) error {
-	switch {
-	case c.ID == "":
-		return fmt.Errorf("the call of %q has no id", c.Name)
-	case !IsPortable(c.Name):
-		return fmt.Errorf("call %q: not every provider takes the name %q", c.ID, c.Name)
-	}
-	if _, fault := jsonrpc.Index(c.Arguments, jsonrpc.Limits{}); fault != nil {
-		return fmt.Errorf("call %q: the arguments are no JSON object: %s", c.ID, fault.Message)
-	}
-	return checkExtra(c.Extra)
 }
 
 func checkResult(r *Result) error {

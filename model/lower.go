@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -164,7 +163,10 @@ func (l *lowering) rootType(s *members) bool {
 		return false
 	case len(types) == 0:
 		l.typed = true
-		s.first("type", json.RawMessage(`"object"`))
+		value := json.RawMessage(`"object"`)
+		s.drop("type")
+		s.names = slices.Insert(s.names, 0, "type")
+		s.values["type"] = value
 	case len(types) > 1 && l.dialect.PlainRoot:
 		l.changed("", "the arguments are always an object")
 		s.set("type", json.RawMessage(`"object"`))
@@ -333,29 +335,11 @@ func (m *members) set(name string, value json.RawMessage) {
 	m.values[name] = value
 }
 
-// first inserts a member before the others.
-func (m *members) first(name string, value json.RawMessage) {
-	m.drop(name)
-	m.names = slices.Insert(m.names, 0, name)
-	m.values[name] = value
-}
-
 func (m *members) drop(name string) {
 	if m.has(name) {
 		delete(m.values, name)
 		m.names = slices.DeleteFunc(m.names, func(n string) bool { return n == name })
 	}
-}
-
-// rename replaces a member by one with another name and value.
-func (m *members) rename(from, to string, value json.RawMessage) {
-	delete(m.values, from)
-	m.values[to] = value
-	m.names[slices.Index(m.names, from)] = to
-}
-
-func (m *members) clone() *members {
-	return &members{names: slices.Clone(m.names), values: maps.Clone(m.values)}
 }
 
 func (m *members) json() json.RawMessage {
@@ -416,12 +400,9 @@ func textList(texts []string) json.RawMessage {
 	return w.Bytes()
 }
 
-// isType reports whether name is a type of JSON Schema.
-func isType(name string) bool {
-	return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, name)
-}
-
 // typesOf returns the valid types that a schema names.
 func typesOf(raw json.RawMessage) []string {
-	return slices.DeleteFunc(textsOf(raw), func(name string) bool { return !isType(name) })
+	return slices.DeleteFunc(textsOf(raw), func(name string) bool {
+		return !slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, name)
+	})
 }

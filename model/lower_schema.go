@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,13 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	l.combine(s, at, &said)
 	l.enumerate(s, at, &said)
 	l.types(s, at)
-	l.items(s, at, &said)
+	if s.has("prefixItems") && !l.dialect.takes("prefixItems") {
+		l.leaveOut(s, "prefixItems", at, &said)
+	}
+	if l.dialect.ItemsNeeded && slices.Contains(typesOf(s.get("type")), "array") && !s.has("items") {
+		l.changed(at, "an array without items")
+		s.set("items", json.RawMessage("{}"))
+	}
 	l.names(s, at, &said)
 	l.filter(s, at, &said)
 	l.loneAnyOf(s, &said)
@@ -108,7 +115,9 @@ func (l *lowering) repair(s *members, at string, said *words) {
 	}
 	if one := s.get("oneOf"); one != nil && !s.has("anyOf") {
 		l.changed(at, "oneOf")
-		s.rename("oneOf", "anyOf", one)
+		delete(s.values, "oneOf")
+		s.values["anyOf"] = one
+		s.names[slices.Index(s.names, "oneOf")] = "anyOf"
 	}
 	for _, name := range slices.Clone(s.names) {
 		if keywords[name].never {
@@ -171,17 +180,6 @@ func (l *lowering) types(s *members, at string) {
 			each = append(each, one.json())
 		}
 		s.set("anyOf", listOf(each))
-	}
-}
-
-// items converts the items of an array to the dialect.
-func (l *lowering) items(s *members, at string, said *words) {
-	if s.has("prefixItems") && !l.dialect.takes("prefixItems") {
-		l.leaveOut(s, "prefixItems", at, said)
-	}
-	if l.dialect.ItemsNeeded && slices.Contains(typesOf(s.get("type")), "array") && !s.has("items") {
-		l.changed(at, "an array without items")
-		s.set("items", json.RawMessage("{}"))
 	}
 }
 
@@ -504,7 +502,7 @@ func (l *lowering) mustInline(ref string) bool {
 
 // follow merges the targets of a schema's references.
 func (l *lowering) follow(s *members, at string, said *words) *members {
-	s = s.clone()
+	s = &members{names: slices.Clone(s.names), values: maps.Clone(s.values)}
 	l.repair(s, at, said)
 	resolved := l.resolve(s, at, said, true)
 	l.within = l.within[:len(l.within)-resolved]

@@ -9,6 +9,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/idle"
 )
 
 // Limits of a [Retrying] model.
@@ -56,7 +58,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 			return withSpent(res, spent), err
 		}
 		emit(Delta{Retry: &Retry{Attempt: attempt, After: pause, Err: err}})
-		if wait(ctx, pause) != nil {
+		if idle.Wait(ctx, pause) != nil {
 			return withSpent(res, spent), err
 		}
 		if res != nil {
@@ -107,17 +109,6 @@ func isConnection(err error) bool {
 func isRefused(err error) bool {
 	var unknown *net.DNSError
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unknown) && unknown.IsNotFound
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 func withSpent(res *Response, spent Usage) *Response {

@@ -45,7 +45,15 @@ func (c *comparison) value(recorded, given []byte) bool {
 	case recorded[0] == '{' && given[0] == '{':
 		return c.members(recorded, given, func(string) bool { return false })
 	case recorded[0] == '[' && given[0] == '[':
-		return c.elements(recorded, given)
+		var others [][]byte
+		jsonrpc.EachElement(given, func(value []byte) bool { others = append(others, value); return true })
+		n, same := 0, true
+		jsonrpc.EachElement(recorded, func(value []byte) bool {
+			same = n < len(others) && c.value(value, others[n])
+			n++
+			return same
+		})
+		return same && n == len(others)
 	case recorded[0] == '"' && given[0] == '"':
 		was, _ := jsonrpc.Unquote(recorded)
 		is, _ := jsonrpc.Unquote(given)
@@ -102,18 +110,6 @@ func each(obj []byte, f func(name string, value []byte) bool) bool {
 		return all
 	})
 	return all
-}
-
-func (c *comparison) elements(recorded, given []byte) bool {
-	var others [][]byte
-	jsonrpc.EachElement(given, func(value []byte) bool { others = append(others, value); return true })
-	n, same := 0, true
-	jsonrpc.EachElement(recorded, func(value []byte) bool {
-		same = n < len(others) && c.value(value, others[n])
-		n++
-		return same
-	})
-	return same && n == len(others)
 }
 
 // text compares a text whose ids, times and secrets may differ.

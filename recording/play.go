@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -80,7 +81,7 @@ func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, 
 			return mcp.Result{}, &mcp.Error{Code: s.err.Code, Message: s.err.Message, Data: said.json(s.err.Data)}
 		case eventCancelled:
 			defer p.note(p.ended, c)
-			if err := wait(ctx, cancelTime); err != nil {
+			if err := idle.Wait(ctx, cancelTime); err != nil {
 				return mcp.Result{}, err
 			}
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording has no response to this call, as its client cancelled it")
@@ -155,19 +156,5 @@ func (p *Replay) sleep(ctx context.Context, milliseconds float64) error {
 		return context.Cause(ctx)
 	}
 	pause := milliseconds / p.options.Speed * float64(time.Millisecond)
-	return wait(ctx, time.Duration(min(pause, float64(maxPause))))
-}
-
-// wait waits, or returns why ctx is done.
-func wait(ctx context.Context, pause time.Duration) error {
-	if pause <= 0 {
-		return context.Cause(ctx)
-	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-	return context.Cause(ctx)
+	return idle.Wait(ctx, time.Duration(min(pause, float64(maxPause))))
 }

@@ -171,15 +171,6 @@ func (r *Recorder) take() (lines []entry, secrets []string, more bool) {
 	return lines, secrets, !r.closed
 }
 
-func (r *Recorder) wrote(e entry) {
-	r.mu.Lock()
-	r.queued -= e.size
-	r.mu.Unlock()
-	if e.written != nil {
-		close(e.written)
-	}
-}
-
 // write writes lines until the Recorder is closed. It owns the file.
 func (r *Recorder) write(f *file) {
 	defer close(r.done)
@@ -193,7 +184,12 @@ func (r *Recorder) write(f *file) {
 		}
 		for _, e := range lines {
 			r.failedWith(f.add(e.line))
-			r.wrote(e)
+			r.mu.Lock()
+			r.queued -= e.size
+			r.mu.Unlock()
+			if e.written != nil {
+				close(e.written)
+			}
 		}
 	}
 	if !r.hasFailed() { // else the file ends in the middle

@@ -37,7 +37,12 @@ func Rendered(tools []Tool, budget int) []Tool {
 		share := budget / len(out)
 		for i := range out {
 			if tools[i].Tokens() > share {
-				out[i] = tools[i].shortened(b)
+				t := tools[i]
+				t.Description = sentences(t.Description, b.description)
+				if len(t.Schema) <= maxSchemaBytes && isObject(t.Schema) && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
+					t.Schema = appendSchema(make([]byte, 0, len(t.Schema)), t.Schema, b.parameter, 0)
+				}
+				out[i] = t
 			}
 		}
 	}
@@ -53,15 +58,6 @@ func cost(tools []Tool) int {
 		sum += tools[i].Tokens()
 	}
 	return sum
-}
-
-// shortened returns t with texts of at most the lengths in b.
-func (t Tool) shortened(b brevity) Tool {
-	t.Description = sentences(t.Description, b.description)
-	if len(t.Schema) <= maxSchemaBytes && isObject(t.Schema) && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
-		t.Schema = appendSchema(make([]byte, 0, len(t.Schema)), t.Schema, b.parameter, 0)
-	}
-	return t
 }
 
 // sentences returns text cut to max characters, at the end of a sentence if that leaves at least half of it.

@@ -111,7 +111,12 @@ func (x *Index) search(q *Query, vector []float32) Results {
 	defer x.scratch.Put(s)
 	s.parse(x, q.Text)
 	t := x.table()
-	s.reset(t)
+	slots, servers := len(t.slots), len(t.servers)
+	s.scores = zeroed(s.scores, slots)
+	s.named = zeroed(s.named, slots)
+	s.servers = zeroed(s.servers, servers)
+	s.allowed = s.allowed[:0]
+	s.hits = s.hits[:0]
 	t.allow(s, q.Allow)
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -217,15 +222,6 @@ type scratch struct {
 type ranked struct {
 	slot  int
 	score float64
-}
-
-func (s *scratch) reset(t *table) {
-	slots, servers := len(t.slots), len(t.servers)
-	s.scores = zeroed(s.scores, slots)
-	s.named = zeroed(s.named, slots)
-	s.servers = zeroed(s.servers, servers)
-	s.allowed = s.allowed[:0]
-	s.hits = s.hits[:0]
 }
 
 func zeroed[T any](s []T, n int) []T {

@@ -81,7 +81,11 @@ func New(target string, o Options) (*Exporter, error) {
 	var s sender
 	switch {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
-		s = newOTLP(target, o)
+		c, own := o.HTTP, o.HTTP == nil
+		if own {
+			c = otlp.NewHTTP()
+		}
+		s = &otlpLogs{otlp.Collector{URL: target, Header: o.Header, HTTP: c}, own, o.Service, o.Resource}
 	case (u.Scheme == "syslog+tcp" || u.Scheme == "syslog+udp") && u.Port() != "":
 		s = newSyslog(u.Scheme[len("syslog+"):], u.Host, o.Service)
 	case u.Scheme == "syslog+unix" && u.Path != "":

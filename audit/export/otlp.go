@@ -22,14 +22,6 @@ type otlpLogs struct {
 	resource  map[string]string
 }
 
-func newOTLP(endpoint string, o Options) *otlpLogs {
-	c, own := o.HTTP, o.HTTP == nil
-	if own {
-		c = otlp.NewHTTP()
-	}
-	return &otlpLogs{otlp.Collector{URL: endpoint, Header: o.Header, HTTP: c}, own, o.Service, o.Resource}
-}
-
 // send implements sender.
 func (o *otlpLogs) send(ctx context.Context, lines [][]byte) error {
 	return o.collector.Send(ctx, o.request(lines))

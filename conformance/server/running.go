@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -17,22 +18,10 @@ func addRunningTools(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_reconnection", "Closes the stream of its call; the result is there on reconnection."), reconnection)
 }
 
-// sleep waits for d or until the context is done, whichever comes first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 func logThrice(ctx context.Context, _ struct{}) (string, error) {
 	for i, text := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
 		if i > 0 {
-			if err := sleep(ctx, pause); err != nil {
+			if err := idle.Wait(ctx, pause); err != nil {
 				return "", err
 			}
 		}
@@ -46,7 +35,7 @@ func logThrice(ctx context.Context, _ struct{}) (string, error) {
 func progressThrice(ctx context.Context, _ struct{}) (string, error) {
 	for i, progress := range []float64{0, 50, 100} {
 		if i > 0 {
-			if err := sleep(ctx, pause); err != nil {
+			if err := idle.Wait(ctx, pause); err != nil {
 				return "", err
 			}
 		}
@@ -59,7 +48,7 @@ func progressThrice(ctx context.Context, _ struct{}) (string, error) {
 
 func reconnection(ctx context.Context, _ struct{}) (string, error) {
 	mcp.Disconnect(ctx)
-	if err := sleep(ctx, 2*pause); err != nil {
+	if err := idle.Wait(ctx, 2*pause); err != nil {
 		return "", err
 	}
 	return "Reconnection test completed successfully", nil

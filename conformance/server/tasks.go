@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
@@ -32,7 +33,7 @@ func addTaskTools(s *mcp.Server) {
 	})
 	mcp.AddToolWith(s, about("slow_compute", "Sleeps, and says so."), slowCompute)
 	mcp.AddToolWith(s, about("failing_job", "Fails after a second."), func(ctx context.Context, _ struct{}) (string, error) {
-		if err := sleep(ctx, time.Second); err != nil {
+		if err := idle.Wait(ctx, time.Second); err != nil {
 			return "", err
 		}
 		return "", errors.New("the job failed, as it always does")
@@ -50,7 +51,7 @@ func slowCompute(ctx context.Context, in struct {
 	Label   string  `json:"label,omitempty"`
 }) (string, error) {
 	d := time.Duration(min(max(in.Seconds, 0), maxSeconds) * float64(time.Second))
-	if err := sleep(ctx, d); err != nil {
+	if err := idle.Wait(ctx, d); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("computed %s in %v", in.Label, d), nil
@@ -93,7 +94,7 @@ func taskAfterAsking(ctx context.Context, _ struct{}) (string, error) {
 	if _, err := tasks.Begin(ctx); err != nil {
 		return "", err
 	}
-	if err := sleep(ctx, pause); err != nil {
+	if err := idle.Wait(ctx, pause); err != nil {
 		return "", err
 	}
 	return "Hello, " + who.Name, nil

@@ -130,7 +130,9 @@ func (c *connection) close() {
 		c.unsee()
 		c.become(closed, nil)
 		c.journal.end()
-		c.of.forget(c)
+		c.of.mu.Lock()
+		c.of.all = slices.DeleteFunc(c.of.all, func(other *connection) bool { return other == c })
+		c.of.mu.Unlock()
 		c.of.running.Done()
 	})
 }

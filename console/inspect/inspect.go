@@ -253,13 +253,6 @@ func (i *Inspector) list(*http.Request) (any, error) {
 	}{views}, nil
 }
 
-// forget removes a connection that ended from the list.
-func (i *Inspector) forget(c *connection) {
-	i.mu.Lock()
-	i.all = slices.DeleteFunc(i.all, func(other *connection) bool { return other == c })
-	i.mu.Unlock()
-}
-
 // serving returns a route for a function that writes its own response.
 func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -191,7 +191,18 @@ func (s *Server) turn(c *mcp.Client, era string) bool {
 // Handle implements [mcp.Handler].
 func (s *Server) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == methodListen {
-		return s.listen(ctx, req)
+		resumed := *req
+		for {
+			c, err := s.begin(ctx, req, false)
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			result, err := c.Handle(ctx, &resumed)
+			if s.ctx.Err() != nil || ctx.Err() != nil || s.current() == c {
+				return result, err
+			}
+			resumed.Peer = &resumedPeer{req.Peer}
+		}
 	}
 	result, era, again, err := s.try(ctx, req)
 	if era == "" {
@@ -237,22 +248,6 @@ func definition(ctx context.Context, c *mcp.Client, req *mcp.Request) json.RawMe
 		}
 	}
 	return nil
-}
-
-// listen continues a subscription over the connection in the other era.
-func (s *Server) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	resumed := *req
-	for {
-		c, err := s.begin(ctx, req, false)
-		if err != nil {
-			return mcp.Result{}, err
-		}
-		result, err := c.Handle(ctx, &resumed)
-		if s.ctx.Err() != nil || ctx.Err() != nil || s.current() == c {
-			return result, err
-		}
-		resumed.Peer = &resumedPeer{req.Peer}
-	}
 }
 
 // A resumedPeer is the peer of a subscription that was acknowledged before. It notifies of all

@@ -248,8 +248,10 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	}
 	known, err := r.check(req)
 	if !known { // no list was read yet
-		if err := r.read(ctx, list); err != nil {
-			return mcp.Result{}, err
+		for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
+			if err != nil {
+				return mcp.Result{}, fmt.Errorf("read the definitions that may be withheld: %w", err)
+			}
 		}
 		_, err = r.check(req)
 	}
@@ -268,16 +270,6 @@ func listOf(method string) *revision.Method {
 		return nil
 	}
 	return revision.ListOf(m.Kind)
-}
-
-// read reads all pages of a list, so that withheld definitions are known.
-func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
-	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
-		if err != nil {
-			return fmt.Errorf("read the definitions that may be withheld: %w", err)
-		}
-	}
-	return nil
 }
 
 // list omits withheld definitions.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/ratelimit"
 )
 
 const (
@@ -26,21 +27,6 @@ type search struct {
 	found map[string]string // queries by tool
 }
 
-// searcherOf returns the key of the client: the user, else the connection or session, else the
-// client's name.
-func searcherOf(req *mcp.Request) any {
-	type user struct{ issuer, subject, client string }
-	switch {
-	case req.Principal != nil:
-		return user{req.Principal.Issuer, req.Principal.Subject, ""}
-	case req.Caller != nil:
-		return req.Caller
-	case req.Meta.Client != nil:
-		return user{client: req.Meta.Client.Name}
-	}
-	return nil
-}
-
 // searched stores the tools that a client found.
 func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	r.mu.Lock()
@@ -48,7 +34,7 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 	if r.last == nil {
 		r.last = map[any]search{}
 	}
-	who := searcherOf(req)
+	who := ratelimit.Caller(req)
 	if _, known := r.last[who]; !known && len(r.last) >= maxSearchers {
 		for other := range r.last { // any one
 			delete(r.last, other)
@@ -62,7 +48,7 @@ func (r *recent) searched(req *mcp.Request, found map[string]string) {
 func (r *recent) used(req *mcp.Request, tool string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := r.last[searcherOf(req)]
+	s := r.last[ratelimit.Caller(req)]
 	if time.Since(s.at) > usedTime {
 		return ""
 	}

@@ -140,7 +140,9 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	if err := w.sayFixed("the variable", w.pkg.EnvironmentVariables, line.Env); err != nil {
 		return err
 	}
-	w.notes = append(w.notes, w.aboutRunner(line)...)
+	w.notes = append(w.notes, slices.DeleteFunc(line.Notes, func(note string) bool {
+		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
+	})...)
 	settings, err := w.fillSettings(ctx)
 	if err != nil {
 		return err
@@ -161,14 +163,6 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
 	w.typed = append(w.typed, w.Arguments...)
 	return nil
-}
-
-// aboutRunner returns notes on the author's arguments for the runner of a package that are not used
-// as they are.
-func (w *addition) aboutRunner(line *registry.Line) []string {
-	return slices.DeleteFunc(line.Notes, func(note string) bool {
-		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
-	})
 }
 
 // setOptions passes variables to the container of an image, including typed ones, and adds the

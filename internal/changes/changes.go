@@ -128,23 +128,18 @@ func (f *Feed) Listen(wanted []Change, since string) *Listener {
 		f.listeners[c][l] = struct{}{}
 	}
 	if since != "" {
-		f.catchUp(l, since)
+		count, own := f.known(since)
+		for _, c := range l.wanted {
+			last, remembered := f.last[c]
+			if !own || last > count || !remembered && f.forgotten > count {
+				l.add(c)
+			}
+		}
 	}
 	if l.mark = since; l.pending == nil {
 		l.mark = f.mark(f.count)
 	}
 	return l
-}
-
-// catchUp makes everything pending that changed after the mark, or may have.
-func (f *Feed) catchUp(l *Listener, since string) {
-	count, own := f.known(since)
-	for _, c := range l.wanted {
-		last, remembered := f.last[c]
-		if !own || last > count || !remembered && f.forgotten > count {
-			l.add(c)
-		}
-	}
 }
 
 // add makes a change pending. The feed's lock is held.

@@ -81,15 +81,6 @@ func (b *buffer) fill(src io.Reader, maxEvent int) error {
 	return io.ErrNoProgress
 }
 
-// add puts a byte behind what is there.
-func (b *buffer) add(c byte, maxEvent int) {
-	if b.end == len(b.bytes) {
-		b.makeRoom(maxEvent)
-	}
-	b.bytes[b.end] = c
-	b.end++
-}
-
 // makeRoom moves the unfinished event to the front, into a larger buffer where
 // it fills most of this one. Large events are rarely alone, so that room for
 // another is made in one step.

@@ -107,7 +107,11 @@ func (r *Reader) endLine() bool {
 	if r.whole == nil || r.buf.pos == r.buf.end {
 		return false
 	}
-	r.buf.add('\n', r.maxEvent)
+	if r.buf.end == len(r.buf.bytes) {
+		r.buf.makeRoom(r.maxEvent)
+	}
+	r.buf.bytes[r.buf.end] = '\n'
+	r.buf.end++
 	return true
 }
 
@@ -187,7 +191,9 @@ func (r *Reader) field(line []byte) {
 	case "data":
 		r.addData(value)
 	case "event":
-		r.setName(value)
+		if r.event.Name = "message"; string(value) != r.event.Name {
+			r.event.Name = string(value)
+		}
 	case "id":
 		r.setID(value)
 	case "retry":
@@ -211,14 +217,6 @@ func (r *Reader) addData(line []byte) {
 	event := r.buf.bytes[r.buf.start:]
 	event[r.data.to] = '\n'
 	r.data.to += 1 + copy(event[r.data.to+1:], line)
-}
-
-// setName takes in the event's name. MCP has only one, which costs no
-// allocation.
-func (r *Reader) setName(value []byte) {
-	if r.event.Name = "message"; string(value) != r.event.Name {
-		r.event.Name = string(value)
-	}
 }
 
 func (r *Reader) setID(value []byte) {

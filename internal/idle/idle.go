@@ -1,7 +1,8 @@
-// Package idle ends what is silent for too long.
+// Package idle waits, and ends what is silent for too long.
 package idle
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -61,4 +62,15 @@ func (t *Timer) Stop() {
 	defer t.mu.Unlock()
 	t.stopped = true
 	t.timer.Stop()
+}
+
+// Wait waits for d or until ctx is done, and returns why it is.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return context.Cause(ctx)
 }

@@ -159,9 +159,23 @@ func (env *envelope) fill(msg *Message) *Error {
 	case hasResult && hasError:
 		return Errorf(InvalidRequest, "expected a result or an error, found both")
 	case hasResult:
-		return env.fillResult(msg)
+		if env.id.absent() {
+			return Errorf(InvalidRequest, "expected a result to have an id, found none")
+		}
+		msg.Kind, msg.ID, msg.Result = Response, ID(env.raw(env.id)), env.raw(env.result)
+		if env.loose {
+			msg.ID = msg.ID.Plain()
+		}
+		return nil
 	case hasError:
-		return env.fillError(msg)
+		fault := env.strictError(msg)
+		msg.Kind, msg.ID = Response, env.readID()
+		if env.loose {
+			if msg.ID = msg.ID.Plain(); fault != nil {
+				msg.Error, fault = env.readError(), nil
+			}
+		}
+		return fault
 	}
 	return Errorf(InvalidRequest, "expected a method, a result or an error, found none of them")
 }
@@ -197,28 +211,6 @@ func (env *envelope) idAndMethod() (ID, string) {
 	var buf [96]byte
 	both := string(append(append(buf[:0], id...), plain...))
 	return ID(both[:len(id)]), both[len(id):]
-}
-
-func (env *envelope) fillResult(msg *Message) *Error {
-	if env.id.absent() {
-		return Errorf(InvalidRequest, "expected a result to have an id, found none")
-	}
-	msg.Kind, msg.ID, msg.Result = Response, ID(env.raw(env.id)), env.raw(env.result)
-	if env.loose {
-		msg.ID = msg.ID.Plain()
-	}
-	return nil
-}
-
-func (env *envelope) fillError(msg *Message) *Error {
-	fault := env.strictError(msg)
-	msg.Kind, msg.ID = Response, env.readID()
-	if env.loose {
-		if msg.ID = msg.ID.Plain(); fault != nil {
-			msg.Error, fault = env.readError(), nil
-		}
-	}
-	return fault
 }
 
 // strictError reads an error as JSON-RPC defines it.

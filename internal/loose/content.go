@@ -344,7 +344,13 @@ func isBase64(s []byte) bool {
 func isAlphabet(s []byte) bool {
 	ok := uint64(highBits)
 	for ; len(s) >= 8; s = s[8:] {
-		ok &= base64Word(binary.LittleEndian.Uint64(s))
+		x := binary.LittleEndian.Uint64(s)
+		y := x | 0x20*lowBits // letters are small, and '+', '/' and digits as before
+		letters := (y + (0x80-'a')*lowBits) &^ (y + (0x7f-'z')*lowBits)
+		digits := (y + (0x80-'/')*lowBits) &^ (y + (0x7f-'9')*lowBits)
+		plus := (y + (0x80-'+')*lowBits) &^ (y + (0x7f-'+')*lowBits)
+		printable := x + 0x60*lowBits
+		ok &= (letters | digits | plus) & printable &^ x & highBits
 	}
 	for _, c := range s {
 		if !('a' <= c|0x20 && c|0x20 <= 'z' || '/' <= c && c <= '9' || c == '+') {
@@ -352,14 +358,4 @@ func isAlphabet(s []byte) bool {
 		}
 	}
 	return ok == highBits
-}
-
-// base64Word sets the highest bit of each byte of x that is of the alphabet, if no byte of x has that bit.
-func base64Word(x uint64) uint64 {
-	y := x | 0x20*lowBits // letters are small, and '+', '/' and digits as before
-	letters := (y + (0x80-'a')*lowBits) &^ (y + (0x7f-'z')*lowBits)
-	digits := (y + (0x80-'/')*lowBits) &^ (y + (0x7f-'9')*lowBits)
-	plus := (y + (0x80-'+')*lowBits) &^ (y + (0x7f-'+')*lowBits)
-	printable := x + 0x60*lowBits
-	return (letters | digits | plus) & printable &^ x & highBits
 }

@@ -42,9 +42,7 @@ func (c *Collector) Send(ctx context.Context, request []byte) error {
 	if err != nil {
 		return err
 	}
-	for name, values := range c.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.Header)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := c.HTTP.Do(req)
 	if err != nil {

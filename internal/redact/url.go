@@ -127,24 +127,19 @@ func afterScheme(rest string) string {
 	rest, query, hasQuery := strings.Cut(rest, "?")
 	shown := strings.Join(segments(rest, true), "/")
 	if hasQuery {
-		shown += "?" + namesOf(query)
+		pairs := strings.Split(query, "&")
+		for i, pair := range pairs {
+			pairs[i] = Hidden
+			if name, _, assigned := strings.Cut(pair, "="); assigned && isPlainWord(name) {
+				pairs[i] = name + "=" + Hidden
+			}
+		}
+		shown += "?" + strings.Join(pairs, "&")
 	}
 	if hasFragment {
 		shown += "#" + Hidden
 	}
 	return shown
-}
-
-// namesOf hides all of a query but names that are plain words.
-func namesOf(query string) string {
-	pairs := strings.Split(query, "&")
-	for i, pair := range pairs {
-		pairs[i] = Hidden
-		if name, _, assigned := strings.Cut(pair, "="); assigned && isPlainWord(name) {
-			pairs[i] = name + "=" + Hidden
-		}
-	}
-	return strings.Join(pairs, "&")
 }
 
 // isPlainWord reports whether a name is made of letters, and so no key.
@@ -174,22 +169,17 @@ func segments(rest string, keys bool) []string {
 		if at >= 0 {
 			all[i] = Hidden + segment[at:]
 		}
-		if isHalf(segment[at+1:]) {
+		host := segment[at+1:]
+		host = withVariables(host, "1")
+		if strings.HasPrefix(host, "[") { // an IPv6 address
+			_, host, _ = strings.Cut(host, "]")
+		}
+		_, port, _ := strings.Cut(host, ":")
+		if strings.Trim(port, "0123456789") != "" {
 			return append(all[:i], Hidden)
 		}
 	}
 	return all
-}
-
-// isHalf reports whether what should be a host ends in half of a password, one
-// that has a slash, a question mark or a # in it.
-func isHalf(host string) bool {
-	host = withVariables(host, "1")
-	if strings.HasPrefix(host, "[") { // an IPv6 address
-		_, host, _ = strings.Cut(host, "]")
-	}
-	_, port, _ := strings.Cut(host, ":")
-	return strings.Trim(port, "0123456789") != ""
 }
 
 // looksRandom finds long words of letters and digits, as keys in paths are.

@@ -120,7 +120,12 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if !mayHold(meta, MetaReserved) {
 		return meta
 	}
-	if holdsOnlyReserved(meta) { // as those of most results
+	only := true
+	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
+		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) && !bytes.HasPrefix(quoted[1:], []byte(MetaRelatedTask))
+		return only
+	})
+	if only { // as those of most results
 		return nil
 	}
 	var names []string
@@ -134,15 +139,6 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 		return kept
 	}
 	return nil
-}
-
-func holdsOnlyReserved(meta json.RawMessage) bool {
-	only := true
-	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) && !bytes.HasPrefix(quoted[1:], []byte(MetaRelatedTask))
-		return only
-	})
-	return only
 }
 
 // mayHold reports whether text can stand in a string of the JSON. A string may be

@@ -1,5 +1,7 @@
 package revision
 
+import "slices"
+
 // Members of _meta that the modern revision defines (basic/index).
 const (
 	MetaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
@@ -139,10 +141,8 @@ func CommonModern(offered []string) *Revision {
 		if !table[i].Modern {
 			continue
 		}
-		for _, name := range offered {
-			if name == table[i].Name {
-				return &table[i]
-			}
+		if slices.Contains(offered, table[i].Name) {
+			return &table[i]
 		}
 	}
 	return nil

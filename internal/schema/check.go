@@ -123,12 +123,6 @@ func (c *check) setRequired(raw []byte) bool {
 	return ok
 }
 
-func setCount(n *int, raw []byte) bool {
-	count, ok := plainInt(raw)
-	*n = int(min(max(count, 0), 1<<31-1))
-	return ok && count >= 0
-}
-
 // fewProperties is up to where a linear search is faster than a map.
 const fewProperties = 8
 

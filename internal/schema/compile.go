@@ -93,7 +93,9 @@ func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 		return b.set(raw) && (name != "multipleOf" || exact(raw).Sign() > 0)
 	}
 	if n := t.count(name); n != nil {
-		return setCount(n, raw)
+		count, ok := plainInt(raw)
+		*n = int(min(max(count, 0), 1<<31-1))
+		return ok && count >= 0
 	}
 	switch name {
 	case "type":

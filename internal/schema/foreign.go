@@ -3,6 +3,7 @@ package schema
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,10 +46,8 @@ func meant(key string) string {
 	if use := foreignTags[strings.ToLower(key)]; use != "" {
 		return use
 	}
-	for _, tag := range longTags {
-		if key == tag {
-			return ""
-		}
+	if slices.Contains(longTags, key) {
+		return ""
 	}
 	use := nearest.Name(key, longTags)
 	if len(key) < 6 || use == "" || use[0] != key[0] {

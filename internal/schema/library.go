@@ -83,7 +83,7 @@ func (l *library) validate(raw []byte, found []Violation) (err error) {
 		return err
 	}
 	// It has no limits of its own, so the value is priced first.
-	if left := l.root.charge(libraryWorkFor(raw), value, 1); left < 0 {
+	if left := l.root.charge(min(1<<16+2*len(raw), maxLibraryWork), value, 1); left < 0 {
 		return tooMuchWork()
 	}
 	defer recoverLibrary(&err)
@@ -121,9 +121,6 @@ func refused(err error, raw []byte) Violation {
 	}
 	return Violation{path, "a value that fits " + clip(strings.Join(tokens, "/")) + " of its schema", excerpt(raw)}
 }
-
-// libraryWorkFor is workFor for the library, whose steps are longer.
-func libraryWorkFor(raw []byte) int { return min(1<<16+2*len(raw), maxLibraryWork) }
 
 // charge takes from left what checking v may cost: it goes wherever the library
 // may go, and then some. level is how many schemas are around: each copies the

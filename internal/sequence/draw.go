@@ -79,12 +79,6 @@ func (d *drawing) open() {
 	}
 }
 
-func (d *drawing) lifelines() {
-	for n := range d.lanes {
-		d.printf(`<line class="life" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", d.x(n), topHeight+boxHeight, d.x(n), d.height-14)
-	}
-}
-
 func (d *drawing) boxes(y int) {
 	for n, lane := range d.lanes {
 		width := d.gap - 26

@@ -39,7 +39,9 @@ func (d *Diagram) SVG(w io.Writer) error {
 	at := &drawing{Diagram: d, lanes: d.lanes()}
 	at.measure()
 	at.open()
-	at.lifelines()
+	for n := range at.lanes {
+		at.printf(`<line class="life" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", at.x(n), topHeight+boxHeight, at.x(n), at.height-14)
+	}
 	for n := range at.Items {
 		at.item(n)
 	}

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/state"
 )
 
 // A Visit is one visit of the user to an authorization server.
@@ -54,7 +56,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 	}
 	defer func() {
 		if err != nil && remembered { // the authorization server may have forgotten the client
-			_ = c.store.forgetClient(ctx, of.Issuer)
+			_ = c.store.remove(ctx, keyOf(ofClients, of.Issuer), state.Hold{})
 		}
 	}()
 	l.Client = *known

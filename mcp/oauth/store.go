@@ -213,7 +213,3 @@ func (s *Store) client(ctx context.Context, issuer string) (r Registration, foun
 func (s *Store) saveClient(ctx context.Context, issuer string, r *Registration) error {
 	return s.put(ctx, keyOf(ofClients, issuer), r, state.Write{})
 }
-
-func (s *Store) forgetClient(ctx context.Context, issuer string) error {
-	return s.remove(ctx, keyOf(ofClients, issuer), state.Hold{})
-}

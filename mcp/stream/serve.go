@@ -68,7 +68,10 @@ func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOp
 		}
 		caller := callerOf(conn)
 		if !places.Take(caller) {
-			turnAway(conn)
+			conn.SetWriteDeadline(time.Now().Add(turnAwayTime))
+			fault := jsonrpc.Errorf(jsonrpc.InternalError, "too many clients: at most %d at the same time", MaxConnections)
+			conn.Write(append(jsonrpc.AppendError(nil, "", fault), '\n'))
+			conn.Close()
 			continue
 		}
 		clients.Go(func() {
@@ -111,13 +114,6 @@ func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 func passing(err error) bool {
 	var system interface{ Temporary() bool }
 	return errors.As(err, &system) && system.Temporary()
-}
-
-func turnAway(conn net.Conn) {
-	conn.SetWriteDeadline(time.Now().Add(turnAwayTime))
-	fault := jsonrpc.Errorf(jsonrpc.InternalError, "too many clients: at most %d at the same time", MaxConnections)
-	conn.Write(append(jsonrpc.AppendError(nil, "", fault), '\n'))
-	conn.Close()
 }
 
 // ServeConn answers the one client at the other end of conn until it closes its

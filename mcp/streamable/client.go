@@ -273,13 +273,6 @@ func (s *clientScope) begin(ctx context.Context, c *clientLink, out link.Out) {
 	})
 }
 
-// arrive notes that the server has the request, or never gets it.
-func (s *clientScope) arrive() {
-	if s.arrived != nil {
-		close(s.arrived)
-	}
-}
-
 func (s *clientScope) end() {
 	s.release()
 	s.cancel(nil)

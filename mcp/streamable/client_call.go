@@ -57,7 +57,10 @@ func (r *clientReply) linger(rest io.ReadCloser) {
 	read := func() {
 		timer := time.AfterFunc(lingerTime, func() { s.cancel(nil) })
 		if r.early {
-			r.awaitBlankLine(rest)
+			var next [1]byte
+			if n, _ := io.ReadFull(rest, next[:]); n == 0 || next[0] != '\n' && next[0] != '\r' {
+				r.met(tolerance.UnendedEvent)
+			}
 		}
 		io.CopyN(io.Discard, rest, maxLinger)
 		timer.Stop()
@@ -67,14 +70,6 @@ func (r *clientReply) linger(rest io.ReadCloser) {
 	if !r.link.own(read) {
 		rest.Close()
 		s.end()
-	}
-}
-
-// awaitBlankLine names that the blank line behind the response does not come.
-func (r *clientReply) awaitBlankLine(rest io.Reader) {
-	var next [1]byte
-	if n, _ := io.ReadFull(rest, next[:]); n == 0 || next[0] != '\n' && next[0] != '\r' {
-		r.met(tolerance.UnendedEvent)
 	}
 }
 
@@ -97,7 +92,9 @@ type clientReply struct {
 // response on its stream, if there is one.
 func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
 	resp, session, err := r.link.post(r.scope.ctx, out)
-	r.scope.arrive()
+	if r.scope.arrived != nil {
+		close(r.scope.arrived)
+	}
 	if err != nil {
 		return nil, nil, cutOff(err)
 	}

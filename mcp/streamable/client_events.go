@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
@@ -100,16 +101,7 @@ func usableID(id string) bool {
 
 // wait waits before the next connection: exactly as long as the server asks for
 // after a stream that said something, longer and longer after failures.
-func (e *clientEvents) wait(ctx context.Context) error {
-	timer := time.NewTimer(e.pause())
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
+func (e *clientEvents) wait(ctx context.Context) error { return idle.Wait(ctx, e.pause()) }
 
 func (e *clientEvents) pause() time.Duration {
 	if e.failures == 0 {

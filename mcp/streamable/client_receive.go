@@ -100,7 +100,16 @@ func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response
 			case e.Name != "" && e.Name != onlyName:
 				c.met(tolerance.NotAMessage)
 			default:
-				c.deliverEvent(e.Data, deliver)
+				lines := [][]byte{e.Data}
+				if _, fault := pipe.Parse(e.Data); fault != nil && !jsonrpc.IsBatch(e.Data) {
+					if several := pipe.MessageLines(e.Data); several != nil {
+						c.met(tolerance.JoinedEvents)
+						lines = several
+					}
+				}
+				for _, line := range lines {
+					c.deliverEach(line, deliver)
+				}
 			}
 			return nil, nil
 		},
@@ -113,20 +122,6 @@ func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response
 // met names a tolerance on the stream for messages of the server.
 func (c *clientLink) met(t tolerance.Tolerance) {
 	t.Met(c.ctx, c.log, c.endpoint.Name, "the stream of a GET")
-}
-
-// deliverEvent delivers the messages in the data of one event.
-func (c *clientLink) deliverEvent(data []byte, deliver func(*jsonrpc.Message)) {
-	lines := [][]byte{data}
-	if _, fault := pipe.Parse(data); fault != nil && !jsonrpc.IsBatch(data) {
-		if several := pipe.MessageLines(data); several != nil {
-			c.met(tolerance.JoinedEvents)
-			lines = several
-		}
-	}
-	for _, line := range lines {
-		c.deliverEach(line, deliver)
-	}
 }
 
 // deliverEach delivers one message or one batch. What is no message is skipped, as

@@ -102,7 +102,7 @@ func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong err
 		}
 		return m, err
 	}
-	for n := 0; n < maxClientBatch; n++ {
+	for n := range maxClientBatch {
 		end, ok := jsonrpc.SkipValue(body, jsonrpc.SkipSpace(body, 0))
 		if !ok || n == 0 && jsonrpc.SkipSpace(body, end) == len(body) { // which was tried as a whole
 			break

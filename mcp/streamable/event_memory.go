@@ -75,7 +75,14 @@ func (m *MemoryEvents) Append(ctx context.Context, session string, e Event) erro
 	for s.bytes+size > m.MaxSessionBytes {
 		m.dropAt(s, 0)
 	}
-	m.makeRoom(s, size)
+	to := s
+	for m.bytes.Used()+size > m.MaxBytes {
+		from, _ := m.bytes.GivesUp(to.caller, size)
+		s := m.of[from].Front().Value.(*sessionEvents)
+		if m.dropAt(s, 0); len(s.events) == 0 && s != to {
+			m.forget(s)
+		}
+	}
 	e.Data = bytes.Clone(e.Data)
 	s.events = append(s.events, keptEvent{e, now})
 	s.counts[e.Stream]++
@@ -134,17 +141,6 @@ func (m *MemoryEvents) dropOld(now time.Time) {
 			return
 		}
 		m.forget(s)
-	}
-}
-
-// makeRoom drops the oldest of the callers that have most until there is room for an event of a session.
-func (m *MemoryEvents) makeRoom(to *sessionEvents, size int) {
-	for m.bytes.Used()+size > m.MaxBytes {
-		from, _ := m.bytes.GivesUp(to.caller, size)
-		s := m.of[from].Front().Value.(*sessionEvents)
-		if m.dropAt(s, 0); len(s.events) == 0 && s != to {
-			m.forget(s)
-		}
 	}
 }
 

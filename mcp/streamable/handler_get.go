@@ -22,7 +22,18 @@ func (x *exchange) get() {
 		return
 	}
 	if last := x.r.Header.Get(headerLastEvent); last != "" {
-		x.resume(s, last)
+		fromGET, number, after, ok := parseEventID(last)
+		st := s.findStream(number)
+		switch {
+		case fromGET && (st == nil || !st.fromGET):
+			x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
+		case !ok || st == nil || st.fromGET != fromGET:
+			x.refuse(http.StatusBadRequest, "the stream of the event %.40q is not known any more", last)
+		case fromGET:
+			x.listen(s, st, after)
+		default:
+			x.replay(s, st, after)
+		}
 		return
 	}
 	x.listen(s, nil, 0)

@@ -75,7 +75,17 @@ func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	}
 	x.paramHeaders = noParamHeaders
 	if m.Method == "tools/call" {
-		x.paramHeaders = x.findParamHeaders()
+		found := noParamHeaders
+		for name, values := range x.r.Header {
+			if !strings.HasPrefix(name, paramheader.Prefix) {
+				continue
+			}
+			if len(found) == 0 {
+				found = make(map[string][]string)
+			}
+			found[name] = values
+		}
+		x.paramHeaders = found
 	}
 	if known := revision.MethodNamed(m.Method); known.Header {
 		return x.checkName(m.Members.Get(known.Subject), known.Subject)
@@ -111,21 +121,6 @@ func mismatch(format string, args ...any) *jsonrpc.Error {
 // with 400 wherever it comes from.
 func isHeaderFault(code int) bool {
 	return code == revision.CodeHeaderMismatch || code == revision.CodeMissingCapability || code == revision.CodeUnsupportedRevision
-}
-
-// findParamHeaders returns the headers that repeat arguments of a tool.
-func (x *exchange) findParamHeaders() map[string][]string {
-	found := noParamHeaders
-	for name, values := range x.r.Header {
-		if !strings.HasPrefix(name, paramheader.Prefix) {
-			continue
-		}
-		if len(found) == 0 {
-			found = make(map[string][]string)
-		}
-		found[name] = values
-	}
-	return found
 }
 
 // callModern hands the request on. The reply is made in b, which is returned. Its

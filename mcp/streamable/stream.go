@@ -3,7 +3,6 @@ package streamable
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -295,22 +294,6 @@ func (p *sessionReply) finish(status int, message []byte) {
 func (p *sessionReply) close() {
 	if p.stream != nil && p.stream.finished.Load() == 0 {
 		p.stream.finish(nil)
-	}
-}
-
-// resume answers a GET for the rest of a stream.
-func (x *exchange) resume(s *session, last string) {
-	fromGET, number, after, ok := parseEventID(last)
-	st := s.findStream(number)
-	switch {
-	case fromGET && (st == nil || !st.fromGET):
-		x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
-	case !ok || st == nil || st.fromGET != fromGET:
-		x.refuse(http.StatusBadRequest, "the stream of the event %.40q is not known any more", last)
-	case fromGET:
-		x.listen(s, st, after)
-	default:
-		x.replay(s, st, after)
 	}
 }
 

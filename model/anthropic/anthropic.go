@@ -202,7 +202,15 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 func (m *Model) choose(p *params, req *model.Request) {
 	choice := req.Choice
 	if len(p.Tools) == 0 {
-		p.Tools = toolParams(calledTools(req.Messages), 0)
+		var tools []model.Tool
+		for i := range req.Messages {
+			for _, c := range req.Messages[i].Calls() {
+				if !slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == c.Name }) {
+					tools = append(tools, model.Tool{Name: c.Name, Schema: json.RawMessage(`{"type":"object"}`)})
+				}
+			}
+		}
+		p.Tools = toolParams(tools, 0)
 		choice = model.ChoiceNone
 	}
 	switch {
@@ -213,18 +221,6 @@ func (m *Model) choose(p *params, req *model.Request) {
 		// With thinking, calls cannot be forced.
 		p.ToolChoice = &kind{"any"}
 	}
-}
-
-func calledTools(messages []model.Message) []model.Tool {
-	var tools []model.Tool
-	for i := range messages {
-		for _, c := range messages[i].Calls() {
-			if !slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == c.Name }) {
-				tools = append(tools, model.Tool{Name: c.Name, Schema: json.RawMessage(`{"type":"object"}`)})
-			}
-		}
-	}
-	return tools
 }
 
 // limit returns the limit of the answer including the thinking before it.

@@ -67,7 +67,7 @@ func (a *assembly) delta(delta []byte) {
 	for name, value := range more {
 		a.extra.add(name, value)
 	}
-	a.content(jsonrpc.Get(delta, "content"), isThought(more))
+	a.content(jsonrpc.Get(delta, "content"), string(jsonrpc.Get(jsonrpc.Get(more["extra_content"], "google"), "thought")) == "true")
 	if refusal := wire.StringOf(delta, "refusal"); refusal != "" {
 		a.Refused = true
 		a.addText(refusal)
@@ -294,11 +294,6 @@ func textsIn(list []byte) string {
 		return true
 	})
 	return b.String()
-}
-
-// isThought reports whether Gemini marks the content as a thought.
-func isThought(more map[string]json.RawMessage) bool {
-	return string(jsonrpc.Get(jsonrpc.Get(more["extra_content"], "google"), "thought")) == "true"
 }
 
 // extras holds the members of a message that the protocol does not define. Texts and lists of

@@ -126,7 +126,16 @@ func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	if req.System != "" {
 		out = append(out, message{Role: "system", Content: req.System})
 	}
-	called := turnsWithCalls(req.Messages)
+	called := make([]bool, len(req.Messages))
+	for from := 0; from < len(req.Messages); {
+		to, calls := from, false
+		for ; to < len(req.Messages) && (to == from || req.Messages[to].Role != model.RoleUser); to++ {
+			calls = calls || len(req.Messages[to].Calls()) > 0
+		}
+		for ; from < to; from++ {
+			called[from] = calls
+		}
+	}
 	for i := range req.Messages {
 		msg := &req.Messages[i]
 		switch msg.Role {
@@ -141,28 +150,14 @@ func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	return out
 }
 
-// turnsWithCalls reports for each message whether its turn, from one message of the user to the
-// next, calls a tool.
-func turnsWithCalls(messages []model.Message) []bool {
-	called := make([]bool, len(messages))
-	for from := 0; from < len(messages); {
-		to, calls := from, false
-		for ; to < len(messages) && (to == from || messages[to].Role != model.RoleUser); to++ {
-			calls = calls || len(messages[to].Calls()) > 0
-		}
-		for ; from < to; from++ {
-			called[from] = calls
-		}
-	}
-	return called
-}
-
 // assistant returns a message of the model, with its provider's members.
 func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool) message {
 	a := message{Role: "assistant", more: map[string]json.RawMessage{}}
 	text := msg.Text()
 	for _, c := range msg.Calls() {
-		a.ToolCalls = append(a.ToolCalls, m.call(c))
+		sent := callSent{ID: m.wireID(c.ID), Type: "function", more: c.Extra[m.preset.Name]}
+		sent.Function.Name, sent.Function.Arguments = c.Name, string(c.Arguments)
+		a.ToolCalls = append(a.ToolCalls, sent)
 	}
 	if text != "" || len(a.ToolCalls) == 0 {
 		a.Content = text
@@ -188,12 +183,6 @@ func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[
 		return m.preset.reasoning != never && !left[reasoningMember] && inTurn && !detail
 	}
 	return !left[extraMember]
-}
-
-func (m *Model) call(c *model.Call) callSent {
-	sent := callSent{ID: m.wireID(c.ID), Type: "function", more: c.Extra[m.preset.Name]}
-	sent.Function.Name, sent.Function.Arguments = c.Name, string(c.Arguments)
-	return sent
 }
 
 // maxWireID is the length of the longest id of a call that OpenAI accepts.

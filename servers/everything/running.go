@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -31,7 +32,7 @@ func addRunningTools(s *mcp.Server) {
 func countSlowly(ctx context.Context, in countInput) (string, error) {
 	step := time.Duration(in.Duration) * time.Millisecond / time.Duration(in.Steps)
 	for i := range in.Steps {
-		if err := sleep(ctx, step); err != nil {
+		if err := idle.Wait(ctx, step); err != nil {
 			return "", err
 		}
 		if err := mcp.Progress(ctx, float64(i+1), float64(in.Steps), fmt.Sprintf("step %d of %d", i+1, in.Steps)); err != nil {
@@ -45,22 +46,10 @@ func wait(ctx context.Context, in waitInput) (string, error) {
 	if err := mcp.Progress(ctx, 0, float64(in.Duration), "waiting"); err != nil {
 		return "", err
 	}
-	if err := sleep(ctx, time.Duration(in.Duration)*time.Millisecond); err != nil {
+	if err := idle.Wait(ctx, time.Duration(in.Duration)*time.Millisecond); err != nil {
 		return "", err
 	}
 	return fmt.Sprintf("Waited %d milliseconds.", in.Duration), nil
-}
-
-// sleep waits for d or until the context is done, whichever comes first.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 func logAll(ctx context.Context, in logInput) (string, error) {

@@ -168,7 +168,10 @@ func (m *measure) walk(n *html.Node) {
 			}
 		case "td", "th":
 			if m.table != nil {
-				m.table.add(span(n, "colspan"), span(n, "rowspan"))
+				t, columns, rows := m.table, span(n, "colspan"), span(n, "rowspan")
+				t.columns += columns
+				t.widest, t.longest = max(t.widest, t.columns), max(t.longest, rows)
+				t.spanned += columns * rows
 			}
 			n.AppendChild(&html.Node{Type: html.TextNode, Data: " "}) // parts cells where the table is written cell by cell
 		}
@@ -185,12 +188,6 @@ func (m *measure) walk(n *html.Node) {
 		}
 	}
 	m.indent, m.table = indent, outer
-}
-
-func (t *tableSize) add(columns, rows int) {
-	t.columns += columns
-	t.widest, t.longest = max(t.widest, t.columns), max(t.longest, rows)
-	t.spanned += columns * rows
 }
 
 // span returns how many columns or rows a cell has, and limits the attribute to what browsers allow.

@@ -119,7 +119,20 @@ func (f *files) findExact(path string) (place, error) {
 	}
 	native := filepath.FromSlash(path)
 	if filepath.IsAbs(native) {
-		return f.findAbsolute(path, filepath.Clean(native))
+		cleaned := filepath.Clean(native)
+		found, longest := place{}, -1
+		for _, r := range f.roots {
+			for _, dir := range []string{r.dir, r.real} {
+				rel, err := filepath.Rel(dir, cleaned)
+				if err == nil && filepath.IsLocal(rel) && len(dir) > longest {
+					found, longest = place{r, rel}, len(dir)
+				}
+			}
+		}
+		if longest < 0 {
+			return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.known())
+		}
+		return found, nil
 	}
 	first, rest, _ := strings.Cut(native, string(filepath.Separator))
 	for _, r := range f.roots {
@@ -131,23 +144,6 @@ func (f *files) findExact(path string) (place, error) {
 		return inside(f.roots[0], native, path)
 	}
 	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.known())
-}
-
-// findAbsolute finds the innermost root that an absolute path lies in.
-func (f *files) findAbsolute(path, cleaned string) (place, error) {
-	found, longest := place{}, -1
-	for _, r := range f.roots {
-		for _, dir := range []string{r.dir, r.real} {
-			rel, err := filepath.Rel(dir, cleaned)
-			if err == nil && filepath.IsLocal(rel) && len(dir) > longest {
-				found, longest = place{r, rel}, len(dir)
-			}
-		}
-	}
-	if longest < 0 {
-		return place{}, fmt.Errorf("path %q: lies outside of the roots; %s", path, f.known())
-	}
-	return found, nil
 }
 
 func inside(r *root, rel, path string) (place, error) {

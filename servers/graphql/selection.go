@@ -58,7 +58,7 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	var objects []*tree.Object
 	for _, e := range t.List("fields") {
 		f, ok := e.(*tree.Object)
-		if !ok || w.left <= 0 || needsArguments(f) {
+		if !ok || w.left <= 0 || slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && needed(a) }) {
 			continue
 		}
 		switch bare(f.Object("type")).Text("kind") {
@@ -82,10 +82,6 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 		}
 	}
 	return names
-}
-
-func needsArguments(f *tree.Object) bool {
-	return slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && needed(a) })
 }
 
 // checkSelection refuses a text that is not one selection set: whatever it says, it ends where it ends. The API checks the

@@ -107,7 +107,12 @@ func NewClient(name string, o Options) (*Client, error) {
 			return nil, fmt.Errorf("%v: without a base URL no origin gets it", c)
 		}
 	}
-	o.defaults()
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTime)
+	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), defaultMaxAnswer)
+	o.MaxInline = cmp.Or(max(o.MaxInline, 0), defaultMaxInline)
+	o.MaxKept = cmp.Or(max(o.MaxKept, 0), defaultMaxKept)
+	o.KeptTime = cmp.Or(max(o.KeptTime, 0), defaultKeptTime)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	c := &Client{options: o, base: base, turns: share.NewTurns(maxAtOnce), kept: &kept.Answers{Prefix: "answer://" + name + "/", Most: o.MaxKept, Age: o.KeptTime}}
 	transport := o.Transport
 	if transport == nil {
@@ -148,15 +153,6 @@ func outsideOnly(proxied *http.Transport) http.RoundTripper {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func (o *Options) defaults() {
-	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTime)
-	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), defaultMaxAnswer)
-	o.MaxInline = cmp.Or(max(o.MaxInline, 0), defaultMaxInline)
-	o.MaxKept = cmp.Or(max(o.MaxKept, 0), defaultMaxKept)
-	o.KeptTime = cmp.Or(max(o.KeptTime, 0), defaultKeptTime)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
-}
 
 // parseBase reads a base URL; none is a nil URL.
 func parseBase(text string) (*url.URL, error) {

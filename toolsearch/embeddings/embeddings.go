@@ -106,7 +106,12 @@ func (c *Client) post(ctx context.Context, texts []string) ([][]float32, error) 
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, c.fault(resp)
+		data, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
+		text := string(data)
+		if c.options.Key != "" {
+			text = strings.ReplaceAll(text, c.options.Key, "[key]")
+		}
+		return nil, fmt.Errorf("the endpoint answered %d %s: %s", resp.StatusCode, http.StatusText(resp.StatusCode), plaintext.Line(text, 300))
 	}
 	return read(resp.Body, len(texts))
 }
@@ -144,15 +149,4 @@ func read(body io.Reader, n int) ([][]float32, error) {
 		out[d.Index] = d.Embedding
 	}
 	return out, nil
-}
-
-// fault is the error for an answer that is not 200, with what the endpoint
-// says about it. Some endpoints repeat the key there.
-func (c *Client) fault(resp *http.Response) error {
-	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
-	text := string(data)
-	if c.options.Key != "" {
-		text = strings.ReplaceAll(text, c.options.Key, "[key]")
-	}
-	return fmt.Errorf("the endpoint answered %d %s: %s", resp.StatusCode, http.StatusText(resp.StatusCode), plaintext.Line(text, 300))
 }

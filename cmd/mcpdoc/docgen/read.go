@@ -79,10 +79,6 @@ func isIgnored(file *ast.File) bool {
 	return false
 }
 
-func (p *goPackage) sorted() []*structType {
-	return slices.SortedFunc(maps.Values(p.types), func(a, b *structType) int { return strings.Compare(a.name, b.name) })
-}
-
 func (p *goPackage) readTypes(file *ast.File) error {
 	for _, declaration := range file.Decls {
 		d, ok := declaration.(*ast.GenDecl)

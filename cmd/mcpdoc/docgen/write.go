@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"go/format"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -109,7 +111,7 @@ func Generate(files map[string][]byte) ([]byte, error) {
 	out.WriteString(header)
 	fmt.Fprintf(&out, "package %s\n", p.name)
 	written := false
-	for _, t := range p.sorted() {
+	for _, t := range slices.SortedFunc(maps.Values(p.types), func(a, b *structType) int { return strings.Compare(a.name, b.name) }) {
 		if len(t.entries) == 0 {
 			continue
 		}

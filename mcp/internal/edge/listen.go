@@ -253,22 +253,6 @@ func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Er
 	return nil
 }
 
-// unsubscribe answers resources/unsubscribe.
-func (s *Session) unsubscribe(m *jsonrpc.Message) *jsonrpc.Error {
-	uri, fault := s.subscribable(m)
-	if fault != nil {
-		return fault
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.dropResource(uri)
-	if s.stream != nil && s.stream.resources[uri] != nil {
-		s.stream.resources[uri].cancel()
-		delete(s.stream.resources, uri)
-	}
-	return nil
-}
-
 // subscribable reads the URI of a request to subscribe or to unsubscribe.
 func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.Error) {
 	uri, ok := jsonrpc.Unquote(m.Members.Get("uri"))

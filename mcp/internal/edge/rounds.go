@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -92,9 +93,7 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expired; send the request again without it")
 	}
 	c.req.Round = s.Round
-	for key, response := range s.Responses {
-		c.rounds.responses[key] = response
-	}
+	maps.Copy(c.rounds.responses, s.Responses)
 	for key, value := range s.State {
 		c.req.State.Set(key, value)
 	}

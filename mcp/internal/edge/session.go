@@ -163,7 +163,20 @@ func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	case methodSubscribe:
 		return s.acknowledge(ctx, dst, m, &from, s.subscribe)
 	case methodUnsubscribe:
-		return s.acknowledge(ctx, dst, m, &from, func(_ context.Context, m *jsonrpc.Message) *jsonrpc.Error { return s.unsubscribe(m) })
+		return s.acknowledge(ctx, dst, m, &from, func(_ context.Context, m *jsonrpc.Message) *jsonrpc.Error {
+			uri, fault := s.subscribable(m)
+			if fault != nil {
+				return fault
+			}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.dropResource(uri)
+			if s.stream != nil && s.stream.resources[uri] != nil {
+				s.stream.resources[uri].cancel()
+				delete(s.stream.resources, uri)
+			}
+			return nil
+		})
 	case methodDiscover, methodListen:
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, s.revision.Name))
 	}

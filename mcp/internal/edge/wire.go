@@ -30,7 +30,16 @@ func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
 func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) context.Context {
 	seen := l.passes(ctx, true, m.Raw())
 	if m.Odd != 0 {
-		l.met(seen, m)
+		name := "a client"
+		if l.client != nil {
+			name = l.client.Name
+		}
+		if m.Odd&jsonrpc.OddNumber != 0 {
+			tolerance.WholeNumberID.Met(seen, l.log, name, m.Method)
+		}
+		if m.Odd&jsonrpc.OddSurrogate != 0 {
+			tolerance.HalfSurrogate.Met(seen, l.log, name, m.Method)
+		}
 	}
 	if seen != ctx && carrier != nil {
 		if n := mcp.NoterOf(seen, note.HTTP); n != nil {
@@ -38,20 +47,6 @@ func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) c
 		}
 	}
 	return seen
-}
-
-// met names the forms that were read of a client's request.
-func (l *line) met(ctx context.Context, m *jsonrpc.Message) {
-	name := "a client"
-	if l.client != nil {
-		name = l.client.Name
-	}
-	if m.Odd&jsonrpc.OddNumber != 0 {
-		tolerance.WholeNumberID.Met(ctx, l.log, name, m.Method)
-	}
-	if m.Odd&jsonrpc.OddSurrogate != 0 {
-		tolerance.HalfSurrogate.Met(ctx, l.log, name, m.Method)
-	}
 }
 
 // passes shows a message to whoever looks, and returns the context for what is done because of it.

@@ -68,7 +68,10 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	if err := s.out.failed(); err != nil {
 		return err
 	}
-	return s.failed()
+	if s.stopped.Load() {
+		return nil
+	}
+	return s.err
 }
 
 // A serving is one client being served. One of its goroutines reads. When it has
@@ -121,14 +124,6 @@ func (s *serving) drain(limit time.Duration) {
 	if s.out.failed() == nil {
 		await(s.jobs.Wait, time.Until(until))
 	}
-}
-
-// failed is why reading ended, if it was not the end of the stream or this side.
-func (s *serving) failed() error {
-	if s.stopped.Load() {
-		return nil
-	}
-	return s.err
 }
 
 // work reads messages and handles them, until enough other goroutines do.

@@ -212,7 +212,13 @@ func (b *Inbox) begin() {
 func (b *Inbox) stop() {
 	b.mu.Lock()
 	b.busy = false
-	responses := b.queue.takeResponses()
+	var responses []queued
+	b.queue.waiting = slices.DeleteFunc(b.queue.waiting, func(w queued) bool {
+		if w.call != nil {
+			responses = append(responses, w)
+		}
+		return w.call != nil
+	})
 	b.mu.Unlock()
 	for _, w := range responses {
 		w.call.hand(w.message)

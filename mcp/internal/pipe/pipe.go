@@ -200,7 +200,14 @@ func (s *streams) write() {
 		select {
 		case o := <-s.out:
 			if err := s.writeAll(o); err != nil {
-				s.failLater(err)
+				wait := time.NewTimer(graceTime)
+				defer wait.Stop()
+				select {
+				case <-s.done:
+				case <-s.closing:
+				case <-wait.C:
+					s.Fail(fmt.Errorf("writing to it failed: %w", err))
+				}
 				return
 			}
 		case <-s.done:
@@ -226,19 +233,6 @@ func (s *streams) writeAll(o outgoing) error {
 		default:
 			return s.w.Flush()
 		}
-	}
-}
-
-// failLater leaves time for responses that are on their way when the server reads
-// no more: its output says best why.
-func (s *streams) failLater(err error) {
-	wait := time.NewTimer(graceTime)
-	defer wait.Stop()
-	select {
-	case <-s.done:
-	case <-s.closing:
-	case <-wait.C:
-		s.Fail(fmt.Errorf("writing to it failed: %w", err))
 	}
 }
 

@@ -56,15 +56,3 @@ func (q *queue) dropNotification() bool {
 	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return true
 }
-
-// takeResponses removes the responses that wait and returns them.
-func (q *queue) takeResponses() []queued {
-	var responses []queued
-	q.waiting = slices.DeleteFunc(q.waiting, func(w queued) bool {
-		if w.call != nil {
-			responses = append(responses, w)
-		}
-		return w.call != nil
-	})
-	return responses
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/share"
 )
@@ -40,7 +41,7 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 		return false
 	}
 	defer c.repeating.Give(by)
-	for pause := overtakeTime / 8; pause < overtakeTime && sleep(c.ctx, pause); pause *= 2 {
+	for pause := overtakeTime / 8; pause < overtakeTime && idle.Wait(c.ctx, pause) == nil; pause *= 2 {
 		sent = c.sendCancelled(ctx, id) || sent
 	}
 	return sent

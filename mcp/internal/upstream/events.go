@@ -1,10 +1,8 @@
 package upstream
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/share"
@@ -202,16 +200,4 @@ func (b *mailbox) close() []event {
 	b.events = nil
 	b.forget()
 	return events
-}
-
-// sleep waits, and reports whether ctx is still wanted after it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -92,7 +92,14 @@ func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(req.Params)+32))
 	w.Members(req.Params, "_meta", "inputResponses", "requestState")
 	meta := jsonrpc.NewObject(nil)
-	meta.Members(own, append(reservedNames(own), "progressToken")...)
+	var names []string
+	jsonrpc.EachMember(own, func(quoted, _ []byte) bool {
+		if name, ok := jsonrpc.Unquote(quoted); ok && strings.HasPrefix(name, revision.MetaReserved) {
+			names = append(names, name)
+		}
+		return true
+	})
+	meta.Members(own, append(names, "progressToken")...)
 	if req.Meta.ProgressToken != nil {
 		meta.ID("progressToken", id)
 	}
@@ -100,18 +107,6 @@ func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 		w.Raw("_meta", m)
 	}
 	return w.Bytes()
-}
-
-// reservedNames are the members of _meta that only the modern revision knows.
-func reservedNames(meta json.RawMessage) []string {
-	var names []string
-	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		if name, ok := jsonrpc.Unquote(quoted); ok && strings.HasPrefix(name, revision.MetaReserved) {
-			names = append(names, name)
-		}
-		return true
-	})
-	return names
 }
 
 // setLevel makes the server log what the client of a request wants to hear. It

@@ -165,7 +165,7 @@ func (p *legacyCall) serve() bool {
 			p.closed()
 		case <-p.settle:
 			p.settle = nil
-			if p.blocked() {
+			if p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round }) {
 				if p.park(); !p.ownGoroutine && !p.cancelled {
 					return false
 				}

@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -34,11 +33,6 @@ func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMes
 	}
 	o := <-r.outcome
 	return o.result, o.err
-}
-
-// blocked reports whether the server waits for a response that this round cannot give.
-func (p *legacyCall) blocked() bool {
-	return p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round })
 }
 
 // park ends the round: the client has to come back. Where too many calls are parked
@@ -92,7 +86,13 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 		return false
 	}
 	if ticket != "" {
-		if e.hasManyParked(p.caller) || !e.parkedPlaces.Take(p.by) {
+		own := 0
+		for _, k := range e.parked {
+			if k.caller == p.caller {
+				own++
+			}
+		}
+		if own >= maxParkedOfOne || !e.parkedPlaces.Take(p.by) {
 			e.parkedBytes.GiveN(p.by, size)
 			return false
 		}
@@ -110,17 +110,6 @@ func (e *legacy) unpark(ticket string) *call {
 		e.parkedPlaces.Give(k.by)
 	}
 	return k
-}
-
-// hasManyParked reports whether a client can have no more calls parked. The caller holds mu.
-func (e *legacy) hasManyParked(caller any) bool {
-	own := 0
-	for _, k := range e.parked {
-		if k.caller == caller {
-			own++
-		}
-	}
-	return own >= maxParkedOfOne
 }
 
 // releaseReserved returns the bytes that reserve took.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -166,7 +167,7 @@ func (e *legacy) keepRenewing(s *session) {
 	}
 	e.spawn(func() {
 		for pause := firstRenewal; ; pause = min(2*pause, lastRenewal) {
-			if _, err := e.renew(e.ctx, s); err == nil || !sleep(e.ctx, pause) {
+			if _, err := e.renew(e.ctx, s); err == nil || idle.Wait(e.ctx, pause) != nil {
 				return
 			}
 			select {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/task"
@@ -64,5 +65,5 @@ func (e *legacy) passTask(ctx context.Context, l *listener, req *mcp.Request, pa
 	if err != nil {
 		e.log.Debug("mcp: a change of a task was not passed on", "server", e.options.Name, "task", about.Name, "error", err)
 	}
-	sleep(ctx, statusPause)
+	_ = idle.Wait(ctx, statusPause)
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -191,7 +192,7 @@ func (c *conn) prove(cancelled int64) {
 			return
 		}
 		c.log.Debug("mcp: the server did not respond to a ping behind a cancellation", "server", c.options.Name, "error", err)
-		if !sleep(ctx, pause) {
+		if idle.Wait(ctx, pause) != nil {
 			return
 		}
 	}
@@ -225,7 +226,7 @@ func (c *conn) awaitLingering(ctx context.Context, caller any) {
 	defer cancel()
 	defer context.AfterFunc(c.open, cancel)()
 	for c.othersLinger(caller) {
-		if !sleep(ctx, lingerTime/10) {
+		if idle.Wait(ctx, lingerTime/10) != nil {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/paramheader"
@@ -83,7 +84,7 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
 	ctx, stop := c.whileOpen(ctx)
 	defer stop()
-	if len(state.Requests) == 0 && !sleep(ctx, pause) {
+	if len(state.Requests) == 0 && idle.Wait(ctx, pause) != nil {
 		return nil, c.failed(s, req, context.Cause(ctx))
 	}
 	responses, err := askAll(ctx, req.Peer, state)

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -19,7 +20,7 @@ import (
 type secondPeer struct{ noPeer }
 
 func (secondPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
-	if !sleep(ctx, time.Second) {
+	if idle.Wait(ctx, time.Second) != nil {
 		return nil, ctx.Err()
 	}
 	return json.RawMessage(`{"action":"accept"}`), nil

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -19,7 +20,7 @@ type notHere struct {
 }
 
 func (p notHere) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
-	sleep(ctx, p.after)
+	_ = idle.Wait(ctx, p.after)
 	return nil, mcp.ErrInputRequired
 }
 

@@ -90,7 +90,7 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 		case mayAsk(k.method) != asks:
 		default:
 			sameCaller = sameCaller && k.caller != nil && k.caller == newest.caller
-			if newer(k.id, newest.id) {
+			if len(k.id) > len(newest.id) || len(k.id) == len(newest.id) && k.id > newest.id {
 				newest = k
 			}
 		}
@@ -105,9 +105,6 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	}
 	return newest, sameCaller
 }
-
-// newer compares ids of this connection, which count up.
-func newer(a, b jsonrpc.ID) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
 
 // respond sends a response to a request of the server, without waiting for it, and only
 // in the session that asked. A server that asks more than it reads gets no response, or

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -25,7 +26,7 @@ func (imagePeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error
 type secondLink struct{ calledLink }
 
 func (l *secondLink) Send(ctx context.Context, out link.Out) error {
-	if !sleep(ctx, time.Second) {
+	if idle.Wait(ctx, time.Second) != nil {
 		return ctx.Err()
 	}
 	return l.calledLink.Send(ctx, out)

@@ -276,7 +276,10 @@ func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes 
 		return tools, nil, false
 	}
 	if bad := namedTools(failure.Message, tools); len(bad) > 0 {
-		next, notes = l.refuse(bad, tools, failure.Message)
+		for _, i := range bad {
+			l.remember(fingerprint(&tools[i]), "the provider does not take it: "+failure.Message)
+		}
+		next, notes = l.without(tools)
 		return next, notes, true
 	}
 	return tools, nil, l.learn(failure.Message)

@@ -268,14 +268,6 @@ func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model
 	return taken, notes
 }
 
-// refuse removes the tools at some positions for good and returns the others.
-func (l *Learned) refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
-	for _, i := range bad {
-		l.remember(fingerprint(&tools[i]), "the provider does not take it: "+complaint)
-	}
-	return l.without(tools)
-}
-
 func fingerprint(t *model.Tool) [sha256.Size]byte {
 	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
 }

@@ -1,5 +1,7 @@
 package watch
 
+import "maps"
+
 import "golang.org/x/sys/unix"
 
 const (
@@ -10,7 +12,7 @@ const (
 // table returns the watched calls: the common ones and those that are older than openat.
 func table() map[int]call {
 	t := common()
-	for number, c := range map[int]call{
+	maps.Copy(t, map[int]call{
 		unix.SYS_OPEN:     {names: [2]name{here(Read, 0)}, open: inSecond},
 		unix.SYS_CREAT:    {names: [2]name{here(Read, 0)}, open: isCreated},
 		unix.SYS_STAT:     one(here(Look, 0)),
@@ -29,8 +31,6 @@ func table() map[int]call {
 		unix.SYS_LCHOWN:   one(here(Write, 0)),
 		unix.SYS_UTIME:    one(here(Write, 0)),
 		unix.SYS_UTIMES:   one(here(Write, 0)),
-	} {
-		t[number] = c
-	}
+	})
 	return t
 }

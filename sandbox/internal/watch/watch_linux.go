@@ -122,7 +122,11 @@ func (w *Watcher) next(listener int) error {
 	}
 	var accesses [2]Access
 	count := 0
-	if w.mayLook() {
+	if now := time.Now(); now.Sub(w.second) >= time.Second {
+		w.second, w.looked = now, 0
+	}
+	w.looked++
+	if w.looked <= w.o.PerSecond {
 		count = w.look(listener, &n, &accesses)
 	} else {
 		w.missed.Add(1)
@@ -135,15 +139,6 @@ func (w *Watcher) next(listener int) error {
 		return fmt.Errorf("letting a call of a watched program go on: %w", errno)
 	}
 	return nil
-}
-
-// mayLook counts the calls of each second, and reports whether the limit allows another.
-func (w *Watcher) mayLook() bool {
-	if now := time.Now(); now.Sub(w.second) >= time.Second {
-		w.second, w.looked = now, 0
-	}
-	w.looked++
-	return w.looked <= w.o.PerSecond
 }
 
 // look determines the accesses of a call, and returns the number of new ones.
