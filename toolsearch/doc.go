@@ -2,7 +2,7 @@
 // package: a tool is a name, a text and a JSON Schema. So every program that passes tools to a
 // language model can use it.
 //
-// # What it does
+// # Ranking
 //
 // An Index holds the tools of all servers. Search ranks them for a query by BM25F. A match counts
 // by its field: name and title, server, description, parameters, or queries remembered for the

@@ -154,7 +154,7 @@ type Server struct {
 	Tools int    // number of its tools
 }
 
-// overviewHead tells the model how to find unlisted tools.
+// overviewHead explains to the model how to find unlisted tools.
 const overviewHead = `Most tools are not listed here. Find them with search_tools, which knows the tools of these servers (and how many each has). Whatever is asked, search before you say that it cannot be done.`
 
 // SearchTool returns the definition of the tool with which a model searches: name search_tools,

@@ -1,7 +1,7 @@
 // Package filesystem is a server for folders of this machine. It lists, reads and searches files.
 // With permission it also writes, edits, moves and deletes them.
 //
-// # What it can reach
+// # Access
 //
 // The server reaches only files below the folders in [Options.Roots]. Every access uses [os.Root],
 // so the operating system resolves no path to the outside. That includes paths with "..", absolute
