@@ -49,7 +49,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // concurrent use as long as its fields are not changed.
 type Definition struct {
 	Name    string // valid: not empty, at most 128 bytes, without invisible characters
-	Kind    Kind   // how the server is reached
+	Kind    Kind   // kind of connection
 	Source  string // file name as passed to Load or Parse
 	Line    int    // first line of the entry in Source
 	Format  Format // format of Source

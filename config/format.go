@@ -84,10 +84,10 @@ func guessFormat(root []member) Format {
 // Find lists the existing configuration files, in order of precedence:
 //
 //   - those of the project, nearest first: junction.json, .mcp.json, .cursor/mcp.json,
-//     .vscode/mcp.json and mcp.json in WorkDir and each folder above it up to the root of the
-//     repository (the folder with .git). Outside of a repository, only those in WorkDir: other users
-//     may be able to write to a folder above. The user's own files are not those of a project, even
-//     if the home folder is the working folder;
+//     .vscode/mcp.json and mcp.json, in WorkDir and each folder above it up to the root of the
+//     repository (the folder with .git). Outside of a repository, only those in WorkDir: other
+//     users may be able to write to a folder above. The user's own files are not those of a
+//     project, even if the home folder is the working folder;
 //   - Junction's own, junction/mcp.json in $XDG_CONFIG_HOME (by default ~/.config; on
 //     Windows %APPDATA%);
 //   - the user's files for Claude Code, Claude Desktop, Cursor, VS Code and Windsurf.

@@ -21,8 +21,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A field is a member of an [Entry], or of an object in one. The type of the struct's field and these
-// tags define it completely:
+// A field is a member of an [Entry], or of an object in one. The type of the struct's field and
+// these tags define it completely:
 //
 //	json      its name in files, and in Junction's own JSON
 //	secret    its name if json is "-": it is never shown, and a file must have it as ${NAME}

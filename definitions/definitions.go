@@ -19,7 +19,7 @@ type Definitions struct {
 	Capabilities json.RawMessage // nil if the server sent none
 	Instructions string          // for models; often empty
 	Revision     string          // negotiated revision of the protocol
-	Era          string          // [Legacy] or [Modern]: the era in which it can send requests to its clients, if the other one cannot
+	Era          string          // [Legacy] or [Modern]: the only era in which it can send requests to its clients, or empty
 
 	// Read is the time of the last request for them; zero if unknown.
 	Read time.Time

@@ -65,7 +65,8 @@ func (t Tool) shortened(b brevity) Tool {
 	return t
 }
 
-// sentences returns text cut to max characters, at the end of a sentence if that leaves at least half of it.
+// sentences returns text cut to max characters, at the end of a sentence if that leaves at least
+// half of it.
 func sentences(text string, max int) string {
 	if utf8.RuneCountInString(text) <= max {
 		return text

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 	"time"
-	_ "time/tzdata" // zones are there where the machine has none
+	_ "time/tzdata" // for machines without a database of zones
 
 	"github.com/junction-mcp/junction/mcp"
 )

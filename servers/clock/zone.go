@@ -49,7 +49,7 @@ func posix(rules string) *time.Location {
 	}
 	data := append(header(0, 0, 0), header(1, 1, uint32(len(unknown)+1))...)
 	data = binary.BigEndian.AppendUint64(data, uint64(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()))
-	data = append(data, 0)                   // the change is to the first zone
+	data = append(data, 0)                   // index of the zone after the change
 	data = append(data, 0, 0, 0, 0, 0, 0)    // UTC, no summer time, the first name
 	data = append(data, unknown+"\x00\n"...) // the name of the time after it
 	data = append(data, rules+"\n"...)

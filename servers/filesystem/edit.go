@@ -138,7 +138,7 @@ func linesOf(text, old string) string {
 // unified returns a unified diff, cut off at maxDiff.
 func unified(name string, before, after []byte) string {
 	text := diff.Diff(name, before, name, after)
-	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // its first line is the command line of a diff
+	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // the first line is the diff command
 		text = rest
 	}
 	if len(text) <= maxDiff {

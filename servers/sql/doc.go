@@ -6,15 +6,15 @@
 // Without [Options.Write] no request of a model changes the database. Three checks ensure that, and
 // each statement has to pass all of them:
 //
-//   - The account. Give the server an account that may only read. Only this check does not depend
-//     on the statement.
-//   - The session. A SQLite file is opened for reading; no other file can be attached, and it cannot
-//     be copied. PostgreSQL runs a statement within a read-only transaction of a read-only session,
-//     MySQL within a read-only transaction. Each statement has a separate connection, so that locks
-//     and settings of its session end with it.
-//   - The statement. It must be a single one, begin with SELECT or another word that reads, and call
-//     no function with an effect that a read-only transaction allows. With PostgreSQL these are the
-//     functions that are marked volatile, except some that are harmless.
+//   - The account. Give the server an account that may only read. Only this check does not
+//     depend on the statement.
+//   - The session. A SQLite file is opened for reading; no other file can be attached, and it
+//     cannot be copied. PostgreSQL runs a statement within a read-only transaction of a read-only
+//     session, MySQL within a read-only transaction. Each statement has a separate connection, so
+//     that locks and settings of its session end with it.
+//   - The statement. It must be a single one and begin with SELECT or another word that reads. It
+//     must call no function with an effect that a read-only transaction allows. With PostgreSQL
+//     these are the functions that are marked volatile, except some that are harmless.
 //
 // # Limits
 //
