@@ -24,7 +24,7 @@ const (
 
 // An outcome is the result of a request.
 type outcome struct {
-	result any // without the members of the protocol
+	result any // own members, without _meta
 	meta   json.RawMessage
 	err    error
 }

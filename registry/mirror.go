@@ -158,9 +158,9 @@ func (m *Mirror) Close() error { return m.file.Close() }
 type SourceState struct {
 	Source
 	Servers int       // number of servers, without deleted ones
-	Tried   time.Time // time of the last sync; zero means never
-	Synced  time.Time // time of the last complete sync; zero means never
-	Unread  int       // number of unreadable entries in the last sync
+	Tried   time.Time // start of the last sync; zero means never
+	Synced  time.Time // start of the last successful sync; zero means never
+	Unread  int       // number of unreadable entries in the last successful sync
 	Fault   string    // error of the last sync; "" if it succeeded
 }
 

@@ -75,7 +75,7 @@ type Write struct {
 	// TTL is the lifetime of the value; 0 means that it never expires.
 	TTL time.Duration
 	// Hold, if not zero, makes the write fail with [ErrLost] if its lease was released or taken by
-	// another caller. So a caller that was presumed dead cannot write any more.
+	// another caller. So a caller that was presumed gone cannot write any more.
 	Hold Hold
 	// Owner, if not empty, is the owner of a value that may be evicted: if a [Memory] is full, the
 	// owner with most bytes loses its oldest value. Other stores keep all values.

@@ -33,8 +33,8 @@ const (
 	manyBytes = 256 << 10
 )
 
-// Watch calls show with every message from now on, in sequence. It returns nil when ctx is done and
-// the messages before that were shown, or the error of show. show owns the event.
+// Watch calls show with every message from now on, in sequence. It returns the cause of ctx's end
+// after it has shown the earlier messages, or the error of show. show owns the event.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	return l.Join(true)(ctx, func(events []*Event) error {
 		for _, e := range events {
