@@ -8,27 +8,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// answers are what the client says when the server asks it. What is nil it cannot be asked.
+// answers holds the client's replies to requests of the server. A nil field means that the client
+// has no such capability.
 type answers struct {
 	elicit, sample *replies
-	roots          []any // texts; nil: it has none
+	roots          []any // texts; nil means no roots
 }
 
-// declarable are the capabilities that a file can declare, whether it has answers or not.
+// declarable returns the capabilities that a file can declare, with or without replies.
 func declarable() []string { return []string{"elicitation", "sampling", "roots"} }
 
-// declares reports whether the client declares this capability: there are answers in some case, or the file says so.
+// declares reports whether the client declares this capability: because a case has replies or
+// because the file lists it.
 func (f *File) declares(capability string, answered func(answers) bool) bool {
 	return slices.Contains(f.declared, capability) || slices.ContainsFunc(f.cases, func(t *testCase) bool { return answered(t.answers) })
 }
 
-// replies are the answers to requests of one kind, one after the other; or one for all.
+// replies holds the replies to requests of one kind, in order; or one for all.
 type replies struct {
 	each []any
 	all  bool
 }
 
-// with is a with what own has in its place.
+// with returns a, overridden by the non-nil fields of own.
 func (a answers) with(own answers) answers {
 	if own.elicit != nil {
 		a.elicit = own.elicit
@@ -42,7 +44,7 @@ func (a answers) with(own answers) answers {
 	return a
 }
 
-// answers reads what the client answers.
+// answers reads the client's replies.
 func (p *parser) answers(into *answers) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.mapping(n, "answers", members{
@@ -75,7 +77,7 @@ func (p *parser) replies(into **replies, read func(*yaml.Node) (any, error)) fun
 	}
 }
 
-// elicited reads what becomes of a form: accept, decline, cancel, or what it is filled in with.
+// elicited reads the reply to a form: accept, decline, cancel, or its content.
 func (p *parser) elicited(n *yaml.Node) (any, error) {
 	if n.Kind == yaml.ScalarNode {
 		switch n.Value {
@@ -96,7 +98,7 @@ func (p *parser) elicited(n *yaml.Node) (any, error) {
 	return reply, err
 }
 
-// sampled reads what a model says: a text, or a whole result.
+// sampled reads the reply of a model: a text, or a whole result.
 func (p *parser) sampled(n *yaml.Node) (any, error) {
 	v, err := p.value(n)
 	switch said := v.(type) {
@@ -111,10 +113,10 @@ func (p *parser) sampled(n *yaml.Node) (any, error) {
 	return nil, err
 }
 
-// encode is a value as JSON.
+// encode returns a value as JSON.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
-	if err != nil { // of what was read from a file there is nothing that JSON cannot hold
+	if err != nil { // values from a file can always be encoded
 		return json.RawMessage(`null`)
 	}
 	return raw

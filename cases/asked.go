@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// reply is the next answer of the case to a request of this kind.
+// reply returns the next reply of the case to a request of this kind.
 func (c *connection) reply(kind string, r func(answers) *replies, params any) (any, error) {
 	c.add(kind, "", params)
 	c.mu.Lock()
@@ -28,7 +28,7 @@ func (c *connection) reply(kind string, r func(answers) *replies, params any) (a
 	return c.vars.fill(have.each[i]), nil
 }
 
-// complain notes what makes the case fail; c.mu is held.
+// complain records a failure of the case. The caller holds c.mu.
 func (c *connection) complain(text string) {
 	if len(c.unanswered) < maxUnanswered {
 		c.unanswered = append(c.unanswered, text)
@@ -74,7 +74,8 @@ func (c *connection) rootsListed(context.Context) ([]mcp.Root, error) {
 	return roots, nil
 }
 
-// unused says which answers of the case, or requests of the server, had no use.
+// unused returns the failures about unused replies of the case and unanswered requests of the
+// server.
 func (c *connection) unused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// headerTime is how long the client may take for the head of a request, as it is the only one.
+// headerTime limits the header of a request. It is short because the client is the only one.
 const headerTime = 10 * time.Second
 
-// bridge serves a server over another transport on a loopback address, as junction proxy does. What the server can ask is
-// what o can answer.
+// bridge serves a server over another transport on a loopback address, like junction proxy. The
+// server may send the requests that o can handle.
 func (c *connection) bridge(ctx context.Context, t *Target, o mcp.ClientOptions) (mcp.Transport, error) {
 	back := t.Options
-	back.Middleware = nil // which the client in front has
+	back.Middleware = nil // the client in front has it
 	back.Revision, back.Bridge, back.OneClient = c.revision, true, &mcp.Meta{Client: &back.Info, Capabilities: capabilities(o)}
 	server, err := mcp.DialWith(ctx, t.Transport, back)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *connection) bridge(ctx context.Context, t *Target, o mcp.ClientOptions)
 	return transport, nil
 }
 
-// capabilities are what a client declares that has these callbacks.
+// capabilities returns the capabilities of a client with these callbacks.
 func capabilities(o mcp.ClientOptions) *mcp.ClientCapabilities {
 	c := o.Capabilities
 	if o.OnElicit != nil {

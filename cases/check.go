@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// eventTime is how long a notification may come after the result.
+	// eventTime is how long after the result a notification may arrive.
 	eventTime = 5 * time.Second
-	// maxListBytes is how much memory a list takes, with all its pages, about.
+	// maxListBytes limits the approximate memory of a list, with all its pages.
 	maxListBytes = 64 << 20
 )
 
-// An outcome is what came of a request.
+// An outcome is the result of a request.
 type outcome struct {
-	result any // its own members
+	result any // own members, without _meta
 	meta   json.RawMessage
 	err    error
 }
 
-// step makes a request, and says what is not as expected.
+// step makes a request, and returns the differences from its expectation.
 func (c *connection) step(ctx context.Context, t *testCase, s *step) []string {
 	c.mu.Lock()
 	before := len(c.events)
@@ -85,7 +85,7 @@ func (c *connection) ask(ctx context.Context, s *step) outcome {
 	return outcome{result: value, meta: r.Meta, err: err}
 }
 
-// compare says what of an outcome is not as expected.
+// compare returns the differences of an outcome from its expectation.
 func (c *connection) compare(t *testCase, s *step, out outcome) []string {
 	e := &s.expect
 	fault, isError := errors.AsType[*mcp.Error](out.err)
@@ -161,7 +161,7 @@ func textOf(s *step, result any) string {
 	return strings.Join(texts, "\n")
 }
 
-// capture takes the parts of a result that later steps use.
+// capture saves the parts of a result that later steps use.
 func (c *connection) capture(s *step, out outcome) (faults []string) {
 	for _, want := range s.capture {
 		got, there := at(out.result, want.parts)
@@ -170,7 +170,7 @@ func (c *connection) capture(s *step, out outcome) (faults []string) {
 			continue
 		}
 		if want.matches != "" {
-			found := regexp.MustCompile(want.matches).FindStringSubmatch(plain(got)) // it was compiled when it was read
+			found := regexp.MustCompile(want.matches).FindStringSubmatch(plain(got)) // the parser checked it
 			if found == nil {
 				faults = append(faults, fmt.Sprintf("capture %s: %s does not match %s", want.name, shown(got), want.matches))
 				continue
@@ -184,7 +184,7 @@ func (c *connection) capture(s *step, out outcome) (faults []string) {
 	return faults
 }
 
-// await waits for what the server is to send, and says what did not come.
+// await waits for the wanted messages of the server, and returns the missing ones.
 func (c *connection) await(ctx context.Context, what string, wanted []wantedEvent, before int) []string {
 	if len(wanted) == 0 {
 		return nil
@@ -208,7 +208,8 @@ func (c *connection) await(ctx context.Context, what string, wanted []wantedEven
 	}
 }
 
-// missing says which events did not come: those of a kind in their order, whatever comes in between.
+// missing returns the events that did not arrive. Events of one kind must be in order; others may
+// come between them.
 func missing(what string, wanted []wantedEvent, got []event, v vars) (faults []string) {
 	next := map[string]int{}
 	for _, w := range wanted {

@@ -8,9 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A condition is what a value must be. Everything that it has must hold.
+// A condition is a condition on a value. All its parts must hold.
 type condition struct {
-	equals   []any // none or one
+	equals   []any // at most one
 	contains []any
 	lacks    []any
 	matches  []string
@@ -18,14 +18,14 @@ type condition struct {
 	absent   bool
 }
 
-// pointed is a condition of what a pointer leads to.
+// pointed is a condition on the value at a pointer.
 type pointed struct {
 	pointer string
 	parts   []string
 	condition
 }
 
-// condition reads a condition: a mapping has conditions, and anything else is what the value must equal.
+// condition reads a condition: a mapping holds conditions, and any other value must be equal.
 func (p *parser) condition(c *condition) func(*yaml.Node) error {
 	return func(n *yaml.Node) error { return p.conditionAt(c, n, 0) }
 }
@@ -84,7 +84,8 @@ func (p *parser) pattern(n *yaml.Node) error {
 	return nil
 }
 
-// check returns a text for each way in which a value, which what names, fails the condition; none if c is nil.
+// check returns a text for each part of the condition that a value, called what, fails. It returns
+// none if c is nil.
 func (c *condition) check(what string, got any, there bool, v vars) []string {
 	switch {
 	case c == nil, c.absent && !there:
@@ -121,7 +122,8 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 	return faults
 }
 
-// lacks says what a value has of what is not wanted: of a list one entry that is contained is one too many.
+// lacks returns a fault for each unwanted part of a value. For a list, each unwanted entry is a
+// fault by itself.
 func lacks(what string, got, unwanted any) (faults []string) {
 	entries, several := unwanted.([]any)
 	if !several {
@@ -136,7 +138,7 @@ func lacks(what string, got, unwanted any) (faults []string) {
 				continue
 			}
 		case map[string]any:
-			if isText { // which would hold whatever the text is
+			if isText { // this would always hold
 				faults = append(faults, fmt.Sprintf("%s: lacks: expected a part of a text, which the object %s cannot be", what, shown(one)))
 				continue
 			}
@@ -148,13 +150,13 @@ func lacks(what string, got, unwanted any) (faults []string) {
 	return faults
 }
 
-// What is shown of values in failures.
+// Limits of the values in failures.
 const (
 	maxShownLine = 200    // runes
 	maxShownDiff = 16_000 // bytes
 )
 
-// shown is the beginning of a value.
+// shown returns the beginning of a value.
 func shown(v any) string { return cut(short(v), maxShownLine) }
 
 func cut(s string, longest int) string {
@@ -164,7 +166,7 @@ func cut(s string, longest int) string {
 	return s
 }
 
-// indented is a value below a failure.
+// indented returns a value, indented, for the lines below a failure.
 func indented(label string, v any) string {
 	lines := strings.Split(strings.TrimSuffix(toYAML(v), "\n"), "\n")
 	if len(lines) > 20 {
@@ -176,21 +178,21 @@ func indented(label string, v any) string {
 	return label + strings.TrimLeft(lines[0], " ") + strings.TrimSuffix("\n"+strings.Join(lines[1:], "\n"), "\n")
 }
 
-// difference says how a value differs from what was wanted.
+// difference describes the difference between a value and the wanted one.
 func difference(got, want any) string {
 	before, after := lines(want), lines(got)
 	if len(short(got))+len(short(want)) < 100 && !isLong(before) && !isLong(after) {
 		return fmt.Sprintf("expected %s, got %s", shown(want), shown(got))
 	}
 	text := diff.Diff("want", []byte(before), "got", []byte(after))
-	_, body, _ := strings.Cut(string(text), "\n") // without the line that repeats the command
+	_, body, _ := strings.Cut(string(text), "\n") // without the line with the diff command
 	if len(body) > maxShownDiff {
 		body = strings.ToValidUTF8(body[:maxShownDiff], "") + "\n…"
 	}
 	return "it is not as expected\n" + strings.TrimSuffix(body, "\n")
 }
 
-// lines is a value in lines: a text as it is, all else as YAML.
+// lines returns a value as lines: a text unchanged, any other value as YAML.
 func lines(v any) string {
 	if text, ok := v.(string); ok {
 		return strings.TrimSuffix(text, "\n") + "\n"

@@ -14,43 +14,43 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A connection is a server that was started for cases, and what it sends.
+// A connection is a connection to a server that was started for cases, with the messages it sends.
 type connection struct {
 	run                 *fileRun
 	revision, transport string
 
 	client *mcp.Client
-	used   bool // by a case
+	used   bool // whether a case ran
 	vars   vars
-	ends   []func() error // last first
+	ends   []func() error // called in reverse order
 
 	mu         sync.Mutex
-	answers    answers        // of the case that runs
+	answers    answers        // of the running case
 	replied    map[string]int // by kind
-	unanswered []string       // what the server asked and nobody answers
+	unanswered []string       // requests of the server without a reply
 	events     []event
 	held       int           // bytes of events
-	changed    chan struct{} // closed when there are more events
+	changed    chan struct{} // closed when events are added
 }
 
-// An event is something that the server sent.
+// An event is a message of the server.
 type event struct {
 	kind, subject string
 	params        any
 }
 
-// What a server can have a case keep. What comes later is as if it had not.
+// Limits of the messages stored for a case. Later messages are dropped.
 const (
 	maxEventBytes = 64 << 20
-	eventOverhead = 200 // bytes of an event, next to its parameters
-	valueOverhead = 64  // bytes of a value within another, next to what it is in JSON
-	maxUnanswered = 100 // requests without an answer that are reported
+	eventOverhead = 200 // bytes of an event, in addition to its parameters
+	valueOverhead = 64  // bytes of a nested value, in addition to its JSON
+	maxUnanswered = 100 // reported requests without a reply
 )
 
-// listenTime is how long a server may take to acknowledge that it notifies.
+// listenTime limits the server's acknowledgement of a subscription.
 const listenTime = 30 * time.Second
 
-// target finds the way to the server, and makes its folder.
+// target resolves the server, and creates its folder.
 func (c *connection) target(ctx context.Context) (*Target, error) {
 	f := c.run.file
 	dir, remove, err := f.folder()
@@ -81,14 +81,14 @@ func (c *connection) target(ctx context.Context) (*Target, error) {
 		filled.Env[name] = c.vars.text(value)
 	}
 	if !f.isArchive && (filled.Name != "" || c.run.o.Server != nil) {
-		dir = "" // it works where it works for other commands
+		dir = "" // the same folder as for other commands
 	}
 	return c.run.o.Connect(ctx, filled, dir)
 }
 
 // open starts the server and connects to it.
 func (c *connection) open(ctx context.Context) error {
-	// What the file says holds before the first case: servers ask for roots when they start.
+	// The file's replies apply before the first case: servers ask for roots when they start.
 	c.used, c.changed, c.answers, c.replied = false, make(chan struct{}), c.run.file.answers, map[string]int{}
 	t, err := c.target(ctx)
 	if err != nil {
@@ -110,15 +110,15 @@ func (c *connection) open(ctx context.Context) error {
 	return c.listen(ctx)
 }
 
-// close ends all that open began.
+// close undoes the steps of open.
 func (c *connection) close() {
 	for i := len(c.ends) - 1; i >= 0; i-- {
-		_ = c.ends[i]() // a server that does not end well is not what is tested
+		_ = c.ends[i]() // a server's failure to stop is not tested
 	}
 	c.ends, c.client = nil, nil
 }
 
-// lost reports whether the server is gone, or was never there.
+// lost reports whether the server ended or was never started.
 func (c *connection) lost() bool {
 	if c.client == nil {
 		return true
@@ -131,7 +131,7 @@ func (c *connection) lost() bool {
 	}
 }
 
-// options are those of the client.
+// options returns the options of the client.
 func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 	f := c.run.file
 	o.Revision, o.NoCache = c.revision, true
@@ -153,8 +153,9 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 	return o
 }
 
-// settle waits for what the server sent in the case before, so that it is not taken for what this one expects: a server
-// answers a ping after what it sent already. What it sends still later can only be kept apart by a server for each case.
+// settle waits for the remaining messages of the case before, so that they are not taken for
+// messages of this case. A server responds to a ping after all it sent before. Still later messages
+// are only kept apart with a server for each case.
 func (c *connection) settle(ctx context.Context, t *testCase) {
 	expects := func(s *step) bool { return len(s.expect.notifications)+len(s.expect.asked) > 0 }
 	if c.lost() || !slices.ContainsFunc(t.steps, expects) {
@@ -162,10 +163,10 @@ func (c *connection) settle(ctx context.Context, t *testCase) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.run.o.late, eventTime))
 	defer cancel()
-	_ = c.client.Ping(ctx) // an error is an answer, too; and whether the server is there the case sees
+	_ = c.client.Ping(ctx) // an error is a response, too; the case itself notices a lost server
 }
 
-// begin forgets what the case before saw.
+// begin drops the state of the case before.
 func (c *connection) begin(t *testCase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +174,7 @@ func (c *connection) begin(t *testCase) {
 	c.vars = vars{placeDir: c.vars[placeDir], placeHere: c.vars[placeHere]}
 }
 
-// add notes something that the server sent.
+// add records a message of the server.
 func (c *connection) add(kind, subject string, params any) {
 	raw := encode(params)
 	value, err := decode(raw)
@@ -189,7 +190,7 @@ func (c *connection) add(kind, subject string, params any) {
 	c.changed = make(chan struct{})
 }
 
-// listen subscribes to what cases want to hear of outside of calls.
+// listen subscribes to the notifications that cases expect outside of calls.
 func (c *connection) listen(ctx context.Context) error {
 	f := c.run.file
 	if !f.wantsListen {
@@ -225,7 +226,7 @@ func (c *connection) listen(ctx context.Context) error {
 	}
 }
 
-// notified hears of changes.
+// notified records changes as events.
 func (c *connection) notified(n mcp.Notification) {
 	if list := revision.Changed(n.Method); list != "" {
 		c.add(kindChanged, list, nil)

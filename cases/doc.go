@@ -1,8 +1,8 @@
-// Package cases tests MCP servers by cases that stand in files: what is asked of a server, and
-// what is to come back. docs/testing.md describes the files.
+// Package cases tests MCP servers with cases in files: requests to a server with the expected
+// results. docs/testing.md describes the files.
 //
-// [Load] reads a file, and [Run] runs files against servers, which its caller connects to: at each
-// revision and over each transport that is wanted. A case passes if everything is as it says;
-// nothing is compared that it does not mention, but for errors, which are always failures unless
-// the case wants them.
+// [Load] reads a file, and [Run] runs files against servers, to which its caller connects, at the
+// wanted revisions and over the wanted transports. A case passes if all its expectations hold. Only
+// the parts that a case mentions are compared, except errors, which are always failures unless the
+// case expects them.
 package cases

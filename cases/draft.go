@@ -12,12 +12,12 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// exactSize is how many bytes a result has at most that a draft expects as it is; of a larger one it wants a snapshot.
+// exactSize limits the bytes of a result that a draft writes out. A larger one becomes a snapshot.
 const exactSize = 500
 
-// Draft returns the first draft of a file of cases, from a recording: each request that was made of a server, and
-// what came back. source is the recording's path, from where the file will be; server is which of its servers is
-// meant, needed where it has several.
+// Draft returns the first draft of a file of cases from a recording: each request to a server, with
+// its result. source is the recording's path, relative to the new file. server selects one of its
+// servers; it may be empty if there is only one.
 func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	servers := r.Servers()
 	switch {
@@ -31,7 +31,7 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 		return nil, fmt.Errorf("the recording has no server %q; it has %q", server, servers)
 	}
 	d := &draft{taken: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
-	var declared []any // by any client: what a server lists can depend on it
+	var declared []any // by any client, because a server's lists can depend on it
 	for _, e := range r.Exchanges() {
 		if e.Server != server {
 			continue
@@ -70,14 +70,14 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// A draft is the work on one file.
+// A draft builds one file.
 type draft struct {
-	taken   map[string]int // how many cases have a name, by that of a file
+	taken   map[string]int // number of cases, by file name
 	list    *yaml.Node
 	omitted []string
 }
 
-// add makes a case of a request, if it is one that cases make.
+// add adds a case for a request, if cases can make such a request.
 func (d *draft) add(e *recording.Exchange) {
 	params, err := decode(e.Params)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *draft) add(e *recording.Exchange) {
 		request = append(request, "arguments", arguments)
 	}
 	if request[0] == "list" && cursor != nil {
-		return // the first page brings all others
+		return // the first page leads to all others
 	}
 	if placeholder.MatchString(short(object)) || placeholder.MatchString(title) {
 		d.omitted = append(d.omitted, plaintext.Line(title, 200))
@@ -127,7 +127,8 @@ func (d *draft) add(e *recording.Exchange) {
 	d.list.Content = append(d.list.Content, one)
 }
 
-// name is the name of a case, which is not taken, nor is that of its file, of which only the beginning counts.
+// name returns an unused name for a case. Its file name, which holds only the beginning, is unused
+// too.
 func (d *draft) name(title string) string {
 	name := plaintext.Line(title, 200)
 	first, begin := slug(name), cut(name, maxSlug-len(" (1000000)"))
@@ -139,7 +140,7 @@ func (d *draft) name(title string) string {
 	return name
 }
 
-// expected is what came back.
+// expected returns the expectation for an exchange.
 func expected(e *recording.Exchange) *yaml.Node {
 	if e.Err != nil {
 		m := mapping("code", decoded(e.Err.Code))
@@ -174,7 +175,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 	notifications := &yaml.Node{Kind: yaml.SequenceNode}
 	for _, n := range e.Notifications {
 		kind := map[string]string{"notifications/progress": kindProgress, "notifications/message": kindLog}[n.Method]
-		if kind == kindLog { // whose texts often have times
+		if kind == kindLog { // log texts often have times
 			notifications.Content = append(notifications.Content, mapping(kind, mapping("at", mapping("/level", level(n)))))
 		} else if kind != "" {
 			notifications.Content = append(notifications.Content, mapping(kind, nil))
@@ -189,7 +190,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 	return expect
 }
 
-// onlyText reports whether the text of a result says all of it.
+// onlyText reports whether the result consists of text only.
 func onlyText(object map[string]any) bool {
 	blocks, _ := object["content"].([]any)
 	return len(blocks) > 0 && !slices.ContainsFunc(blocks, func(block any) bool { kind, _ := at(block, []string{"type"}); return kind != "text" })
@@ -204,7 +205,7 @@ func level(n recording.Message) any {
 	return value
 }
 
-// replied is what the client answered; nil if it was not asked.
+// replied returns the client's replies, or nil if the server did not ask.
 func replied(e *recording.Exchange) *yaml.Node {
 	var elicit, sample, roots []any
 	for _, q := range e.Asked {
@@ -242,7 +243,7 @@ func replied(e *recording.Exchange) *yaml.Node {
 	return m
 }
 
-// mapping is a mapping of names and values, in this order.
+// mapping returns a mapping of names and values, in this order.
 func mapping(pairs ...any) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	for i, v := range pairs {
@@ -260,8 +261,8 @@ func mapping(pairs ...any) *yaml.Node {
 	return n
 }
 
-// decoded is a Go value as one of JSON.
+// decoded returns a Go value as a JSON value.
 func decoded(v any) any {
-	value, _ := decode(encode(v)) // it was encoded here
+	value, _ := decode(encode(v)) // the JSON is valid
 	return value
 }

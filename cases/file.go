@@ -15,47 +15,47 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// The limits of what is read.
+// Limits of input.
 const (
 	maxFile  = 4 << 20 // bytes of a file
-	maxFiles = 1_000   // of one run
-	maxCases = 10_000  // of a file
-	maxSteps = 1_000   // of a case
+	maxFiles = 1_000   // files of one run
+	maxCases = 10_000  // cases of a file
+	maxSteps = 1_000   // steps of a case
 )
 
-// inArchive is the file of an archive that has the cases.
+// inArchive is the name of the file with the cases in an archive.
 const inArchive = "cases.yaml"
 
 // A File is a file of cases.
 type File struct {
-	// Path is where it is.
+	// Path is the path of the file.
 	Path string
-	// Server is what it tests; the zero value if it does not say.
+	// Server is the tested server; the zero value if the file names none.
 	Server Server
 
-	files       []txtar.File // for the server's folder; nil: the server works in that of the file
+	files       []txtar.File // content of the server's folder; nil means that the server works in the file's folder
 	isArchive   bool
 	timeout     time.Duration
-	perCase     bool // a server for each case
+	perCase     bool // a new server for each case
 	revisions   []string
 	transports  []string
 	mask        []mask
 	answers     answers
-	declared    []string // of capabilities
+	declared    []string // names of capabilities
 	cases       []*testCase
 	wantsLog    bool
 	wantsListen bool
-	watched     []string // resources
+	watched     []string // URIs of resources
 }
 
-// A Server is what a file says of the server that it tests. One of Name, Command and Recording is given.
+// A Server is the server that a file tests. One of Name, Command and Recording is set.
 type Server struct {
-	// Name is a server of a configuration, or a URL.
+	// Name is the name of a server in a configuration, or a URL.
 	Name string
-	// Command is a program and its arguments, and Env what it has in its environment in addition.
+	// Command is a program and its arguments. Env is added to its environment.
 	Command []string
 	Env     map[string]string
-	// Recording is the path of a file, and Recorded which of its servers is played.
+	// Recording is the path of a recording, and Recorded the name of its server to replay.
 	Recording, Recorded string
 }
 
@@ -71,7 +71,7 @@ type testCase struct {
 	steps      []*step
 }
 
-// Find returns the files that paths lead to: files themselves, and all with cases in folders.
+// Find returns the files at paths: files themselves, and all files of cases in folders.
 func Find(paths []string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
@@ -128,7 +128,7 @@ func Load(path string) (*File, error) {
 	return f, nil
 }
 
-// parse reads the text of a file.
+// parse parses the text of a file.
 func parse(path string, text []byte) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
@@ -149,12 +149,12 @@ func parse(path string, text []byte) (*File, error) {
 	return f, p.file(f, root)
 }
 
-// archive takes an archive apart, and returns the file that has the cases.
+// archive unpacks an archive, and returns the file with the cases.
 func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 	a := txtar.Parse(text)
 	line := bytes.Count(a.Comment, []byte("\n"))
 	for _, file := range a.Files {
-		line++ // that of the name
+		line++ // the line with the name
 		switch name := filepath.FromSlash(file.Name); {
 		case file.Name == inArchive && cases != nil:
 			return nil, fmt.Errorf("line %d: %s is there twice", line, inArchive)
@@ -173,7 +173,7 @@ func (f *File) archive(text []byte, p *parser) (cases []byte, err error) {
 	return cases, nil
 }
 
-// folder makes the working folder of a server, and what takes it away again.
+// folder creates the working folder of a server. remove removes it.
 func (f *File) folder() (dir string, remove func() error, err error) {
 	if !f.isArchive {
 		dir, err = filepath.Abs(filepath.Dir(f.Path))
@@ -184,7 +184,7 @@ func (f *File) folder() (dir string, remove func() error, err error) {
 	}
 	remove = func() error { return os.RemoveAll(dir) }
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = real // as servers name it
+		dir = real // the form that servers use
 	}
 	if err := f.unpack(dir); err != nil {
 		return "", nil, errors.Join(err, remove())

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// The elements of JUnit's XML, as CI systems read it.
+// The elements of JUnit's XML, in the form that CI systems read.
 type (
 	junitSuites struct {
 		XMLName  xml.Name `xml:"testsuites"`

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// noneLeft fails where a test ends with more goroutines than it began with.
+// noneLeft fails a test that ends with more goroutines than it began with.
 func noneLeft(t *testing.T) {
 	t.Helper()
 	before := runtime.NumGoroutine()

@@ -10,13 +10,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A mask says what of a snapshot differs each time: what a pointer leads to, or what a pattern matches in texts.
+// A mask selects the varying parts of a snapshot: the value at a pointer, or the matches of a
+// pattern in texts.
 type mask struct {
-	parts   []string // "*" is every member or entry
+	parts   []string // "*" matches every member or entry
 	pattern *regexp.Regexp
 }
 
-// masks reads what differs: pointers begin with a slash, all else are regular expressions.
+// masks reads masks. Pointers begin with a slash; all others are regular expressions.
 func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.list(n, func(n *yaml.Node) error {
@@ -40,13 +41,13 @@ func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 	}
 }
 
-// masked stands in the place of what is masked.
+// masked replaces masked values.
 const masked = "{{masked}}"
 
-// A masking replaces what differs each time.
+// A masking replaces varying values.
 type masking struct {
 	masks []mask
-	fixed *strings.Replacer // folders
+	fixed *strings.Replacer // replaces the names of folders
 }
 
 func newMasking(masks []mask, v vars) *masking {
@@ -59,7 +60,7 @@ func newMasking(masks []mask, v vars) *masking {
 	return &masking{masks, strings.NewReplacer(pairs...)}
 }
 
-// apply returns a value in which all that is masked is replaced.
+// apply returns v with all masked parts replaced.
 func (m *masking) apply(v any) any {
 	for _, mask := range m.masks {
 		if mask.parts != nil {
@@ -69,7 +70,7 @@ func (m *masking) apply(v any) any {
 	return m.texts(v)
 }
 
-// pointed masks what a pointer leads to.
+// pointed masks the values at a pointer.
 func (m *masking) pointed(v any, parts []string) any {
 	if len(parts) == 0 {
 		return masked
@@ -97,7 +98,7 @@ func (m *masking) pointed(v any, parts []string) any {
 	return v
 }
 
-// texts masks what patterns match in texts, and folders.
+// texts masks the matches of patterns in texts, and the names of folders.
 func (m *masking) texts(v any) any {
 	switch in := v.(type) {
 	case map[string]any:

@@ -19,22 +19,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxNesting is how deep lists and mappings of a file are nested.
+// maxNesting limits the nesting of lists and mappings in a file.
 const maxNesting = 100
 
-// number is how JSON writes numbers.
+// number matches numbers in JSON.
 var number = regexp.MustCompile(`^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$`)
 
 // A parser reads one file.
 type parser struct {
-	before int             // lines of the file that stand before the YAML
-	known  map[string]bool // placeholders that can be used where the parser is; nil: what looks like one is text
+	before int             // lines before the YAML
+	known  map[string]bool // placeholders defined at this point; nil means that all text is literal
 }
 
-// members is how the members of a mapping are read.
+// members holds a function to read each member of a mapping.
 type members map[string]func(*yaml.Node) error
 
-// document is the one document of a text.
+// document returns the only document of a text.
 func (p *parser) document(text []byte) (*yaml.Node, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var first, more yaml.Node
@@ -52,18 +52,18 @@ func (p *parser) document(text []byte) (*yaml.Node, error) {
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line ([0-9]+): )?`)
 
-// moved is an error of the YAML library, with the line of the file.
+// moved returns an error of the YAML library with the line of the file.
 func (p *parser) moved(err error) error {
 	text := err.Error()
 	found := yamlLine.FindStringSubmatch(text)
 	if found == nil || found[1] == "" {
 		return err
 	}
-	line, _ := strconv.Atoi(found[1]) // digits
+	line, _ := strconv.Atoi(found[1]) // only digits
 	return fmt.Errorf("line %d: %s", line+p.before, text[len(found[0]):])
 }
 
-// errorf is a mistake at a place of the file.
+// errorf returns an error about a place of the file.
 func (p *parser) errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", p.line(n), fmt.Errorf(format, args...))
 }
@@ -111,7 +111,7 @@ func (p *parser) each(n *yaml.Node, what string, f func(key, value *yaml.Node) e
 	return nil
 }
 
-// list calls f with each entry of a list, or with the one value that stands there in place of one.
+// list calls f with each entry of a list, or with a single value.
 func (p *parser) list(n *yaml.Node, f func(*yaml.Node) error) error {
 	entries := []*yaml.Node{n}
 	if n.Kind == yaml.SequenceNode {
@@ -125,7 +125,7 @@ func (p *parser) list(n *yaml.Node, f func(*yaml.Node) error) error {
 	return nil
 }
 
-// string reads a text that is no placeholder's business.
+// string reads a text without placeholders.
 func (p *parser) string(into *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" || n.Value == "" {
@@ -136,7 +136,7 @@ func (p *parser) string(into *string) func(*yaml.Node) error {
 	}
 }
 
-// strings reads a list of texts, or one.
+// strings reads a list of texts, or a single text.
 func (p *parser) strings(into *[]string) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		return p.list(n, func(entry *yaml.Node) error {
@@ -182,7 +182,7 @@ func (p *parser) pointer(n *yaml.Node) ([]string, error) {
 	return parts, nil
 }
 
-// value reads any value, in whose texts placeholders stand.
+// value reads any value, whose texts may have placeholders.
 func (p *parser) value(n *yaml.Node) (any, error) { return p.valueAt(n, 0) }
 
 func (p *parser) valueAt(n *yaml.Node, depth int) (any, error) {
@@ -241,9 +241,9 @@ func (p *parser) scalar(n *yaml.Node) (any, error) {
 	return nil, p.errorf(n, "the tag %s is not read", n.ShortTag())
 }
 
-// placeholders says which placeholder of a text nothing stands for.
+// placeholders returns an error for an undefined placeholder in a text.
 func (p *parser) placeholders(n *yaml.Node) error {
-	if p.known == nil { // it has none
+	if p.known == nil { // placeholders are not allowed here
 		return nil
 	}
 	for _, found := range placeholder.FindAllStringSubmatch(n.Value, -1) {

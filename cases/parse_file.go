@@ -10,22 +10,22 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The transports that a server can be reached by.
+// The transports of servers.
 const (
 	Stdio = "stdio"
 	HTTP  = "http" // Streamable HTTP
 	SSE   = "sse"  // HTTP+SSE
 )
 
-// All stands for all revisions that a server speaks, or all transports that it can be reached by.
+// All means all revisions or all transports of a server.
 const All = "all"
 
-// CheckRevisions says which of some words are no revisions, nor All.
+// CheckRevisions returns an error if a word is neither a revision nor All.
 func CheckRevisions(words []string) error {
 	return oneOf("revision", words, append(revision.Modern(), revision.Legacy()...))
 }
 
-// CheckTransports says which of some words are no transports, nor All.
+// CheckTransports returns an error if a word is neither a transport nor All.
 func CheckTransports(words []string) error {
 	return oneOf("transport", words, []string{Stdio, HTTP, SSE})
 }
@@ -89,7 +89,7 @@ func (p *parser) file(f *File, n *yaml.Node) error {
 	return nil
 }
 
-// listensFor notes what a client must ask for so that a case sees it.
+// listensFor records the notifications that the client must request for a case.
 func (f *File) listensFor(c *testCase) {
 	for _, s := range c.steps {
 		for _, e := range s.expect.notifications {
@@ -108,10 +108,10 @@ func (f *File) listensFor(c *testCase) {
 	}
 }
 
-// startCase forgets what an earlier case captured.
+// startCase drops the captured names of earlier cases.
 func (p *parser) startCase() { p.known = map[string]bool{placeDir: true, placeHere: true} }
 
-// words reads a list of words that check knows, or one.
+// words reads a list of words, or a single word, and checks it.
 func (p *parser) words(into *[]string, check func([]string) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if err := p.strings(into)(n); err != nil {
@@ -124,7 +124,7 @@ func (p *parser) words(into *[]string, check func([]string) error) func(*yaml.No
 	}
 }
 
-// server reads which server a file tests.
+// server reads the server of a file.
 func (p *parser) server(s *Server, n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return p.string(&s.Name)(n)
@@ -165,7 +165,7 @@ func (p *parser) server(s *Server, n *yaml.Node) error {
 	return nil
 }
 
-// testCase reads a case: its steps, or the one step that it is itself.
+// testCase reads a case: its steps, or the single step in the case itself.
 func (p *parser) testCase(c *testCase, n *yaml.Node) error {
 	p.startCase()
 	var steps *yaml.Node

@@ -225,7 +225,7 @@ func TestWhatDiffersEachTimeIsMasked(t *testing.T) {
 	}
 }
 
-// FuzzParse reads whatever there may be in a file, in both formats.
+// FuzzParse parses arbitrary files, in both formats.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"server: x\ncases:\n- {case: a, tool: b, arguments: {x: 1}, expect: snapshot}\n",

@@ -5,19 +5,20 @@ import (
 	"regexp"
 )
 
-// placeholder stands for a value that is known only when the case runs.
+// placeholder matches the placeholder of a value that is known only when the case runs.
 var placeholder = regexp.MustCompile(`\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
-// The placeholders that every case has.
+// The placeholders of every case.
 const (
-	placeDir  = "dir"  // the working folder of a server that is started
-	placeHere = "here" // the folder of the file
+	placeDir  = "dir"  // working folder of a started server
+	placeHere = "here" // folder of the file
 )
 
-// vars are the values of placeholders.
+// vars holds the values of placeholders.
 type vars map[string]any
 
-// fill puts values in the places of placeholders. A text that is nothing else becomes the value itself.
+// fill replaces placeholders by their values. A text that is only a placeholder becomes the value
+// itself.
 func (v vars) fill(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -41,20 +42,20 @@ func (v vars) fill(value any) any {
 	return value
 }
 
-// text is fill for a text that stays one.
+// text replaces placeholders in a text. The result is always text.
 func (v vars) text(s string) string { return v.replace(s, func(text string) string { return text }) }
 
-// replace puts what as makes of the values in the places of the placeholders.
+// replace replaces each placeholder by as of its value.
 func (v vars) replace(s string, as func(string) string) string {
 	return placeholder.ReplaceAllStringFunc(s, func(found string) string { return as(plain(v[found[2:len(found)-2]])) })
 }
 
-// pattern compiles a regular expression in which values stand for themselves.
+// pattern compiles a regular expression. Values in it match literally.
 func (v vars) pattern(source string) (*regexp.Regexp, error) {
 	return regexp.Compile(v.replace(source, regexp.QuoteMeta))
 }
 
-// plain is a value as text: strings and numbers as they are, all else as JSON.
+// plain returns a value as text: strings and numbers unchanged, all others as JSON.
 func plain(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -2,28 +2,28 @@ package cases
 
 import "time"
 
-// A FileReport is what became of the cases of one file.
+// A FileReport holds the results of the cases of one file.
 type FileReport struct {
 	Path string
-	// Cells are the runs of all its cases: one for each revision and transport.
+	// Cells holds the runs of all its cases: one for each revision and transport.
 	Cells []Cell
-	// Wrote are the snapshots that were written.
+	// Wrote lists the written snapshots.
 	Wrote []string
-	// Removed are the snapshots that were removed, as their cases are gone.
+	// Removed lists the removed snapshots of deleted cases.
 	Removed []string
-	// Err says why the server could not be tested; nil if it could.
+	// Err is the reason that the server could not be tested; nil if it could.
 	Err error
 }
 
 // A Cell is one run of the cases of a file, over one transport at one revision.
 type Cell struct {
 	Revision, Transport string
-	// Skipped says why nothing was run; empty if it was.
+	// Skipped is the reason that nothing was run; empty if the cases ran.
 	Skipped string
 	Cases   []CaseReport
 }
 
-// String names the cell.
+// String returns the revision and the transport.
 func (c *Cell) String() string {
 	if c.Revision == "" {
 		return c.Transport
@@ -31,22 +31,23 @@ func (c *Cell) String() string {
 	return c.Revision + ", " + c.Transport
 }
 
-// A CaseReport is what became of one case. It passed if neither Failures nor Skipped is there.
+// A CaseReport is the result of one case. The case passed if Failures and Skipped are empty.
 type CaseReport struct {
 	Name string
-	Line int // of the file
-	// Failures say what is not as expected: each a line, with a diff or what came in further ones.
+	Line int // line in the file
+	// Failures describes the differences from the expectation. Each begins with one line; a diff or
+	// the actual value may follow in more lines.
 	Failures []string
-	// Skipped says why the case was not run.
+	// Skipped is the reason that the case was not run.
 	Skipped string
 	Took    time.Duration
 }
 
-// Counts are how many cases there were.
+// Counts holds numbers of cases.
 type Counts struct{ Passed, Failed, Skipped int }
 
-// Count counts the cases of reports; one that ran several times counts as often. A cell in which nothing was run counts as
-// one that was skipped, as in JUnit's XML and in TAP.
+// Count counts the cases of reports; each run of a case counts. A skipped cell counts as one
+// skipped case, as in JUnit's XML and in TAP.
 func Count(reports []*FileReport) (c Counts) {
 	for _, f := range reports {
 		for _, cell := range f.Cells {

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/recording"
 )
 
-// reports are one of each kind.
+// reports has one report of each kind.
 var reports = []*FileReport{
 	{Path: "a.yaml", Cells: []Cell{
 		{Revision: "2026-07-28", Transport: "stdio", Cases: []CaseReport{
@@ -203,7 +203,8 @@ func TestUpdateRemovesTheSnapshotsOfCasesThatAreGone(t *testing.T) {
 	}
 }
 
-// What a link leads to may be the snapshots of another file, or the folder of all files of cases.
+// TestUpdateRemovesNothingBehindALink covers links to the snapshots of another file, and to the
+// folder of all files of cases.
 func TestUpdateRemovesNothingBehindALink(t *testing.T) {
 	f := write(t, "x.yaml", "server: x\ncases:\n- {case: list, list: tools}\n")
 	dir := filepath.Dir(f.Path)
@@ -212,7 +213,7 @@ func TestUpdateRemovesNothingBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(".", filepath.Join(dir, "x.snapshots")); err != nil {
-		t.Skip(err) // as on Windows
+		t.Skip(err) // fails on Windows
 	}
 	if r := run(t, f, Options{Update: true}); len(r.Removed) > 0 || r.Err != nil {
 		t.Errorf("removed %q, %v", r.Removed, r.Err)
@@ -224,7 +225,7 @@ func TestUpdateRemovesNothingBehindALink(t *testing.T) {
 
 func TestASnapshotThatOneRunContradictsIsNotWrittenTwice(t *testing.T) {
 	f := write(t, "x.yaml", "server: x\nmask: []\ncases:\n- {case: a, tool: create, arguments: {name: a}, expect: snapshot}\n")
-	s := sample() // which goes on counting
+	s := sample() // its counter continues
 	o := Options{Connect: connectTo(func() *mcp.Server { return s }, nil), Transports: []string{Stdio, HTTP}, Update: true}
 	r := run(t, f, o)
 	got := failures(r)
@@ -292,7 +293,7 @@ func TestADraftOfARecordingPassesAgainstIt(t *testing.T) {
 	}
 }
 
-// Whatever was asked, the draft of it is a file of cases.
+// TestADraftCanBeRead checks that a draft of any requests is a valid file of cases.
 func TestADraftCanBeRead(t *testing.T) {
 	long := "file:///" + strings.Repeat("folder/", 30)
 	lines := []string{`{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}`}

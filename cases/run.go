@@ -14,46 +14,49 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Target is how a server is reached.
+// A Target is the transport to a server.
 type Target struct {
 	Transport mcp.Transport
-	// Kind is the transport: Stdio, HTTP or SSE.
+	// Kind is the kind of transport: Stdio, HTTP or SSE.
 	Kind string
-	// Options are those of its client; what the cases need is added.
+	// Options configures the client; Run adds the settings for the cases.
 	Options mcp.ClientOptions
 }
 
-// Options say how files are run.
+// Options configure a run.
 type Options struct {
-	// Connect finds the way to a server; dir is the folder that a program works in, empty if that is not for the
-	// file to say. It is called for each start of a server, by several goroutines if files run in parallel.
+	// Connect resolves a server. dir is the working folder of a program; empty means that the file
+	// does not set it. Connect is called for each start of a server, by several goroutines if files
+	// run in parallel.
 	Connect func(ctx context.Context, s Server, dir string) (*Target, error)
-	// Server is tested in place of those that the files name; nil for these.
+	// Server replaces the servers of the files; nil keeps those.
 	Server *Server
-	// Revisions and Transports are those that cases run at, in place of what the files say; [All] is every
-	// one that the server has. Empty: the revision that is found, and the server's own transport.
+	// Revisions and Transports override those of the files; [All] means all that the server
+	// supports. Empty lists mean the negotiated revision, and the server's own transport.
 	Revisions, Transports []string
-	// Names, if not nil, picks the cases whose names it matches.
+	// Names, if not nil, selects the cases with matching names.
 	Names *regexp.Regexp
-	// Update writes snapshots that are missing or differ and, unless Names picks cases, removes those whose cases are gone.
+	// Update writes missing and differing snapshots. Unless Names is set, it also removes those of
+	// deleted cases.
 	Update bool
-	// Parallel is how many runs go on at the same time, of files and of one file at several revisions and over several transports;
-	// default 1. Those of one file go one after the other where it is no program that is started for each, and with Update.
+	// Parallel is the number of concurrent runs, of files and of one file at several revisions and
+	// over several transports; default 1. The runs of one file are sequential with Update, and
+	// unless the server is a program that is started for each.
 	Parallel int
-	// OnFile hears of each file when it and all before it are done, in order.
+	// OnFile is called for each file, in order, when that file and all files before it are done.
 	OnFile func(*FileReport)
 
-	late time.Duration // how long notifications may come after a result; 0: eventTime
+	late time.Duration // how long after a result notifications may arrive; 0 means eventTime
 }
 
-// Run runs the cases of files, each against a server of its own.
+// Run runs the cases of files, each file against a separate server.
 func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 	done := make([]chan *FileReport, len(files))
 	turns := make(chan struct{}, max(1, o.Parallel))
 	for i := range files {
 		done[i] = make(chan *FileReport, 1)
 	}
-	go func() { // it ends with the last file, which is waited for below
+	go func() { // ends with the last file, which the loop below waits for
 		for i, f := range files {
 			turns <- struct{}{}
 			go func() {
@@ -77,15 +80,15 @@ func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 	return reports
 }
 
-// A fileRun is the work on one file.
+// A fileRun runs one file.
 type fileRun struct {
 	file   *File
 	o      *Options
 	report *FileReport
-	turns  chan struct{} // holds one for each run that goes on; the file itself has one
+	turns  chan struct{} // holds one element for each concurrent run; the file itself has one
 	kind   string        // the server's own transport
-	starts atomic.Bool   // the server was connected to
-	// settled are the snapshots that were right, or were written, with the revision at which they first were.
+	starts atomic.Bool   // whether a connection to the server succeeded
+	// settled holds the first revision at which each snapshot was equal or written, by name.
 	settled map[string]string
 }
 
@@ -121,7 +124,8 @@ func (r *fileRun) run(ctx context.Context) {
 	r.cells(ctx, cells, ofAll)
 }
 
-// cells runs the cases in all ways, until the server cannot be reached: at the same time, as far as there are turns for it.
+// cells runs the cases in all cells, concurrently if turns are free, until the server cannot be
+// reached.
 func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 	failed := make([]error, len(cells))
 	var over atomic.Bool
@@ -133,12 +137,12 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 			over.Store(true)
 		}
 	}
-	together := r.kind == Stdio && !r.o.Update // each has a server of its own, and none writes what another reads
+	together := r.kind == Stdio && !r.o.Update // each run has a separate server, and none writes a file that another reads
 	var running sync.WaitGroup
 	begun := 0
 	for ; begun < len(cells) && !over.Load(); begun++ {
 		i := begun
-		var turn chan<- struct{} // never ready where they wait for each other
+		var turn chan<- struct{} // nil, which is never ready, for sequential runs
 		if together && i+1 < len(cells) {
 			turn = r.turns
 		}
@@ -149,7 +153,7 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 				run(i)
 			})
 		default:
-			run(i) // in the file's own turn
+			run(i) // uses the file's own turn
 		}
 	}
 	running.Wait()
@@ -161,7 +165,7 @@ func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
 	}
 }
 
-// look finds out how the server is reached.
+// look determines the transport of the server.
 func (r *fileRun) look(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -175,8 +179,8 @@ func (r *fileRun) look(ctx context.Context) error {
 	return err
 }
 
-// reachable are the transports by which a server can be reached that has one of them: what speaks on standard
-// input and output is served over the others here.
+// reachable returns the transports for a server with one of them: a program on standard input and
+// output is also served over the others.
 func reachable(kind string) []string {
 	if kind == Stdio {
 		return []string{Stdio, HTTP, SSE}
@@ -184,7 +188,7 @@ func reachable(kind string) []string {
 	return []string{kind}
 }
 
-// impossible says why there is no such run.
+// impossible returns the reason that a cell cannot run, or "".
 func (r *fileRun) impossible(name, transport string) string {
 	switch {
 	case !slices.Contains(reachable(r.kind), transport):
@@ -195,7 +199,8 @@ func (r *fileRun) impossible(name, transport string) string {
 	return ""
 }
 
-// cell runs the cases over one transport at one revision. The error says that the server cannot be reached at all.
+// cell runs the cases over one transport at one revision. It returns an error if the server cannot
+// be reached at all.
 func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 	c := &connection{run: r, revision: cell.Revision, transport: cell.Transport}
 	defer c.close()
@@ -230,7 +235,7 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 	return nil
 }
 
-// reached says why the server cannot be connected to at whatever revision.
+// reached returns an error if the server cannot be reached at any revision.
 func (r *fileRun) reached(ctx context.Context) error {
 	if r.starts.Load() {
 		return nil
@@ -279,7 +284,7 @@ func (r *fileRun) testCase(ctx context.Context, c *connection, cell *Cell, t *te
 	return report
 }
 
-// place names a step in what is wrong with it.
+// place returns the prefix of a step's failures.
 func place(t *testCase, i int) string {
 	if len(t.steps) == 1 {
 		return fmt.Sprintf("%s: ", t.steps[i].title)

@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// sample is a server with what cases expect something of.
+// sample returns a server with everything that the cases expect.
 func sample() *mcp.Server {
 	s := mcp.NewServer("sample", "1.0")
 	type item struct {
@@ -90,7 +90,7 @@ func sample() *mcp.Server {
 	return s
 }
 
-// connectTo is a way to servers of which each start is a new one.
+// connectTo returns a Connect function that starts a new server each time.
 func connectTo(server func() *mcp.Server, starts *atomic.Int64) func(context.Context, Server, string) (*Target, error) {
 	return func(_ context.Context, s Server, _ string) (*Target, error) {
 		if s.Name == "broken" {
@@ -103,7 +103,7 @@ func connectTo(server func() *mcp.Server, starts *atomic.Int64) func(context.Con
 	}
 }
 
-// A broken server cannot be connected to.
+// A broken server refuses connections.
 type broken struct{}
 
 func (broken) Connect(context.Context, mcp.ConnectOptions) (mcp.Conn, error) {
@@ -133,7 +133,7 @@ func run(t *testing.T, f *File, o Options) *FileReport {
 	return Run(t.Context(), []*File{f}, o)[0]
 }
 
-// failures are those of all cases, a line each, with the case's name.
+// failures returns the failures of all cases, a line each, with the case's name.
 func failures(r *FileReport) []string {
 	var all []string
 	for _, cell := range r.Cells {
@@ -147,7 +147,7 @@ func failures(r *FileReport) []string {
 	return all
 }
 
-// everything passes: each kind of request, expectation and answer.
+// everything has each kind of request, expectation and reply. All its cases pass.
 const everything = `
 server: sample
 answers:
@@ -269,7 +269,8 @@ func TestARequestThatNobodyAnswersFailsTheCase(t *testing.T) {
 	}
 }
 
-// Small values take many times the memory that they have on the wire.
+// TestAListTakesNoMoreMemoryThanItMay covers small values, which take many times more memory than
+// on the wire.
 func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads a list of 64 MiB")
@@ -294,7 +295,7 @@ func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 
 func TestAFreshServerForEachFileOrCase(t *testing.T) {
 	const text = "server: x\ncases:\n- {case: a, tool: create, arguments: {name: a}, expect: {structured: {at: {/id: 1}}}}\n- {case: b, tool: create, arguments: {name: a}, expect: {structured: {at: {/id: ID}}}}\n"
-	for each, want := range map[string]int64{"file": 2, "case": 3} { // once to see how it is reached
+	for each, want := range map[string]int64{"file": 2, "case": 3} { // one start determines the transport
 		var starts atomic.Int64
 		id := map[string]string{"file": "2", "case": "1"}[each]
 		r := run(t, write(t, "x.yaml", "each: "+each+"\n"+strings.Replace(text, "ID", id, 1)), Options{Connect: connectTo(sample, &starts)})
@@ -309,7 +310,7 @@ func TestAServerThatEndsIsStartedAgainForTheNextCase(t *testing.T) {
 		s := sample()
 		one := &cuttable{}
 		mcp.AddTool(s, "crash", func(ctx context.Context, _ struct{}) (string, error) {
-			go func() { _ = one.conn.Load().Close() }() // which waits for this
+			go func() { _ = one.conn.Load().Close() }() // which waits for this handler
 			<-ctx.Done()
 			return "", ctx.Err()
 		})
@@ -322,7 +323,7 @@ func TestAServerThatEndsIsStartedAgainForTheNextCase(t *testing.T) {
 	}
 }
 
-// cuttable keeps the connection, so that it can be cut.
+// cuttable keeps the connection, so that a test can close it.
 type cuttable struct {
 	mcp.Transport
 	conn atomic.Pointer[held]
@@ -369,7 +370,7 @@ func TestRevisionsAndTransportsThatThereAreNot(t *testing.T) {
 	}
 }
 
-// speaks is a server of one revision.
+// speaks is a server with one revision.
 type speaks struct {
 	mcp.Transport
 	revision string
@@ -405,7 +406,7 @@ func TestAServerThatEndsAtOneRevisionHasFailedThere(t *testing.T) {
 				case m.Method == "server/discover":
 					answer = `"error":{"code":-32601,"message":"Method not found"}`
 				case m.Method == "initialize" && m.Params.ProtocolVersion == "2025-06-18":
-					return // it crashes
+					return // the server crashes
 				case m.Method == "initialize" && m.Params.ProtocolVersion == "2025-03-26":
 					answer = `"error":{"code":-32602,"message":"Unsupported protocol version"}`
 				case m.Method == "initialize" && m.Params.ProtocolVersion == "2024-11-05":
@@ -463,7 +464,8 @@ func TestFilesRunInParallelAndAreReportedInOrder(t *testing.T) {
 	}
 }
 
-// A server that is a program is started for each run of a file, so that they need not wait for each other.
+// TestTheRunsOfAFileRunInParallel checks that a program is started for each run of a file, so that
+// runs are concurrent.
 func TestTheRunsOfAFileRunInParallel(t *testing.T) {
 	noneLeft(t)
 	for _, test := range []struct {
@@ -476,7 +478,7 @@ func TestTheRunsOfAFileRunInParallel(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var running, most atomic.Int32
 			var all sync.Once
-			met := make(chan struct{}) // closed when as many run as may
+			met := make(chan struct{}) // closed when the maximum number runs
 			s := sample()
 			mcp.AddTool(s, "meet", func(ctx context.Context, _ struct{}) (string, error) {
 				n := running.Add(1)

@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// lateServer is one whose tool change is followed by a notification, 50 ms after its result. It does one thing after the
-// other, and sees the methods of requests.
+// lateServer is a server whose tool change sends a notification 50 ms after its result. It handles
+// requests in sequence, and records their methods.
 func lateServer(far net.Conn, pings string, methods *[]string) {
 	defer far.Close()
 	say := func(text string) bool {
@@ -74,7 +74,7 @@ func TestWhatTheCaseBeforeCausedIsNotWhatACaseExpects(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				r := run(t, f, Options{Connect: func(context.Context, Server, string) (*Target, error) {
 					near, far := net.Pipe()
-					context.AfterFunc(ctx, func() { near.Close() }) // the first is only looked at
+					context.AfterFunc(ctx, func() { near.Close() }) // the first connection only determines the transport
 					go lateServer(far, pings, &methods)
 					return &Target{Transport: stream.Over(near, "s"), Kind: Stdio}, nil
 				}})
@@ -85,7 +85,7 @@ func TestWhatTheCaseBeforeCausedIsNotWhatACaseExpects(t *testing.T) {
 					t.Errorf("got %q, %v", got, r.Err)
 				}
 				asked := []string{"server/discover", "initialize", "tools/call", "tools/call", "tools/call", "ping", "tools/call", "ping", "tools/call"}
-				if !slices.Equal(methods, asked) { // a case that expects nothing pings nobody
+				if !slices.Equal(methods, asked) { // a case without expected events sends no ping
 					t.Errorf("the server was asked %q", methods)
 				}
 			})

@@ -11,24 +11,24 @@ import (
 	"strings"
 )
 
-// snapshotFolder ends the name of the folder that has the snapshots of a file.
+// snapshotFolder is the suffix of the folder with the snapshots of a file.
 const snapshotFolder = ".snapshots"
 
-// maxSnapshot is how large a snapshot is that is read.
+// maxSnapshot limits the size of a snapshot to read.
 const maxSnapshot = 32 << 20
 
 var unsafeRunes = regexp.MustCompile(`[^\p{L}\p{N}]+`)
 
-// maxSlug is how many characters of a name are in that of a file.
+// maxSlug limits the characters of a name in a file name.
 const maxSlug = 80
 
-// slug is a name as part of a file's name.
+// slug returns a name as part of a file name.
 func slug(name string) string {
 	runes := []rune(strings.ToLower(unsafeRunes.ReplaceAllString(name, "-")))
 	return strings.Trim(string(runes[:min(len(runes), maxSlug)]), "-")
 }
 
-// snapshotName is the path of a snapshot, within the folder of the file.
+// snapshotName returns the path of a snapshot, relative to the folder of the file.
 func (f *File) snapshotName(c *testCase, s *step) string {
 	base := filepath.Base(f.Path)
 	name := slug(c.name)
@@ -40,8 +40,8 @@ func (f *File) snapshotName(c *testCase, s *step) string {
 	return filepath.Join(strings.TrimSuffix(base, filepath.Ext(base))+snapshotFolder, name+".yaml")
 }
 
-// snapshot compares a result with that of a snapshot, or writes it, and says what is wrong. A revision at which the
-// result is another one has a snapshot of its own.
+// snapshot compares a result with its snapshot or writes that, and returns the failure. A revision
+// with a different result has a separate snapshot.
 func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (fault string) {
 	root, err := os.OpenRoot(filepath.Dir(r.file.Path))
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	case err == nil && equal(want, got):
 		r.settle(name, revision)
 		return ""
-	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // it is right for that revision
+	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // it matches that revision
 		name = own
 		fallthrough
 	case r.o.Update && r.settled[name] == "":
@@ -76,9 +76,10 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	return fmt.Sprintf("snapshot %s: %s", name, difference(got, want))
 }
 
-// settle notes that a snapshot was right, or was written: what differs from it later in the same run is wrong.
+// settle records that a snapshot was equal or written. A later difference in the same run is a
+// failure.
 func (r *fileRun) settle(name, revision string) {
-	if r.o.Update && r.settled[name] == "" { // else nobody asks, and runs go on at the same time
+	if r.o.Update && r.settled[name] == "" { // otherwise settled is not used, and runs are concurrent
 		r.settled[name] = revision
 	}
 }

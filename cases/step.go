@@ -10,26 +10,26 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// A step is one request, and what is to come of it.
+// A step is one request and its expectation.
 type step struct {
 	line   int
-	title  string // such as: tool add
+	title  string // for example "tool add"
 	method string
 	params map[string]any
-	list   string // of a list: the member of the result that has the entries; all pages are read
+	list   string // for a list, the member of the result with the entries; all pages are read
 	expect expectation
-	// capture says which parts of the result later steps of the case use, by name.
+	// capture lists the parts of the result that later steps of the case use.
 	capture []capture
 }
 
-// A capture takes a part of a result.
+// A capture saves a part of a result.
 type capture struct {
 	name, pointer string
 	parts         []string
-	matches       string // empty: the whole value; else the first group, or the match
+	matches       string // empty means the whole value; otherwise the first group, or the match
 }
 
-// An expectation is what is to come of a step. Nothing is asked of what is nil.
+// An expectation describes the expected outcome of a step. A nil field expects nothing.
 type expectation struct {
 	result, text, structured, meta *condition
 	isError                        bool
@@ -43,14 +43,14 @@ type expectation struct {
 // A wantedError is an error of the protocol.
 type wantedError struct{ code, message, data *condition }
 
-// A wantedEvent is something that the server is to send meanwhile.
+// A wantedEvent is a message that the server must send during the step.
 type wantedEvent struct {
 	kind    string
-	subject string // of what changed: a list, or a URI
+	subject string // the changed list, or the URI
 	params  condition
 }
 
-// What servers send.
+// Kinds of messages of servers.
 const (
 	kindProgress = "progress"
 	kindLog      = "log"
@@ -61,7 +61,7 @@ const (
 	kindRoots    = "roots"
 )
 
-// A stepReader reads the members of a step, which stand in a case itself where it has one only.
+// A stepReader reads the members of a step. They are in the case itself if it has only one step.
 type stepReader struct {
 	*parser
 	step      *step
@@ -108,7 +108,7 @@ func (r *stepReader) begin(title, method string) {
 	r.step.title, r.step.method, r.step.params = title, method, map[string]any{}
 }
 
-// finish reads what depends on the other members.
+// finish reads the members that depend on others.
 func (r *stepReader) finish(n *yaml.Node) error {
 	s := r.step
 	if r.requests != 1 {
@@ -154,7 +154,7 @@ func (r *stepReader) finish(n *yaml.Node) error {
 	return r.each(r.captures, "capture", r.capture)
 }
 
-// capture reads one part that is captured.
+// capture reads one captured part.
 func (r *stepReader) capture(key, n *yaml.Node) (err error) {
 	c := capture{name: key.Value}
 	if !placeholder.MatchString("{{"+c.name+"}}") || c.name == placeDir || c.name == placeHere {

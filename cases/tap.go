@@ -51,7 +51,7 @@ func WriteTAP(w io.Writer, reports []*FileReport) error {
 	return err
 }
 
-// texts are lines that are safe to show.
+// texts returns the failures without control characters.
 func texts(failures []string) []any {
 	clean := make([]any, len(failures))
 	for i, text := range failures {

@@ -15,7 +15,7 @@ import (
 
 // A JSON value is nil, a bool, a string, a json.Number, a []any or a map[string]any.
 
-// decode reads JSON that was checked before; numbers stay as they are written.
+// decode decodes valid JSON. Numbers keep their spelling.
 func decode(raw []byte) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -27,7 +27,8 @@ func decode(raw []byte) (any, error) {
 	return v, err
 }
 
-// weight is about how many bytes of memory JSON takes once it is decoded: many times its length where it has many small values.
+// weight estimates the memory of decoded JSON in bytes. Many small values take many times their
+// length.
 func weight(raw []byte) int {
 	n := len(raw)
 	for _, before := range []string{"{", "[", ","} {
@@ -36,7 +37,7 @@ func weight(raw []byte) int {
 	return n
 }
 
-// equal compares values: the order of members, and how a number is written, make no difference.
+// equal compares values, regardless of the order of members and the spelling of numbers.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
@@ -60,12 +61,12 @@ func equal(a, b any) bool {
 	}
 	switch b.(type) {
 	case map[string]any, []any:
-		return false // which cannot be compared with ==
+		return false // == would panic
 	}
 	return a == b
 }
 
-// equalNumbers compares as float64, but integers exactly.
+// equalNumbers compares integers exactly, and other numbers as float64.
 func equalNumbers(a, b string) bool {
 	if a == b {
 		return true
@@ -80,8 +81,10 @@ func equalNumbers(a, b string) bool {
 	return err == nil && err2 == nil && f == g
 }
 
-// contains reports whether got has all that want has: a string the text, or the digits of a number, an object the members, a list
-// for each entry of want one that contains it, or want itself as an entry. Within objects and lists strings are equal.
+// contains reports whether got contains want. A string contains a text, or the digits of a number.
+// An object contains the members of an object. A list contains a list if one of its entries
+// contains each entry of want. It also contains a value that is one of its entries. Within objects
+// and lists strings must be equal.
 func contains(got, want any) bool {
 	if text, ok := got.(string); ok {
 		switch want := want.(type) {
@@ -92,7 +95,7 @@ func contains(got, want any) bool {
 		case map[string]any:
 			return false
 		}
-		return strings.Contains(text, plain(want)) // 500 is a number only for who reads the file
+		return strings.Contains(text, plain(want)) // an unquoted 500 in the file is a number
 	}
 	return includes(got, want)
 }
@@ -126,7 +129,7 @@ func includes(got, want any) bool {
 	return equal(got, want)
 }
 
-// at returns what a JSON Pointer leads to.
+// at returns the value at a JSON Pointer.
 func at(v any, parts []string) (any, bool) {
 	for _, part := range parts {
 		switch in := v.(type) {
@@ -149,7 +152,7 @@ func at(v any, parts []string) (any, bool) {
 	return v, true
 }
 
-// short is a value on one line.
+// short returns a value on one line.
 func short(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -158,15 +161,15 @@ func short(v any) string {
 	return string(text)
 }
 
-// toYAML writes a value as people read it: members sorted, texts of several lines as such.
+// toYAML returns a value as readable YAML: members sorted, texts of several lines as blocks.
 func toYAML(v any) string {
 	var b bytes.Buffer
 	e := yaml.NewEncoder(&b)
 	e.SetIndent(2)
 	if err := e.Encode(node(v)); err != nil {
-		return short(v) + "\n" // which is YAML, too
+		return short(v) + "\n" // JSON is YAML, too
 	}
-	_ = e.Close() // the buffer takes everything
+	_ = e.Close() // writes to a buffer succeed
 	return b.String()
 }
 
@@ -198,14 +201,15 @@ func node(v any) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
 }
 
-// text is a string: in lines where it has several and nothing but what lines can show.
+// text returns a string node. A string with several lines becomes a block, if all its characters
+// can be shown.
 func text(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	unshown := func(r rune) bool {
 		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}
 	switch {
-	case s == "<<", strings.ContainsFunc(s, unshown): // plain, << would merge a mapping
+	case s == "<<", strings.ContainsFunc(s, unshown): // an unquoted << would merge a mapping
 		n.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(s, "\n"):
 		n.Style = yaml.LiteralStyle

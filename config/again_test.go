@@ -2,8 +2,9 @@ package config
 
 import "testing"
 
-// A server could only get a new value of a variable by a restart of the host
-// (charmbracelet/crush#3312): definitions are resolved again for each connection.
+// TestCrush3312VariablesAreReadAgainForEachConnection covers charmbracelet/crush#3312: a server got
+// a new value of a variable only after a restart of the host. Definitions are resolved again for
+// each connection.
 func TestCrush3312VariablesAreReadAgainForEachConnection(t *testing.T) {
 	value := "first"
 	f, err := Parse("/home/ada/app/.mcp.json", []byte(`{"mcpServers":{"s":{"command":"serve","args":["${TOKEN}"]}}}`), Options{

@@ -9,16 +9,16 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// An entry may name an HTTP API in place of a server: the document or address of it, under "openapi" or
-// "graphql", or single requests, under "http". The server is then this program itself, which makes tools of the API;
-// "url" is the base of the API's requests, "headers" go with them, and "args" are further arguments, such as --tag
-// and --exclude.
+// An entry may name an HTTP API in place of a server: its document or address, under "openapi" or
+// "graphql", or single requests, under "http". The server is then this program itself, which
+// converts the API to tools. "url" is the base URL of the API's requests, "headers" are sent with
+// them, and "args" are further arguments, such as --tag and --exclude.
 
-// maxTemplates bounds what "http" holds, in bytes: an argument of a program cannot be much longer.
+// maxTemplates limits the bytes of "http": an argument of a program cannot be much longer.
 const maxTemplates = 64 << 10
 
-// templates are requests as a file writes them, one or several, as standard JSON. The program that makes tools of them
-// says what is wrong with them.
+// templates holds the requests of a file, one or several, as standard JSON. The program that
+// converts them to tools checks them.
 type templates string
 
 func readTemplates(v hujson.Value) (templates, error) {
@@ -49,7 +49,7 @@ func readTemplates(v hujson.Value) (templates, error) {
 	return templates(standard), nil
 }
 
-// chooseAPI makes the command line of the server that makes tools of an API.
+// chooseAPI builds the command line of the server for an API.
 func (e *entryReader) chooseAPI() (field string, err error) {
 	d, api := e.def, e.def.api
 	switch {
@@ -75,7 +75,7 @@ func (e *entryReader) chooseAPI() (field string, err error) {
 		args = append(args, "--base", d.URL)
 		d.argFields = append(d.argFields, d.urlField, d.urlField)
 	}
-	for i, h := range d.Headers { // not as arguments, which everybody on the machine can read
+	for i, h := range d.Headers { // not as arguments, which all users of the machine can read
 		variable := fmt.Sprintf("JUNCTION_HEADER_%d", i+1)
 		args = append(args, "--auth-env", "header:"+h.name+"="+variable)
 		d.Env = append(d.Env, pair{name: variable, value: h.value, field: "headers." + plain(h.name)})
@@ -85,7 +85,8 @@ func (e *entryReader) chooseAPI() (field string, err error) {
 	return "", nil
 }
 
-// argField is where the entry has an argument, of which the first may be made of other members.
+// argField returns the member of an argument. The first arguments may come from other members than
+// args.
 func (d *Definition) argField(i int) string {
 	if i < len(d.argFields) {
 		return d.argFields[i]
@@ -93,7 +94,7 @@ func (d *Definition) argField(i int) string {
 	return fmt.Sprintf("args[%d]", i-len(d.argFields))
 }
 
-// self is the program that serves APIs.
+// self returns the path of the program that serves APIs.
 func (o *Options) self() (string, error) {
 	if o.Program != "" {
 		return o.Program, nil

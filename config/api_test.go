@@ -53,7 +53,8 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 	}
 }
 
-// What an entry for an API is made into is nothing that the person wrote.
+// TestAnUnsetVariableOfAnAPIIsNamedWhereTheEntryHasIt checks that errors name members of the entry,
+// not of the command line made from it.
 func TestAnUnsetVariableOfAnAPIIsNamedWhereTheEntryHasIt(t *testing.T) {
 	for entry, want := range map[string]string{
 		`{"openapi": "pets.yaml", "headers": {"X-Key": "${PETS_KEY}"}}`:                             "headers.X-Key",

@@ -11,14 +11,15 @@ import (
 	"unicode"
 )
 
-// isInvisible finds what could make a name look like another: control and formatting characters.
+// isInvisible reports whether a character could make a name look like another: control and
+// formatting characters.
 func isInvisible(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
 }
 
-// program completes a command: with a path separator in it, it is relative to folder.
-// A command line where a program belongs is an error that says how to part it, in
-// terms of what the file writes: the command may hold what a variable holds.
+// program returns the path of a command. A command with a path separator is relative to folder. A
+// command line in place of a program is an error with advice how to split it. The error quotes the
+// text of the file, because command may have values of variables.
 func program(command, written, folder string, args int) (string, error) {
 	if strings.TrimSpace(command) == "" {
 		return "", errors.New("is empty")
@@ -40,7 +41,7 @@ func program(command, written, folder string, args int) (string, error) {
 	if len(words) < 2 {
 		return "", errors.New(`is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`)
 	}
-	// The other words are not repeated: one of them may be a secret.
+	// The error omits the other words, which may be secrets.
 	return "", fmt.Errorf(`is a whole command line, but no shell reads it; write "command": %s, and the other words in "args"`, quote(words[0]))
 }
 
@@ -76,7 +77,8 @@ func checkHeaderValue(value string) error {
 	return nil
 }
 
-// checkURL reports why an address is not one of the kind. Its errors never repeat the address, which may hold secrets.
+// checkURL returns an error if an address does not fit the kind. Its errors never repeat the
+// address, which may have secrets.
 func checkURL(k Kind, address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || !slices.Contains(kinds[k].schemes, parsed.Scheme) || parsed.Host == "" {

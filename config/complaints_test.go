@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The test has the name of a thread in which users of another gateway complained: a server got the secrets of
-// others.
+// TestDockerGateway467AServerGetsNoSecretOfAnother has the name of a thread about another gateway:
+// a server got the secrets of others.
 func TestDockerGateway467AServerGetsNoSecretOfAnother(t *testing.T) {
 	t.Setenv("FIRST_KEY", "secret-one")
 	t.Setenv("SECOND_KEY", "secret-two")

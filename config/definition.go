@@ -8,21 +8,21 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// Kind is how a server is reached.
+// Kind is the kind of connection to a server.
 type Kind int
 
 const (
-	// Stdio is a program that is started, and spoken to through its standard input and output.
+	// Stdio is a program with the protocol on its standard input and output.
 	Stdio Kind = iota + 1
-	// HTTP is an address that speaks Streamable HTTP.
+	// HTTP is an address with Streamable HTTP.
 	HTTP
-	// SSE is an address that speaks HTTP+SSE, the transport of revision 2024-11-05.
+	// SSE is an address with HTTP+SSE, the transport of revision 2024-11-05.
 	SSE
-	// Auto is an address whose transport is to be found out: Streamable HTTP, then HTTP+SSE.
+	// Auto is an address whose transport is found by trying Streamable HTTP, then HTTP+SSE.
 	Auto
 )
 
-// kinds are the Kinds: their names in files, and the schemes of their addresses.
+// kinds holds the names of the Kinds in files, and the schemes of their addresses.
 var kinds = [...]struct {
 	name    string
 	schemes []string
@@ -34,7 +34,7 @@ var kinds = [...]struct {
 	Auto:  {"auto", []string{"https", "http"}},
 }
 
-// String is the kind as files write it: stdio, http, sse or auto.
+// String returns the name of the kind in files: stdio, http, sse or auto.
 func (k Kind) String() string {
 	if k < 0 || int(k) >= len(kinds) {
 		k = 0
@@ -42,53 +42,53 @@ func (k Kind) String() string {
 	return kinds[k].name
 }
 
-// MarshalText is String, for JSON.
+// MarshalText returns k.String(), for JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// Definition is a server as a file writes it, with variables not looked up. It is safe
-// for concurrent use as long as its fields are not changed.
+// Definition is a server as a file defines it, before variables are replaced. It is safe for
+// concurrent use as long as its fields are not changed.
 type Definition struct {
-	Name    string // valid: not empty, at most 128 bytes, nothing invisible in it
-	Kind    Kind   // how the server is reached
-	Source  string // the file, as it was given to Load or Parse
-	Line    int    // where in Source the server's entry begins
-	Format  Format // whose conventions Source follows
-	Project bool   // a project's file defines it: do not start it without consent
+	Name    string // valid: not empty, at most 128 bytes, without invisible characters
+	Kind    Kind   // kind of connection
+	Source  string // file name as passed to Load or Parse
+	Line    int    // first line of the entry in Source
+	Format  Format // format of Source
+	Project bool   // whether a project's file defines it: such a server needs consent before it starts
 
-	// Entry is what the file says of it. Of one for an API, it is what starts Junction to serve that.
+	// Entry is the entry in the file. For an API, it starts Junction as the server.
 	Entry
 
-	urlField  string   // the member that gave the URL
-	api       string   // the member that names an API
-	argFields []string // where the entry has the first ones, which are made of other members
+	urlField  string   // member with the URL
+	api       string   // member that names an API
+	argFields []string // places of the first arguments, if they come from other members
 
 	variables hostconfig.Variables // of Format
-	folder    string               // what relative paths are relative to
-	workspace string               // the folder of the project; else empty
+	folder    string               // folder of relative paths
+	workspace string               // folder of the project, or empty
 	file      *File
 }
 
-// pair is one member of env or headers, in file order.
+// pair is a member of env or headers, in file order.
 type pair struct {
 	name, value string
-	remove      bool   // null in VS Code: the variable is taken out of the environment
-	field       string // as the entry has it, where that is not env.NAME
+	remove      bool   // null in VS Code: the variable is removed from the environment
+	field       string // place in the entry, if it is not env.NAME
 }
 
-// where is where the entry has it; name is that of the object.
+// where returns the place of the pair in the entry; name is the name of the object.
 func (p pair) where(name string) string { return cmp.Or(p.field, name+"."+plain(p.name)) }
 
-// String says what would be started or called, as the file writes it, without what may be secret.
+// String returns the command or the URL as the file writes it, with secrets hidden.
 func (d Definition) String() string { return d.written().String() }
 
-// GoString is String: %#v prints no secret either.
+// GoString returns d.String(), so that %#v prints no secrets either.
 func (d Definition) GoString() string { return d.String() }
 
-// MarshalText is String: neither JSON nor a log holds a secret.
+// MarshalText returns d.String(), so that neither JSON nor logs have secrets.
 func (d Definition) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// Words are the program and its arguments, or the URL, as the file writes them; nil for an API, which Junction itself serves. They may hold
-// secrets.
+// Words returns the program and its arguments, or the URL, as the file writes them. It returns nil
+// for an API, which Junction itself serves. The words may have secrets.
 func (d *Definition) Words() []string {
 	switch {
 	case d.api != "":
@@ -99,7 +99,7 @@ func (d *Definition) Words() []string {
 	return []string{d.URL}
 }
 
-// written is the definition with secrets hidden and variables by their names.
+// written returns the definition with secrets hidden and variables not replaced.
 func (d *Definition) written() Server {
 	s := Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source, Dir: hideDefaults(d.Cwd),
@@ -123,8 +123,8 @@ func (d *Definition) written() Server {
 	return s
 }
 
-// Resolve makes the definition ready to be used: it looks up variables, asks for
-// inputs, reads the environment file and completes paths. The error is a *Problem.
+// Resolve prepares the definition for use: it looks up variables, asks for inputs, reads the
+// environment file and completes paths. The error is a *Problem.
 func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	s := &Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source,
@@ -141,7 +141,7 @@ func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// stdio completes the program of a server. With an error it returns the field that is wrong.
+// stdio resolves the program of a server. With an error it returns the faulty field.
 func (x *expansion) stdio(s *Server) (field string, err error) {
 	d := x.def
 	if s.Command, err = x.expand(d.Command); err != nil {
@@ -186,7 +186,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	return "", nil
 }
 
-// remote completes an address to call.
+// remote resolves the address of a server. With an error it returns the faulty field.
 func (x *expansion) remote(s *Server) (field string, err error) {
 	if s.URL, err = x.expand(x.def.URL); err != nil {
 		return x.def.urlField, err

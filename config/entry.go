@@ -12,11 +12,12 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxTimeout is the longest timeout a file can ask for.
+// maxTimeout is the longest timeout in a file.
 const maxTimeout = 24 * time.Hour
 
-// An Entry is a server's entry as a file writes it, with variables not looked up; its texts may hold secrets. A further member is
-// a line here and its use: all else comes from the tags, which [field] explains. Variables are listed, and looked up, in this order.
+// An Entry is a server's entry as a file writes it, before variables are replaced; its texts may
+// have secrets. A new member needs only a line here and its use. Everything else comes from the
+// tags, which [field] explains. Variables are listed and looked up in this order.
 type Entry struct {
 	Type         Kind          `json:"type,omitempty" also:"transport" doc:"one of the types above, if the other members do not show it"`
 	Command      string        `json:"command,omitempty" of:"command" expand:"yes" doc:"the program to start: a path, or a name in PATH, but not a whole command line"`
@@ -38,8 +39,8 @@ type Entry struct {
 	Revision     string        `json:"revision,omitempty" check:"revision" doc:"[the only revision](bridge.md#which-revision-is-spoken) to use with it"`
 }
 
-// entryReader reads one server's entry into def. A fault is recorded, and reading goes
-// on, so that a person sees all faults of an entry at once.
+// entryReader reads one server's entry into def. It records a fault and continues, so that the user
+// sees all faults of an entry at once.
 type entryReader struct {
 	*fileReader
 	def    *Definition
@@ -51,7 +52,7 @@ func (e *entryReader) failed(field string, at int, err error) {
 	e.fail(e.def.Name, field, at, err)
 }
 
-// read says whether the entry can be used.
+// read reads the entry, and reports whether it can be used.
 func (e *entryReader) read(v hujson.Value) bool {
 	if v.Value.Kind() != '{' {
 		e.failed("", v.StartOffset, wrongType("an object", v))
@@ -86,7 +87,7 @@ func (e *entryReader) read(v hujson.Value) bool {
 	return true
 }
 
-// withCommand puts the members of a command that is an object, as older Zed files write it, in its place.
+// withCommand replaces a command that is an object, as in older Zed files, by its members.
 func withCommand(list []member) []member {
 	i := slices.IndexFunc(list, func(m member) bool { return m.name == "command" && m.value.Value.Kind() == '{' })
 	if i < 0 {
@@ -105,7 +106,7 @@ func withCommand(list []member) []member {
 	return slices.Concat(list[:i], inner, list[i+1:])
 }
 
-// readType reads how the server is reached, in the words of a host.
+// readType reads the kind of connection, in the words of a host.
 func readType(v hujson.Value, h hostconfig.Host) (Kind, error) {
 	name, ok := text(v)
 	if !ok {
@@ -120,7 +121,7 @@ func readType(v hujson.Value, h hostconfig.Host) (Kind, error) {
 	return 0, fmt.Errorf("expected stdio, http or sse (also local, remote or streamable-http), got %s", quote(name))
 }
 
-// choose notes which of several members names the server.
+// choose records which of several members defines the server.
 func (e *entryReader) choose(f field, path, name string) error {
 	d := e.def
 	switch {
@@ -138,7 +139,7 @@ func (e *entryReader) choose(f field, path, name string) error {
 	return nil
 }
 
-// chooseKind decides between program and address, and checks what can be checked before variables are known.
+// chooseKind chooses program or address, and checks everything that does not depend on variables.
 func (e *entryReader) chooseKind() (field string, err error) {
 	d := e.def
 	if d.api != "" {
@@ -190,7 +191,7 @@ func (e *entryReader) strings(field string, v hujson.Value) ([]string, error) {
 	return list, nil
 }
 
-// pairs reads names and strings. Numbers are taken as they are written, as VS Code does.
+// pairs reads names and strings. Numbers keep their spelling, as in VS Code.
 func (e *entryReader) pairs(field string, v hujson.Value, check func(string) error) ([]pair, error) {
 	if v.Value.Kind() != '{' {
 		return nil, wrongType("an object of strings", v)
@@ -248,7 +249,7 @@ func readTimeout(v hujson.Value, unit time.Duration) (time.Duration, error) {
 	var timeout time.Duration
 	switch v.Value.Kind() {
 	case '0':
-		// The comparison comes before the conversion, which is undefined for what does not fit.
+		// The limit is applied before the conversion, which is undefined for values out of range.
 		wanted := v.Value.(hujson.Literal).Float() * float64(unit)
 		timeout = time.Duration(math.Min(wanted, float64(maxTimeout+1)))
 	case '"':

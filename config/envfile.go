@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxEnvFileSize bounds an environment file, in bytes.
+// maxEnvFileSize limits an environment file, in bytes.
 const maxEnvFileSize = 1 << 20
 
-// readEnvFile reads the definition's envFile, which must lie in its folder: a project
-// must not have Junction read, say, somebody's keys into a program of the project's choice.
+// readEnvFile reads the definition's envFile, which must be in its folder. Otherwise a project
+// could pass a user's keys to a program of the project's choice.
 func (x *expansion) readEnvFile() (map[string]string, error) {
 	if x.def.EnvFile == "" {
 		return map[string]string{}, nil
@@ -36,9 +36,9 @@ func (x *expansion) readEnvFile() (map[string]string, error) {
 	return parseEnv(data)
 }
 
-// parseEnv reads NAME=value lines: "export" before the name, # comments, 'text' as it
-// is, "text" with \n, \r, \t, \", \\ and \$, both over several lines. The last of a name
-// counts. Variables inside are not replaced.
+// parseEnv reads NAME=value lines. It supports "export" before the name, # comments, 'text' without
+// escapes, and "text" with \n, \r, \t, \", \\ and \$. Both may span several lines. The last value
+// of a name counts. Variables inside are not replaced.
 func parseEnv(data []byte) (map[string]string, error) {
 	if !utf8.Valid(data) {
 		return nil, errors.New("is not UTF-8; save it in that encoding")
@@ -76,7 +76,7 @@ func parseEnv(data []byte) (map[string]string, error) {
 	return values, nil
 }
 
-// envValue reads a value up to the end of its line, and says how much it took.
+// envValue reads a value to the end of its line, and returns its length.
 func envValue(s string) (value string, length int, err error) {
 	start := len(s) - len(strings.TrimLeft(s, " \t"))
 	if start == len(s) || s[start] != '"' && s[start] != '\'' {

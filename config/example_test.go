@@ -39,7 +39,7 @@ func Example() {
 }
 
 func ExampleLoadAll() {
-	options := config.Options{} // the process's own environment and folders
+	options := config.Options{} // uses the process's own environment and folders
 	servers, err := config.LoadAll(config.Find(options), options)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

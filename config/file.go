@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// maxServers bounds the servers of a file.
+	// maxServers limits the servers of a file.
 	maxServers = 1_000
-	// maxWarnings bounds the warnings of a file; one more says that there were more.
+	// maxWarnings limits the warnings of a file; one more reports the rest.
 	maxWarnings = 100
-	// maxProblems bounds the faults of a file likewise.
+	// maxProblems limits the problems of a file; one more reports the rest.
 	maxProblems = 100
 )
 
-// Options say where variables and answers come from. The zero Options use the
-// process's own environment and folders, and can ask nobody.
+// Options configure the sources of variables and inputs. The zero Options use the process's own
+// environment and folders, and cannot ask for inputs.
 type Options struct {
 	// Getenv looks up an environment variable; by default, os.LookupEnv.
 	Getenv func(name string) (value string, set bool)
-	// Input asks the person for a value. It is never called twice at a time for one file,
-	// nor again for an input that was answered. Where it is nil, a server that needs an
-	// input cannot be resolved; the input's default is an offer, not an answer.
+	// Input asks the user for a value. It is never called concurrently for one file, nor again for
+	// an input with a value. If it is nil, a server that needs an input cannot be resolved; the
+	// input's default is only a suggestion.
 	Input func(context.Context, Input) (string, error)
-	// Secret looks up a secret that the user keeps, for ${secret:NAME}. Where it is nil, a server that needs one
-	// cannot be resolved. Its error says what to do, and nothing of other secrets.
+	// Secret looks up a stored secret, for ${secret:NAME}. If it is nil, a server that needs one
+	// cannot be resolved. Its error must give advice and must not mention other secrets.
 	Secret func(ctx context.Context, name string) (string, error)
-	// WorkDir is the folder to work in; by default, os.Getwd.
+	// WorkDir is the working folder; by default, os.Getwd.
 	WorkDir string
-	// HomeDir is the person's home folder; by default, os.UserHomeDir.
+	// HomeDir is the user's home folder; by default, os.UserHomeDir.
 	HomeDir string
 
-	// Program is this program, which serves APIs; by default, os.Executable.
+	// Program is the path of the program that serves APIs; by default, os.Executable.
 	Program string
 
 	goos string // for tests; by default, runtime.GOOS
@@ -62,29 +62,29 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// File is one configuration file, read but not resolved. It is safe for concurrent use
-// as long as its fields are not changed.
+// File is one configuration file before resolution. It is safe for concurrent use as long as its
+// fields are not changed.
 type File struct {
-	Path     string        // as given to Load or Parse
-	Format   Format        // whose conventions it follows
-	Project  bool          // it belongs to a project: whoever wrote the repository wrote it
-	Servers  []*Definition // in file order; those with a problem are left out
-	Inputs   []Input       // what the file leaves to the person
-	Problems []*Problem    // what is wrong, in file order; bounded
-	Warnings []*Problem    // what was ignored or is doubtful; bounded
+	Path     string        // as passed to Load or Parse
+	Format   Format        // format of the file
+	Project  bool          // whether it belongs to a project: the authors of the repository wrote it
+	Servers  []*Definition // in file order, without those with a problem
+	Inputs   []Input       // values that the file leaves to the user
+	Problems []*Problem    // faults, in file order; limited
+	Warnings []*Problem    // ignored and doubtful parts; limited
 
-	settings []byte // the member "junction", as standard JSON; nil without it
-	line     int    // where it begins
-	outside  error  // that a setting stands where nobody reads it
-	nextTo   *File  // the junction.json next to it, if that has settings and this one has not
+	settings []byte // the member "junction", as standard JSON, or nil
+	line     int    // first line of settings
+	outside  error  // error for a setting outside of "junction"
+	nextTo   *File  // the junction.json next to it, if only that has settings
 
 	options Options
-	names   map[string]int // every server's name, faulty ones too, and its line
-	asking  chan struct{}  // holds a token while the person is asked; guards answers
+	names   map[string]int // line of every server, by name, including faulty ones
+	asking  chan struct{}  // holds a token while the user is asked; guards answers
 	answers map[string]string
 }
 
-// Server finds a definition by its name.
+// Server returns the definition with a name.
 func (f *File) Server(name string) (*Definition, bool) {
 	i := slices.IndexFunc(f.Servers, func(d *Definition) bool { return d.Name == name })
 	if i < 0 {
@@ -93,7 +93,7 @@ func (f *File) Server(name string) (*Definition, bool) {
 	return f.Servers[i], true
 }
 
-// Find finds a definition by its name. The error is the problem that it has, if there is one.
+// Find returns the definition with a name, or its problem as an error.
 func (f *File) Find(name string) (*Definition, error) {
 	if d, found := f.Server(name); found {
 		return d, nil
@@ -106,8 +106,8 @@ func (f *File) Find(name string) (*Definition, error) {
 	return nil, fmt.Errorf("%s has no server %q that can be used", f.Path, name)
 }
 
-// Load reads the configuration file at path, which may be up to 4 MiB. The error is
-// for a file that cannot be used at all; faults of single servers are in File.Problems.
+// Load reads the configuration file at path, of up to 4 MiB. It returns an error if it cannot use
+// the file at all; faults of single servers are in File.Problems.
 func Load(path string, o Options) (*File, error) {
 	o = o.withDefaults()
 	opened, err := os.Open(absolute(path, o.WorkDir))
@@ -122,7 +122,7 @@ func Load(path string, o Options) (*File, error) {
 	return Parse(path, data, o)
 }
 
-// Parse is Load for data that was read already; path tells the format and the folders.
+// Parse parses data like Load. path determines the format and the folders.
 func Parse(path string, data []byte, o Options) (*File, error) {
 	o = o.withDefaults()
 	doc, err := parseDocument(data)
@@ -154,13 +154,13 @@ func absolute(path, folder string) string {
 	return filepath.Join(folder, path)
 }
 
-// fileReader turns a document into a File.
+// fileReader converts a document to a File.
 type fileReader struct {
 	doc   *document
 	file  *File
 	place place
 	host  hostconfig.Host
-	found bool // some member listed servers
+	found bool // whether a member listed servers
 }
 
 func (r *fileReader) readRoot(root []member) {
@@ -178,7 +178,7 @@ func (r *fileReader) readRoot(root []member) {
 		case "junction":
 			r.readSettings(m)
 		case "mcp":
-			// Where VS Code's settings.json keeps what mcp.json has at the top.
+			// The place in VS Code's settings.json of the members of mcp.json.
 			for _, inner := range members(m.value) {
 				switch inner.name {
 				case "servers":
@@ -196,8 +196,8 @@ func (r *fileReader) readRoot(root []member) {
 	}
 }
 
-// readLocal reads the servers that Claude Code keeps for the project worked in. They
-// come before the person's general ones, and hide those of the same name.
+// readLocal reads Claude Code's servers for the current project. They precede the user's general
+// servers, and hide those with the same name.
 func (r *fileReader) readLocal() {
 	general := r.place
 	defer func() { r.place = general }()
@@ -237,7 +237,7 @@ func (r *fileReader) readServers(field string, v hujson.Value) {
 	}
 }
 
-// definedTwice is the fault of a server with two entries.
+// definedTwice returns the error for a server with two entries.
 func definedTwice(first, second int) error {
 	where := fmt.Sprintf("on lines %d and %d", first, second)
 	if first == second {
@@ -246,7 +246,7 @@ func definedTwice(first, second int) error {
 	return caused(ErrDuplicate, "defined twice, %s, and not used; rename or remove one", where)
 }
 
-// readServer reads one entry; at holds the offsets of all entries of its name.
+// readServer reads one entry; at holds the offsets of all entries with its name.
 func (r *fileReader) readServer(m member, at []int) {
 	if err := checkName(m.name); err != nil {
 		r.fail("", "server "+quote(m.name), m.at, err)
@@ -257,7 +257,7 @@ func (r *fileReader) readServer(m member, at []int) {
 		// A second entry in the same object was reported with the first.
 		if len(at) == 1 && !hostconfig.HasScopes(r.file.Path) {
 			r.fail(m.name, "", m.at, definedTwice(before, line))
-			// Which one was meant is not for this package to guess.
+			// It is unknown which of them was meant.
 			r.file.Servers = slices.DeleteFunc(r.file.Servers, func(d *Definition) bool { return d.Name == m.name })
 		}
 		return

@@ -7,11 +7,12 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 )
 
-// Format is the host whose conventions a configuration file follows. It decides which
-// variables the file can use, and nothing else: members are read the same way in all.
+// Format is the host whose conventions a configuration file follows. It determines only the
+// variables in the file: members are read the same way in all formats.
 type Format int
 
-// The formats: Junction's own, which every unknown file is read as, and those of [hostconfig.Direct] in their order.
+// The formats: Junction's own, which is also that of unknown files, and those of
+// [hostconfig.Direct] in their order.
 const (
 	Junction Format = iota
 	ClaudeDesktop
@@ -22,7 +23,7 @@ const (
 	Zed
 )
 
-// host is the one whose conventions they are; false for an unknown format.
+// host returns the host of the format. It returns false for an unknown format.
 func (f Format) host() (hostconfig.Host, bool) {
 	if f == Junction {
 		return hostconfig.Junction(), true
@@ -34,26 +35,26 @@ func (f Format) host() (hostconfig.Host, bool) {
 	return hosts[f-1], true
 }
 
-// formatOf is the format of a host's files.
+// formatOf returns the format of a host's files.
 func formatOf(h hostconfig.Host) Format {
 	return Format(1 + slices.IndexFunc(hostconfig.Direct(), func(other hostconfig.Host) bool { return other.ID == h.ID }))
 }
 
-// String is the product's name, such as "Claude Code".
+// String returns the product's name, such as "Claude Code".
 func (f Format) String() string {
 	h, _ := f.host()
 	return h.Name
 }
 
-// place is what a file's path tells about it.
+// place holds the facts that follow from a file's path.
 type place struct {
 	format    Format
-	known     bool   // the format is sure, whatever the file holds
-	folder    string // what relative paths are relative to
-	workspace string // the folder that a project file describes; else empty
+	known     bool   // the format does not depend on the content
+	folder    string // folder of relative paths
+	workspace string // folder that a project file describes, or empty
 }
 
-// locate judges a file by its path, which must be absolute.
+// locate returns the place of a file by its absolute path.
 func locate(path string, o Options) place {
 	folder := filepath.Dir(path)
 	h, project, known := hostconfig.Recognize(path, o.places())
@@ -63,12 +64,12 @@ func locate(path string, o Options) place {
 	case known:
 		return place{formatOf(h), true, folder, ""}
 	case filepath.Base(path) == "mcp.json" && slices.Contains(hostconfig.ProjectFolders(o.places()), folder):
-		return place{folder: folder, workspace: folder} // whose format it is, its members say
+		return place{folder: folder, workspace: folder} // its members determine the format
 	}
 	return place{folder: folder}
 }
 
-// guessFormat judges a file whose path says nothing by its members.
+// guessFormat returns the format of a file by its members.
 func guessFormat(root []member) Format {
 	var names []string
 	for _, m := range root {
@@ -80,25 +81,25 @@ func guessFormat(root []member) Format {
 	return Junction
 }
 
-// Find lists the configuration files that exist, those that take precedence first:
+// Find lists the existing configuration files, in order of precedence:
 //
-//   - those of the project: in WorkDir and each folder above it up to the root of the
-//     repository (the folder with .git), nearest first, junction.json, .mcp.json,
-//     .cursor/mcp.json, .vscode/mcp.json and mcp.json. Outside of a repository, in WorkDir only:
-//     a folder above may be anybody's to write. A file of the user's own is not one of a project, though the
-//     home folder is worked in;
+//   - those of the project, nearest first: junction.json, .mcp.json, .cursor/mcp.json,
+//     .vscode/mcp.json and mcp.json, in WorkDir and each folder above it up to the root of the
+//     repository (the folder with .git). Outside of a repository, only those in WorkDir: other
+//     users may be able to write to a folder above. The user's own files are not those of a
+//     project, even if the home folder is the working folder;
 //   - Junction's own, junction/mcp.json in $XDG_CONFIG_HOME (by default ~/.config; on
 //     Windows %APPDATA%);
-//   - those of the person for Claude Code, Claude Desktop, Cursor, VS Code and Windsurf.
+//   - the user's files for Claude Code, Claude Desktop, Cursor, VS Code and Windsurf.
 func Find(o Options) []string { return hostconfig.FindDirect(o.withDefaults().places()) }
 
-// Own is Junction's own file of the person, which need not exist: what commands write to that write a configuration. It is
-// empty where there is no home folder.
+// Own returns the path of the user's own file for Junction, to which commands write. The file may
+// be missing. The path is empty without a home folder.
 func Own(o Options) string {
 	return hostconfig.Default(hostconfig.Junction(), o.withDefaults().places())
 }
 
-// places are the folders in which hosts have their files.
+// places returns the folders with the files of hosts.
 func (o Options) places() hostconfig.Options {
 	getenv := func(name string) string {
 		value, _ := o.Getenv(name)

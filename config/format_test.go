@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// variables is an environment for tests.
+// variables returns a lookup function for an environment.
 func variables(values map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, ok := values[name]
@@ -24,7 +24,7 @@ func variables(values map[string]string) func(string) (string, bool) {
 	}
 }
 
-// sample parses a file of testdata as if it lay in /home/ada/app or /home/ada.
+// sample parses a file of testdata as if it were in /home/ada/app or /home/ada.
 func sample(t *testing.T, name string, o Options) *File {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))

@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse proves that no file panics, that lists and texts are bounded, and that
-// what a variable holds stays out of every text.
+// FuzzParse checks that no file causes a panic, that lists and texts are limited, and that no text
+// has the value of a variable.
 func FuzzParse(f *testing.F) {
 	paths := []string{"/p/.mcp.json", "/p/.cursor/mcp.json", "/p/.vscode/mcp.json", "/h/.claude.json", "/p/mcp_config.json", "/p/servers.json", "/p/claude_desktop_config.json"}
 	err := filepath.WalkDir("testdata", func(path string, entry os.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzEnvFile proves that no environment file panics, and that names are usable.
+// FuzzEnvFile checks that no environment file causes a panic, and that names are valid.
 func FuzzEnvFile(f *testing.F) {
 	f.Add([]byte("export A=\"b\\n\nc\" # d\nE='f'\r\n=g"))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Around is what the file says of where the program runs and what else is in its environment,
-// to be shown behind String; without what may be secret.
+// Around returns the members about the program's folder and environment, to show after String, with
+// secrets hidden.
 func (d *Definition) Around() []string { return shownOf(d.fields(), "") }
 
-// Grant is what the file says of how tokens are got, [OAuth.Grant].
+// Grant returns [OAuth.Grant], or "" without OAuth.
 func (d *Definition) Grant() string {
 	if d.OAuth == nil {
 		return ""
@@ -23,19 +23,19 @@ func (d *Definition) Grant() string {
 	return d.OAuth.Grant
 }
 
-// Hash is a hash over all that whoever wrote the file decides about what is started or called, as
-// it really is: secrets that String hides, defaults of variables, the environment and what is in the
-// environment file, headers, and the inputs that it leaves to the person. What a variable holds and
-// what the person answers are not part of it: a token in ${TOKEN} can change without changing it.
-// Where String says all of it, it is empty. An environment file that cannot be read counts as
-// empty; [Server.Hash] is that of the one that was read.
+// Hash returns a hash of everything that the author of the file decides about the command or the
+// address. It includes secrets that String hides, defaults of variables, the environment, the
+// environment file, headers, and the definitions of inputs. It excludes values of variables and
+// inputs: a token in ${TOKEN} can change without a new hash. It is empty if String shows
+// everything. An unreadable environment file counts as empty; [Server.Hash] uses the one that was
+// read.
 func (d *Definition) Hash() string {
 	x := &expansion{ctx: context.Background(), def: d, unasked: true}
 	values, _ := x.readEnvFile()
 	return d.hash(values)
 }
 
-// hash is Hash with what is in the environment file.
+// hash returns the hash with the content of the environment file.
 func (d *Definition) hash(envFile map[string]string) string {
 	inputs := d.inputs()
 	if len(inputs) == 0 && d.saysAll() {
@@ -68,7 +68,7 @@ func (d *Definition) hash(envFile map[string]string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// inputs are those of the file that the definition refers to.
+// inputs returns the inputs of the file that the definition uses.
 func (d *Definition) inputs() []Input {
 	if len(d.file.Inputs) == 0 {
 		return nil
@@ -83,8 +83,8 @@ func (d *Definition) inputs() []Input {
 	return used
 }
 
-// saysAll reports whether String says all that counts for Hash, and no other definition of this
-// name could have the same text, with Around and a hash behind it.
+// saysAll reports whether String shows everything that is in Hash. It is false if another
+// definition of this name could have the same text, with Around and a hash after it.
 func (d *Definition) saysAll() bool {
 	in := d.fields()
 	if d.Command != "" && d.URL != "" || slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.place >= 0 && isSet(in.FieldByIndex(f.Index)) }) {

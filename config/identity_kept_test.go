@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What users agreed to and what is locked is kept on disk by this text and this hash: they must be the same in each version.
+// TestTheIdentityOfAnEntryIsThatOfEarlierVersions checks texts and hashes that are stored on disk
+// for consents and locks. They must be the same in each version.
 func TestTheIdentityOfAnEntryIsThatOfEarlierVersions(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "a.env"), []byte("A=1\nB='two words'\n"), 0o600); err != nil {

@@ -36,7 +36,7 @@ func TestOnlyWhatIsNotSaidNeedsAHash(t *testing.T) {
 	}
 }
 
-// To know which server it is, nobody is asked; what was answered is known.
+// TestAHashAsksForNothing checks that a hash asks for no inputs, but uses known ones.
 func TestAHashAsksForNothing(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, "a.env"), []byte("A=1\n"), 0o600); err != nil {

@@ -8,28 +8,28 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// maxInputs bounds the inputs of a file.
+// maxInputs limits the inputs of a file.
 const maxInputs = 1_000
 
-// Input is a value that a file leaves to the person, as VS Code's "inputs" do.
+// Input is a value that a file leaves to the user, like VS Code's "inputs".
 type Input struct {
 	ID          string   // as in ${input:ID}
 	Type        string   // "promptString" or "pickString"; "command" needs VS Code itself
-	Description string   // what to ask for; may be empty
-	Default     string   // what to offer; may be empty
-	Password    bool     // do not show what is typed
-	Options     []Option // for pickString: the only answers
-	Source      string   // the file that defines it
-	Server      string   // the server that first needs it
+	Description string   // prompt for the user; may be empty
+	Default     string   // suggested value; may be empty
+	Password    bool     // hide the typed text
+	Options     []Option // for pickString: the only valid values
+	Source      string   // file that defines it
+	Server      string   // first server that needs it
 }
 
-// Option is one answer of a pickString input.
+// Option is a choice of a pickString input.
 type Option struct {
-	Label string // what to show
-	Value string // what to answer
+	Label string // text to show
+	Value string // value of the input
 }
 
-// readInputs reads the "inputs" of a file; a faulty one is a problem of the file.
+// readInputs reads the "inputs" of a file. A faulty one is a problem of the file.
 func (r *fileReader) readInputs(v hujson.Value) {
 	array, ok := v.Value.(*hujson.Array)
 	if !ok {
@@ -118,12 +118,12 @@ func readOptions(v hujson.Value) ([]Option, error) {
 	return options, nil
 }
 
-// answered is what the person answered before.
+// answered returns the value of an input that the user gave before.
 func (f *File) answered(id string) (string, error) {
 	select {
 	case f.asking <- struct{}{}:
 		defer func() { <-f.asking }()
-	default: // they are being asked
+	default: // the user is being asked
 		return "", caused(ErrInput, "input %s is being asked for", quote(id))
 	}
 	value, ok := f.answers[id]
@@ -133,7 +133,7 @@ func (f *File) answered(id string) (string, error) {
 	return value, nil
 }
 
-// answer asks the person once per file and input; it is remembered for the file's other servers.
+// answer asks the user once per file and input, and stores the value for the file's other servers.
 func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 	i := slices.IndexFunc(f.Inputs, func(input Input) bool { return input.ID == id })
 	if i < 0 {
@@ -146,7 +146,7 @@ func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 	if f.options.Input == nil {
 		return "", caused(ErrInput, "input %s must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:%s} by a value", quote(id), plain(id))
 	}
-	// One question at a time: a person cannot answer two.
+	// The user gets one question at a time.
 	select {
 	case f.asking <- struct{}{}:
 		defer func() { <-f.asking }()

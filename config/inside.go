@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// readNamed reads a file that an entry names. A file that a project's configuration names must lie in the project, whatever
-// links lead to it.
+// readNamed reads a file that an entry names. If a project's configuration names it, it must be in
+// the project, even through links.
 func readNamed(workspace, path string) ([]byte, error) {
 	folder, inside, allowed := fileNamed(workspace, path)
 	if !allowed {
@@ -22,7 +22,7 @@ func readNamed(workspace, path string) ([]byte, error) {
 	return data, nil
 }
 
-// file is the path of a file that an entry names; of a project's it must lie in the project.
+// file returns the path of a file that an entry names. A file of a project must be in the project.
 func (x *expansion) file(written string) (string, error) {
 	value, err := x.expandLine(written)
 	if err != nil {
@@ -37,9 +37,9 @@ func (x *expansion) file(written string) (string, error) {
 	return path, nil
 }
 
-// fileNamed returns the folder and the name by which [readInside] reads a file. Without a workspace, the user's own
-// configuration names it, and it may be a link, as files with secrets often are. Of a project it is not allowed to be outside
-// of the workspace; readInside checks where links lead.
+// fileNamed returns the folder and the name for [readInside]. Without a workspace, the user's own
+// configuration names the file, and it may be a link, as files with secrets often are. A file of a
+// project must be in the workspace; readInside checks the targets of links.
 func fileNamed(workspace, path string) (folder, inside string, allowed bool) {
 	if workspace != "" {
 		inside, err := filepath.Rel(workspace, path)
@@ -55,14 +55,15 @@ func outsideProject(written string) error {
 	return fmt.Errorf("file %s is outside of the project's folder; put it there, or name it in a configuration of your own", quote(written))
 }
 
-// readInside reads a regular file below folder, whatever links and .. its name holds, of at most so many bytes.
+// readInside reads a regular file below folder, including all links and .. in name, of at most most
+// bytes.
 func readInside(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
 	}
 	defer root.Close()
-	// Before it is opened: opening a pipe would wait for its other end.
+	// The check is before the open, because opening a pipe would wait for its other end.
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
@@ -88,7 +89,7 @@ func readInside(folder, name string, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// cause drops the path from an error, since variables are part of it.
+// cause removes the path from an error, because it may have values of variables.
 func cause(err error) error {
 	var failed *os.PathError
 	if errors.As(err, &failed) {

@@ -11,25 +11,27 @@ import (
 )
 
 const (
-	// maxFileSize bounds a configuration file, in bytes.
+	// maxFileSize limits a configuration file, in bytes.
 	maxFileSize = 4 << 20
-	// maxDepth bounds nesting; the parser is recursive, and a Go stack that overflows cannot be recovered.
+	// maxDepth limits nesting. The parser is recursive, and a program cannot recover from a stack
+	// overflow.
 	maxDepth = 100
-	// maxValues bounds the members and elements of a file: the syntax tree takes some 100 bytes for each.
+	// maxValues limits the members and elements of a file: the syntax tree takes about 100 bytes
+	// for each.
 	maxValues = 250_000
 )
 
-// document is a file of JSON with comments, and the means to say where something is in it.
+// document is a JSON file with comments, with a lookup of line numbers.
 type document struct {
 	data []byte
 	root hujson.Value
 
-	// The line of an offset that was asked for: files are read from front to back, and
-	// counting from the start for each of many entries would take quadratic time.
+	// The last requested offset and its line. Files are read from front to back, so counting
+	// continues from there: counting from the start for each entry would take quadratic time.
 	lastOffset, lastLine int
 }
 
-// member is one name and value of an object.
+// member is a name and a value of an object.
 type member struct {
 	name  string
 	value hujson.Value
@@ -40,7 +42,7 @@ func parseDocument(data []byte) (*document, error) {
 	if len(data) > maxFileSize {
 		return nil, caused(ErrLimit, "the file is larger than %d MiB", maxFileSize>>20)
 	}
-	// Editors on Windows put a byte order mark in front.
+	// Editors on Windows write a byte order mark first.
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if len(bytes.TrimSpace(data)) == 0 {
 		return nil, errors.New(`the file is empty; expected {"mcpServers": {NAME: {…}}}`)
@@ -54,7 +56,7 @@ func parseDocument(data []byte) (*document, error) {
 	root, err := hujson.Parse(data)
 	if err != nil {
 		text := strings.TrimPrefix(err.Error(), "hujson: ")
-		if before, _, found := strings.Cut(text, "invalid literal: "); found { // which can be a secret
+		if before, _, found := strings.Cut(text, "invalid literal: "); found { // the literal can be a secret
 			text = before + "invalid string, number or word"
 		}
 		return nil, fmt.Errorf("not JSON: %s", text)
@@ -65,7 +67,7 @@ func parseDocument(data []byte) (*document, error) {
 	return &document{data: data, root: root, lastLine: 1}, nil
 }
 
-// checkShape refuses what would cost the parser too much stack or memory.
+// checkShape refuses files that would take too much stack or memory to parse.
 func checkShape(data []byte) error {
 	depth, values := 0, 0
 	for i := 0; i < len(data); i++ {
@@ -92,7 +94,7 @@ func checkShape(data []byte) error {
 	return nil
 }
 
-// endOfString is the offset of the quote that closes the string at start, or the end of data.
+// endOfString returns the offset of the closing quote of the string at start, or len(data).
 func endOfString(data []byte, start int) int {
 	for i := start + 1; i < len(data); i++ {
 		switch data[i] {
@@ -105,7 +107,8 @@ func endOfString(data []byte, start int) int {
 	return len(data)
 }
 
-// endOfComment is the offset of the last byte of the comment at start, or start where there is none.
+// endOfComment returns the offset of the last byte of the comment at start, or start if there is no
+// comment.
 func endOfComment(data []byte, start int) int {
 	rest := data[start:]
 	end, marker := 0, ""
@@ -130,7 +133,7 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-// line is where an offset is, from 1.
+// line returns the line of an offset, from 1.
 func (d *document) line(offset int) int {
 	if offset < d.lastOffset {
 		return lineAt(d.data, offset)
@@ -140,7 +143,7 @@ func (d *document) line(offset int) int {
 	return d.lastLine
 }
 
-// members lists an object's members in file order; nil when v is not an object.
+// members returns an object's members in file order, or nil if v is not an object.
 func members(v hujson.Value) []member {
 	object, ok := v.Value.(*hujson.Object)
 	if !ok {
@@ -153,7 +156,7 @@ func members(v hujson.Value) []member {
 	return list
 }
 
-// lookup is the value of an object's member; the zero Value when there is none.
+// lookup returns the value of an object's member, or the zero Value if it is missing.
 func lookup(object hujson.Value, name string) hujson.Value {
 	for _, m := range members(object) {
 		if m.name == name {
@@ -163,7 +166,7 @@ func lookup(object hujson.Value, name string) hujson.Value {
 	return hujson.Value{}
 }
 
-// duplicate finds two members of one name; the first return value is nil when there are none.
+// duplicate returns two members with the same name, or nil if all names differ.
 func duplicate(list []member) (first, second *member) {
 	seen := make(map[string]*member, len(list))
 	for i := range list {

@@ -21,34 +21,36 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// A field is a member of an [Entry], or of an object in one. The struct's field says all about it, by its type and these tags:
+// A field is a member of an [Entry], or of an object in one. The type of the struct's field and
+// these tags define it completely:
 //
-//	json      its name in files, and where Junction writes JSON
-//	secret    its name where json is "-": it is never shown, and a file must have it as ${NAME}
-//	also      other names of it that hosts have
+//	json      its name in files, and in Junction's own JSON
+//	secret    its name if json is "-": it is never shown, and a file must have it as ${NAME}
+//	also      its other names in files of hosts
 //	not       the name of its opposite
-//	doc       the description: of an entry's in docs/gateway.md, of others in docs/junction.schema.json
-//	enum      its words; expected says them in an error. Of a bool, the second is true
-//	min, max  the range of a number; expected likewise
+//	doc       the description: an entry's in docs/gateway.md, others in docs/junction.schema.json
+//	enum      its words, which expected lists for errors. For a bool, the second means true
+//	min, max  the range of a number, which expected describes for errors
 //	check     the row of checks for the text, or for the names in an object
 //	api       it names an API, in this argument of the program that serves it
-//	of        the member of the kind of server that it has an effect on: command or url
+//	of        the member for the kind of server that it affects: command or url
 //	expand    its variables are replaced
-//	file      the same, and it is a path: a project's must lie in the project
+//	file      like expand, for a path: a project's file must be in the project
 //	shown     the user sees it before consenting, in this order
-//	identity  it decides what is started or called: its place in the hash, and a word before it. Of place 0 the hash begins
-//	          with it, those of place 1 always follow, and those of a later one if one of them is set: further members get
-//	          a place of their own, so that the hashes of entries without them stay
+//	identity  it decides what is started or called: its place in the hash, and a word before it.
+//	          Members of place 0 begin the hash, those of place 1 always follow, and those of a
+//	          later place follow if one of them is set. New members get a new place, so that the
+//	          hashes of entries without them stay the same
 type field struct {
 	reflect.StructField
 	name                 string
-	names                []string // all by which files may call it
+	names                []string // all its names in files
 	secret, expand, file bool
-	shown, place         int // -1: none
+	shown, place         int // -1 means none
 	word                 string
 }
 
-// tables are the members of an entry and of each object in one.
+// tables holds the members of an entry and of each object in it, by type.
 var tables = sync.OnceValue(func() map[reflect.Type][]field {
 	all := map[reflect.Type][]field{}
 	var add func(reflect.Type)
@@ -68,7 +70,7 @@ var tables = sync.OnceValue(func() map[reflect.Type][]field {
 
 func fieldsOf(v reflect.Value) []field { return tables()[v.Type()] }
 
-// fieldOf finds a member by one of its names.
+// fieldOf returns the member with one of its names.
 func fieldOf(in reflect.Value, name string) (f field, ok bool) {
 	for _, f := range fieldsOf(in) {
 		if slices.Contains(f.names, name) {
@@ -102,8 +104,8 @@ func newField(sf reflect.StructField) field {
 	return f
 }
 
-// EntryMembers are the members that an entry of a server can have, by the names that Junction's own files give them;
-// those of an object have its name in front (oauth.clientId).
+// EntryMembers returns the members of a server's entry, by their names in Junction's own files.
+// Those of an object have its name as a prefix (oauth.clientId).
 func EntryMembers() []string {
 	var names []string
 	for _, f := range tables()[reflect.TypeFor[Entry]()] {
@@ -121,7 +123,7 @@ func EntryMembers() []string {
 	return names
 }
 
-// checks are those that the tag check names.
+// checks returns the check with the name in the tag check.
 func checks(name string) func(string) error {
 	return map[string]func(string) error{"env": checkEnvName, "header": checkHeaderName, "revision": checkRevision}[name]
 }
@@ -133,8 +135,8 @@ func checkRevision(name string) error {
 	return nil
 }
 
-// readMember reads a member into the struct that holds it, which path leads to. It warns of an unknown member, and names the
-// one that differs only in case.
+// readMember reads a member into in, the struct at path. It warns of an unknown member, and
+// suggests one that differs only in case.
 func (e *entryReader) readMember(in reflect.Value, path string, m member) error {
 	f, ok := fieldOf(in, m.name)
 	if !ok {
@@ -152,7 +154,7 @@ func (e *entryReader) readMember(in reflect.Value, path string, m member) error 
 	return e.set(in.FieldByIndex(f.Index), f, path, m)
 }
 
-// warnNoEffect names the members that have no effect on a server of the kind that was chosen.
+// warnNoEffect warns of members without effect on a server of the chosen kind.
 func (e *entryReader) warnNoEffect(list []member) {
 	kind := e.def.api
 	switch {
@@ -164,7 +166,7 @@ func (e *entryReader) warnNoEffect(list []member) {
 	}
 	for _, m := range list {
 		f, known := fieldOf(e.def.fields(), m.name)
-		if !known || !isSet(e.def.fields().FieldByIndex(f.Index)) { // an API has made arguments of some
+		if !known || !isSet(e.def.fields().FieldByIndex(f.Index)) { // some became arguments of an API
 			continue
 		}
 		if of := f.Tag.Get("of"); of != "" && (of == "command") != (e.def.Kind == Stdio) {
@@ -205,7 +207,7 @@ func (e *entryReader) set(to reflect.Value, f field, path string, m member) (err
 	return err
 }
 
-// object reads an object with members of its own; to is a pointer to a pointer to its struct.
+// object reads an object with members; to is a pointer to a pointer to its struct.
 func (e *entryReader) object(to any, path string, v hujson.Value) error {
 	if v.Value.Kind() != '{' {
 		return wrongType("an object", v)
@@ -230,7 +232,7 @@ func (e *entryReader) object(to any, path string, v hujson.Value) error {
 	return nil
 }
 
-// admits says why a text cannot be the member's.
+// admits returns an error if a text is not a valid value of the member.
 func (f field) admits(s string) error {
 	if words := f.Tag.Get("enum"); words != "" && !slices.Contains(strings.Split(words, ","), s) {
 		return fmt.Errorf("expected %s, got %s", f.Tag.Get("expected"), quote(s))
@@ -264,7 +266,8 @@ func (f field) number(v hujson.Value) (int, error) {
 	return int(n), nil
 }
 
-// texts calls do for each text whose variables are replaced, in the order of the struct, with where the entry has it.
+// texts calls do for each text with variables to replace, in the order of the struct, with its
+// place in the entry.
 func (d *Definition) texts(do func(where, text string)) {
 	d.textsOf(d.fields(), "", do)
 }
@@ -297,7 +300,8 @@ func (d *Definition) textsOf(in reflect.Value, path string, do func(where, text 
 	}
 }
 
-// expanded is an object of an entry with its variables replaced and the paths of its files completed; where it fails, it names the field.
+// expanded returns a copy of an object in an entry, with its variables replaced and the paths of
+// its files completed. With an error it returns the faulty field.
 func expanded[T any](x *expansion, name string, written *T) (_ *T, where string, err error) {
 	if written == nil {
 		return nil, "", nil
@@ -329,7 +333,7 @@ func isSet(v reflect.Value) bool {
 	return !v.IsZero()
 }
 
-// shownOf lists the members that a user sees before consenting.
+// shownOf returns the members that a user sees before consenting.
 func shownOf(in reflect.Value, path string) (list []string) {
 	fields := slices.Clone(fieldsOf(in))
 	slices.SortStableFunc(fields, func(a, b field) int { return a.shown - b.shown })
@@ -350,7 +354,8 @@ func shownOf(in reflect.Value, path string) (list []string) {
 	return list
 }
 
-// writeIdentity writes the members that decide what is started or called, but for those that a hash begins with.
+// writeIdentity writes the members that decide what is started or called, except those at the
+// beginning of a hash.
 func writeIdentity(w io.Writer, in reflect.Value) {
 	places := map[int]string{}
 	set := map[int]bool{1: true}
@@ -379,7 +384,8 @@ func writeIdentity(w io.Writer, in reflect.Value) {
 	}
 }
 
-// Schema is the JSON Schema of a configuration file, for editors: of an entry, the members that are objects with members of their own.
+// Schema returns the JSON Schema of a configuration file, for editors. Of an entry, it has only the
+// members that are objects with members.
 func Schema() json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("$schema", "https://json-schema.org/draft/2020-12/schema")
@@ -407,7 +413,7 @@ func Schema() json.RawMessage {
 	return w.Bytes()
 }
 
-// schemaOf is the schema of an object with members, of which those that are secret have a name, too.
+// schemaOf returns the schema of an object with members. Secret members get their names, too.
 func schemaOf(fields []field) json.RawMessage {
 	var named []reflect.StructField
 	for _, f := range fields {
@@ -421,7 +427,7 @@ func schemaOf(fields []field) json.RawMessage {
 	}
 	text, err := schema.For(reflect.StructOf(named), schema.Options{})
 	if err != nil {
-		panic(err) // tested
+		panic(err) // tests exclude this
 	}
 	return text
 }

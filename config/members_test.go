@@ -36,7 +36,8 @@ func TestMembersOfAnObjectOfAnEntryAreReportedByName(t *testing.T) {
 	}
 }
 
-// A path outside of the project is named as the file writes it, and not by what its variables hold.
+// TestAFileOutsideOfAProjectIsNamedAsItIsWritten checks that the error has the path of the file,
+// not the values of its variables.
 func TestAFileOutsideOfAProjectIsNamedAsItIsWritten(t *testing.T) {
 	f, err := Parse("/srv/app/.mcp.json", []byte(`{"mcpServers":{"a":{"url":"https://a.example","oauth":{"clientId":"c","grant":"jwt-bearer","assertion":"${TOKEN}"}}}}`),
 		Options{WorkDir: "/srv/app", HomeDir: "/home/ada", Getenv: func(string) (string, bool) { return "/s3cret", true }})
@@ -61,7 +62,9 @@ func TestADefinitionAsJSONHasNoSecret(t *testing.T) {
 	}
 }
 
-// A name that two members had would be read as the first only; and a member that decides what is started has a place in the hash.
+// TestTheMembersOfAnEntryHaveNamesOfTheirOwn checks that names are unique, because only the first
+// of two members would be read. It also checks that members that decide what is started have a
+// place in the hash.
 func TestTheMembersOfAnEntryHaveNamesOfTheirOwn(t *testing.T) {
 	for object, fields := range tables() {
 		names := map[string]bool{}

@@ -6,39 +6,42 @@ import (
 	"net/url"
 )
 
-// OAuth is what a file says of how access tokens for a server are got. A server that wants them says the rest.
+// OAuth configures how to get access tokens for a server. The server itself supplies the rest.
 type OAuth struct {
 	ClientID     string   `json:"clientId,omitempty" expand:"yes" shown:"1" identity:"1" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
 	ClientSecret string   `json:"-" secret:"clientSecret" expand:"yes" identity:"1" doc:"the secret of clientId, as ${VARIABLE}"`
 	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a file in PEM: the key of clientId, in place of a secret"` // absolute
 	Scopes       []string `json:"scopes,omitempty" shown:"6" identity:"1" doc:"to ask for in addition to those that the server names"`
-	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, "jwt-bearer" for one
-	// with a signed statement in AssertionFile, "enterprise" for a user whose organization's IdentityProvider says
-	// what they may use, where they log in, unless AssertionFile has its ID token, and "token-exchange" for a gateway, which gets a token
-	// for each of its users in exchange for theirs.
+	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself,
+	// and "jwt-bearer" for a program with a signed statement in AssertionFile. "enterprise" is for
+	// a user whose permissions come from an organization's IdentityProvider. The user logs in
+	// there, unless AssertionFile has the ID token. "token-exchange" is for a gateway, which
+	// exchanges the token of each of its users for another.
 	Grant         string `json:"grant,omitempty" shown:"3" identity:"1" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" expected:"client_credentials, jwt-bearer, enterprise or token-exchange, or none for a user who logs in" doc:"on what grounds there are tokens without a user who logs in; token-exchange: junction up gets one for each of its users in exchange for theirs"`
 	AssertionFile string `json:"assertion,omitempty" file:"yes" shown:"5" identity:"1" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise, where junction login does not get it; it is read each time"` // absolute
 	CallbackPort  int    `json:"callbackPort,omitempty" min:"1" max:"65535" expected:"a port, 1 to 65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
-	// Hosts may be authorization servers although they have private addresses.
+	// Hosts lists authorization servers that may have private addresses.
 	Hosts []string `json:"hosts,omitempty" shown:"6" identity:"1" doc:"authorization servers that may have private addresses"`
-	// Document is the URL of a metadata document by which authorization servers that read such documents know the client.
+	// Document is the URL of a metadata document that identifies the client to authorization
+	// servers that read such documents.
 	Document string `json:"clientMetadataUrl,omitempty" shown:"2" identity:"3" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
-	// Of an organization's identity provider: the issuer, and what the client is there.
+	// The issuer of an organization's identity provider, and the client's registration there.
 	IdentityProvider     string `json:"identityProvider,omitempty" expand:"yes" shown:"7" identity:"2 at" doc:"of enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
 	IdentityClientID     string `json:"identityClientId,omitempty" expand:"yes" shown:"7" identity:"2" doc:"what the client is at the identity provider"`
 	IdentityClientSecret string `json:"-" secret:"identityClientSecret" expand:"yes" identity:"2" doc:"its secret there, as ${VARIABLE}"`
-	// Issuer is the only authorization server for which ClientID is, and, with token-exchange, which gets the tokens of users
-	// of another.
+	// Issuer is the only authorization server for ClientID. With token-exchange it also gets the
+	// tokens of users of another one.
 	Issuer string `json:"issuer,omitempty" expand:"yes" shown:"7" identity:"4 for" doc:"the only authorization server that clientId is for; with token-exchange it may get tokens of users that another one gave"`
-	// Audience is what the authorization server calls the server that tokens are exchanged for, where it goes by names.
+	// Audience is the authorization server's name of the server for token-exchange, if it uses
+	// names.
 	Audience string `json:"audience,omitempty" expand:"yes" shown:"7" identity:"4" doc:"of token-exchange: what the authorization server calls the server, where it goes by names and not by resources"`
 
-	workspace string // of a project's definition its folder, which the files must lie in
+	workspace string // folder of a project's definition, which must contain the files
 }
 
-// ReadFile reads KeyFile or AssertionFile, which may have 64 KiB. Where a project's file names it, it must lie in the
-// project, whatever links lead to it, as that of ${file:} must: its text is sent to an authorization server of the
-// project's choice. It is read anew each time.
+// ReadFile reads KeyFile or AssertionFile, of up to 64 KiB. If a project's file names it, it must
+// be in the project, even through links, like that of ${file:}: its text is sent to an
+// authorization server of the project's choice. It is read again each time.
 func (o *OAuth) ReadFile(path string) ([]byte, error) {
 	return readNamed(o.workspace, path)
 }
@@ -51,7 +54,7 @@ const (
 	GrantExchange          = "token-exchange"
 )
 
-// check says what does not fit together.
+// check returns an error if members contradict each other.
 func (o *OAuth) check() error {
 	switch {
 	case o.ClientID != "" && o.Document != "":
@@ -78,7 +81,8 @@ func (o *OAuth) check() error {
 	return nil
 }
 
-// isDocument reports whether a text is the URL of a Client ID Metadata Document. On this machine it may be of http.
+// isDocument reports whether a text is the URL of a Client ID Metadata Document. On this machine it
+// may use http.
 func isDocument(text string) bool {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || len(u.Path) < 2 || u.Fragment != "" || u.User != nil {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Of a project's file no file outside of the project is read, as of ${file:}: the statement of oauth.assertion is sent
-// to an authorization server that the project's server names.
+// TestAProjectDoesNotSendFilesOutsideOfItAsStatements checks that a project's file can only name
+// files in the project, like ${file:}. The statement of oauth.assertion is sent to an authorization
+// server that the project's server names.
 func TestAProjectDoesNotSendFilesOutsideOfItAsStatements(t *testing.T) {
 	home := t.TempDir()
 	project := filepath.Join(home, "project", "junction.json")
@@ -33,7 +34,8 @@ func TestAProjectDoesNotSendFilesOutsideOfItAsStatements(t *testing.T) {
 	}
 }
 
-// What a file is may change after its path was checked, and a project can have a link: it is read below the project.
+// TestAFileOfAProjectIsReadWithoutLinksThatLeaveIt covers a file that becomes a link after the
+// check of its path: it is read below the project.
 func TestAFileOfAProjectIsReadWithoutLinksThatLeaveIt(t *testing.T) {
 	home := t.TempDir()
 	folder := filepath.Join(home, "project")

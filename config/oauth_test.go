@@ -69,7 +69,8 @@ func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
 	}
 }
 
-// Editors offer what is read, and no more.
+// TestTheSchemaHasTheMembersThatAreRead checks that editors offer exactly the members that are
+// read.
 func TestTheSchemaHasTheMembersThatAreRead(t *testing.T) {
 	var document struct {
 		Properties struct {

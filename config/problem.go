@@ -9,36 +9,36 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Causes that callers branch on, inside a [Problem].
+// The causes of a [Problem], for errors.Is.
 var (
-	// ErrNotSet says that a variable has no value and no default.
+	// ErrNotSet means that a variable has neither a value nor a default.
 	ErrNotSet = errors.New("variable is not set")
-	// ErrSecret says that a secret, or the file that holds one, could not be read.
+	// ErrSecret means that a secret, or its file, could not be read.
 	ErrSecret = errors.New("secret is missing")
-	// ErrInput says that an input could not be had from the person.
+	// ErrInput means that the user gave no value for an input.
 	ErrInput = errors.New("input is missing")
-	// ErrNoEffect says that a member of an entry has no effect on a server of its kind.
+	// ErrNoEffect means that a member of an entry has no effect on a server of its kind.
 	ErrNoEffect = errors.New("member has no effect")
-	// ErrDuplicate says that a name is defined twice in one file.
+	// ErrDuplicate means that a name is defined twice in one file.
 	ErrDuplicate = errors.New("defined twice")
-	// ErrLimit says that a file or a value is larger than this package accepts.
+	// ErrLimit means that a file or a value exceeds a limit of this package.
 	ErrLimit = errors.New("too large")
 )
 
-// maxQuoted is how many bytes of a name or a value an error repeats.
+// maxQuoted limits the bytes of a name or a value in an error.
 const maxQuoted = 64
 
-// Problem is a fault in a configuration file: what is wrong, where, and what to do.
-// Its text never holds the value of a variable, an environment or a header.
+// Problem is a fault in a configuration file, with its place and advice. Its text never has the
+// value of a variable, an environment or a header.
 type Problem struct {
-	Source string // the file, as it was given to Load or Parse; empty before [Server.Located]
-	Server string // the server's name; empty for a fault of the whole file
-	Field  string // path inside the server's entry, such as "env.TOKEN" or "args[2]"; may be empty
-	Line   int    // line in Source, from 1; 0 when unknown
-	Err    error  // what is wrong
+	Source string // file name as passed to Load or Parse; empty before [Server.Located]
+	Server string // server's name; empty for a fault of the whole file
+	Field  string // path in the server's entry, such as "env.TOKEN" or "args[2]"; may be empty
+	Line   int    // line in Source, from 1; 0 if unknown
+	Err    error  // the fault
 }
 
-// Error is the text of the fault: file, server, field, what is wrong.
+// Error returns the text of the fault: file, server, field and fault.
 func (p *Problem) Error() string {
 	var b strings.Builder
 	if p.Source != "" {
@@ -53,10 +53,10 @@ func (p *Problem) Error() string {
 	return b.String() + p.Err.Error()
 }
 
-// Unwrap is the fault without its place.
+// Unwrap returns the fault without its place.
 func (p *Problem) Unwrap() error { return p.Err }
 
-// causedError is a text for people that has a cause callers can branch on.
+// causedError is a text for users with a cause for callers.
 type causedError struct{ cause, text error }
 
 func (e *causedError) Error() string   { return e.text.Error() }
@@ -66,7 +66,7 @@ func caused(cause error, format string, args ...any) error {
 	return &causedError{cause, fmt.Errorf(format, args...)}
 }
 
-// quote bounds and quotes text from a file, so that it cannot flood or forge a line.
+// quote shortens and quotes text from a file, so that it cannot flood or forge a line.
 func quote(s string) string {
 	if len(s) > maxQuoted {
 		s = plaintext.Beginning(s, maxQuoted) + "…"
@@ -74,7 +74,7 @@ func quote(s string) string {
 	return strconv.Quote(s)
 }
 
-// plain returns a name without quotes if it has ordinary characters only, and else what quote returns.
+// plain returns a name with only ordinary characters unchanged, and quotes any other.
 func plain(name string) string {
 	unusual := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')

@@ -11,34 +11,34 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// Server is a server ready to be used: every variable is replaced. Env, Headers, Args
-// and URL may hold secrets; String and Redacted are the forms to show.
+// Server is a server with every variable replaced. Env, Headers, Args and URL may have secrets;
+// String and Redacted return forms to show.
 type Server struct {
 	Name     string            `json:"name"`
 	Kind     Kind              `json:"kind"`
-	Command  string            `json:"command,omitempty"` // absolute, or a name to be found in PATH; never to be split
+	Command  string            `json:"command,omitempty"` // absolute, or a name to look up in PATH; not a command line
 	Args     []string          `json:"args,omitempty"`
 	Env      map[string]string `json:"env,omitempty"`   // added to the environment
-	Unset    []string          `json:"unset,omitempty"` // taken out of the environment
-	Dir      string            `json:"dir,omitempty"`   // absolute; empty: the caller's choice
+	Unset    []string          `json:"unset,omitempty"` // removed from the environment
+	Dir      string            `json:"dir,omitempty"`   // absolute; empty means the caller's choice
 	URL      string            `json:"url,omitempty"`
 	Headers  map[string]string `json:"headers,omitempty"`
-	OAuth    *OAuth            `json:"oauth,omitempty"`   // nil: nothing is said
-	TLS      *TLS              `json:"tls,omitempty"`     // nil: the same
-	Timeout  time.Duration     `json:"timeout,omitempty"` // for one request; 0: the caller's choice
+	OAuth    *OAuth            `json:"oauth,omitempty"`   // nil if not configured
+	TLS      *TLS              `json:"tls,omitempty"`     // nil if not configured
+	Timeout  time.Duration     `json:"timeout,omitempty"` // for one request; 0 means the caller's choice
 	Disabled bool              `json:"disabled,omitempty"`
-	Source   string            `json:"source,omitempty"` // the file it came from
+	Source   string            `json:"source,omitempty"` // file that defines it
 
-	definition *Definition // what it was made from; nil for a Server made by hand
+	definition *Definition // its definition; nil for a Server that was not resolved
 	hash       string
 }
 
-// Hash is [Definition.Hash] of what the server was made from, with the environment file as it
-// was then; empty for a Server made by hand.
+// Hash returns [Definition.Hash] with the environment file as it was read. It is empty for a Server
+// that was not resolved.
 func (s *Server) Hash() string { return s.hash }
 
-// Located returns an error about a member of the server's entry, which is a [Problem] without a file, with its place, and
-// every other error as it is.
+// Located adds the place of the server's entry to a [Problem] without a file. It returns every
+// other error unchanged.
 func (s *Server) Located(err error) error {
 	p, is := err.(*Problem)
 	if !is || p.Source != "" || s.definition == nil {
@@ -48,9 +48,9 @@ func (s *Server) Located(err error) error {
 	return &Problem{Source: d.Source, Server: d.Name, Field: p.Field, Line: d.Line, Err: p.Err}
 }
 
-// Redacted is a copy to show: values of env and headers are hidden, and so are the
-// parts of URL and Args that look like secrets. Command, Args and URL of a resolved
-// server are those of its file, so that what a variable holds is never shown.
+// Redacted returns a copy to show. Values of env and headers are hidden, and so are the parts of
+// URL and Args that look like secrets. Command, Args and URL of a resolved server are those of its
+// file, so that values of variables are never shown.
 func (s Server) Redacted() Server {
 	if s.definition != nil {
 		written := s.definition.written()
@@ -65,7 +65,7 @@ func (s Server) Redacted() Server {
 	return s
 }
 
-// String is one line to show: name, kind, and the command or the URL, redacted.
+// String returns a line to show: name, kind, and the command or the URL, redacted.
 func (s Server) String() string {
 	s = s.Redacted()
 	words := append([]string{s.Name, "(" + s.Kind.String() + "):"}, slices.DeleteFunc([]string{s.Command, s.URL}, func(w string) bool { return w == "" })...)
@@ -81,16 +81,16 @@ func (s Server) String() string {
 	return strings.Join(words, " ")
 }
 
-// GoString is String: %#v prints no secret either.
+// GoString returns s.String(), so that %#v prints no secrets either.
 func (s Server) GoString() string { return s.String() }
 
-// LogValue is String: logs hold no secret either.
+// LogValue returns s.String(), so that logs have no secrets either.
 func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 // showWord quotes an argument that is more than one plain word.
 func showWord(arg string) string {
 	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return r <= ' ' || r == '"' || isInvisible(r) }) {
-		return strconv.Quote(arg) // in full: it is what a person approves, and what is pinned
+		return strconv.Quote(arg) // in full, because users approve it and locks pin it
 	}
 	return arg
 }
@@ -103,7 +103,7 @@ func hideValues(values map[string]string) map[string]string {
 	return values
 }
 
-// hideDefaults keeps the names of variables, but not their defaults.
+// hideDefaults keeps the names of variables, but hides their defaults.
 func hideDefaults(raw string) string {
 	var b strings.Builder
 	for {

@@ -55,7 +55,8 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
-// A command line is an error that quotes the file, never what a variable holds.
+// TestCommandLineWithAVariableShowsNoValue checks that the error for a command line quotes the
+// file, never the value of a variable.
 func TestCommandLineWithAVariableShowsNoValue(t *testing.T) {
 	o := Options{Getenv: variables(map[string]string{"NAME": "s3cret", "LINE": "npx s3cret"})}
 	for command, want := range map[string]string{

@@ -4,16 +4,16 @@ import (
 	"errors"
 )
 
-// maxFiles bounds the files of a Set.
+// maxFiles limits the files of a Set.
 const maxFiles = 256
 
-// Set is several files as one list of servers.
+// Set is a list of servers from several files.
 type Set struct {
-	Files    []*File       // those that could be read, as they were given
-	Servers  []*Definition // one for a name
-	Shadowed []Shadowed    // definitions that do not count
+	Files    []*File       // readable files, in the given order
+	Servers  []*Definition // one for each name
+	Shadowed []Shadowed    // definitions without effect
 
-	owner map[string]string // the file whose definition of a name counts
+	owner map[string]string // by name, the file whose definition counts
 }
 
 // Shadowed is a definition whose name an earlier file defines.
@@ -22,9 +22,9 @@ type Shadowed struct {
 	By string // the earlier file
 }
 
-// LoadAll reads files and merges them: the first definition of a name counts, even when
-// it is disabled or has a problem, so that a fault never puts another server in its
-// place. The Set is never nil; the error joins those of files that could not be read.
+// LoadAll reads files and merges them. The first definition of a name counts, even if it is
+// disabled or has a problem, so that a fault never lets another server take its place. The Set is
+// never nil. The error joins those of unreadable files.
 func LoadAll(paths []string, o Options) (*Set, error) {
 	set := &Set{owner: map[string]string{}}
 	if len(paths) > maxFiles {
@@ -49,7 +49,7 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 			}
 			set.Servers = append(set.Servers, d)
 		}
-		for name := range file.names { // those that are defined badly count, too
+		for name := range file.names { // faulty definitions count, too
 			if _, taken := set.owner[name]; !taken {
 				set.owner[name] = file.Path
 			}
@@ -58,12 +58,12 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 	return set, errors.Join(faults...)
 }
 
-// Problems are those of all files, without those of definitions that do not count.
+// Problems returns the problems of all files, except those of definitions without effect.
 func (s *Set) Problems() []*Problem {
 	return s.counting(func(f *File) []*Problem { return f.Problems })
 }
 
-// Warnings are those of all files, likewise.
+// Warnings returns the warnings of all files, except those of definitions without effect.
 func (s *Set) Warnings() []*Problem {
 	return s.counting(func(f *File) []*Problem { return f.Warnings })
 }

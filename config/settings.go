@@ -10,10 +10,10 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 )
 
-// settingsFile is what a file with settings is called that has them for those next to it.
+// settingsFile is the name of a file with settings for the files next to it.
 const settingsFile = "junction.json"
 
-// readSettings keeps the member "junction" for [File.Settings].
+// readSettings stores the member "junction" for [File.Settings].
 func (r *fileReader) readSettings(m member) {
 	if m.value.Value.Kind() != '{' {
 		r.fail("", m.name, m.value.StartOffset, wrongType("an object", m.value))
@@ -24,14 +24,15 @@ func (r *fileReader) readSettings(m member) {
 	r.file.settings, r.file.line = v.Pack(), r.doc.line(m.at)
 }
 
-// readOther notes a setting that stands outside of "junction": a policy must not be ignored without a word.
+// readOther records an error for a setting outside of "junction", so that a policy is never
+// silently ignored.
 func (r *fileReader) readOther(m member) {
 	if filepath.Base(r.file.Path) == settingsFile && r.file.outside == nil && slices.Contains(settings.Members(), m.name) {
 		r.file.outside = &Problem{Source: r.file.Path, Field: m.name, Line: r.doc.line(m.at), Err: fmt.Errorf(`expected under "junction": {"junction": {%q: …}}`, m.name)}
 	}
 }
 
-// findSettings reads the junction.json next to a file that has no settings itself.
+// findSettings reads the junction.json next to a file without settings.
 func (f *File) findSettings(o Options) error {
 	if f.settings != nil || filepath.Base(f.Path) == settingsFile {
 		return nil
@@ -46,8 +47,8 @@ func (f *File) findSettings(o Options) error {
 	return err
 }
 
-// Settings are what the file's member "junction" says, or that of the junction.json next to it; nil without
-// either. from is the file that has them. The error is a *Problem.
+// Settings returns the settings in the file's member "junction", or in the junction.json next to
+// it; nil without either. from is the file with the settings. The error is a *Problem.
 func (f *File) Settings() (s *settings.Settings, from *File, err error) {
 	if from = f; f.nextTo != nil {
 		from = f.nextTo

@@ -11,7 +11,7 @@ import (
 func TestSettingsStandInAFileOrNextToIt(t *testing.T) {
 	tests := []struct {
 		name, file, nextTo string
-		want, wrong        string // the mode of tools; words of the error
+		want, wrong        string // the mode of tools, or words of the error
 	}{
 		{"in the file, with comments", "{\"mcpServers\":{},\n // mine\n\"junction\":{\"tools\":\"all\",}}", ``, "all", ""},
 		{"next to it", `{"mcpServers":{}}`, `{"junction":{"tools":"search"}}`, "search", ""},

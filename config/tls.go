@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// TLS is what a file says of how a connection to an https server is made: files in PEM, of up to 64 KiB.
+// TLS configures the connection to an https server: files in PEM, of up to 64 KiB.
 type TLS struct {
-	CertFile string `json:"cert,omitempty" file:"yes" shown:"1" identity:"1 tls" doc:"a file in PEM: the certificate by which the server knows the client"`                             // absolute; with those that signed it
+	CertFile string `json:"cert,omitempty" file:"yes" shown:"1" identity:"1 tls" doc:"a file in PEM: the certificate by which the server knows the client"`                             // absolute; includes intermediate certificates
 	KeyFile  string `json:"key,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the key of cert; without it the file of cert has that, too"`                            // absolute
 	CAFile   string `json:"ca,omitempty" file:"yes" shown:"1" identity:"1" doc:"a file in PEM: the authorities by which the server's certificate is trusted, in place of the system's"` // absolute
 
-	workspace string // of a project's definition its folder, which the files must lie in
+	workspace string // folder of a project's definition, which must contain the files
 }
 
-// ReadFile reads one of the files, as [OAuth.ReadFile] does. It is read anew each time.
+// ReadFile reads one of the files, like [OAuth.ReadFile]. It is read again each time.
 func (t *TLS) ReadFile(path string) ([]byte, error) { return readNamed(t.workspace, path) }
 
-// check says what does not fit together.
+// check returns an error if members contradict each other.
 func (t *TLS) check() error {
 	if t.KeyFile != "" && t.CertFile == "" {
 		return errors.New("cert is missing: the file of the certificate that key is for")
@@ -26,7 +26,7 @@ func (t *TLS) check() error {
 	return nil
 }
 
-// checkTLS says why an entry cannot have the member "tls".
+// checkTLS returns an error if the entry cannot have the member "tls".
 func (d *Definition) checkTLS() error {
 	switch {
 	case d.TLS == nil:

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxExpanded bounds one value after its variables were replaced, in bytes.
+	// maxExpanded limits one value after the replacement of its variables, in bytes.
 	maxExpanded = 1 << 20
-	// maxExpandedAll bounds all values of a server likewise.
+	// maxExpandedAll limits all values of a server together, in bytes.
 	maxExpandedAll = 4 << 20
 )
 
-// replaceVariables calls value for each body that is a variable, and keeps all else.
+// replaceVariables replaces each variable in raw by its value, and keeps all other text.
 func replaceVariables(raw string, variable func(body string) (hostconfig.Reference, bool), value func(hostconfig.Reference) (string, error)) (string, error) {
 	var b strings.Builder
-	done, end := 0, -1 // what is in b, and the closing brace found last: both only grow
+	done, end := 0, -1 // done is the length of raw that is in b, and end the last closing brace found; both only grow
 	for at := 0; ; {
 		found := strings.Index(raw[at:], "${")
 		if found < 0 {
@@ -54,10 +54,10 @@ func replaceVariables(raw string, variable func(body string) (hostconfig.Referen
 	return b.String(), nil
 }
 
-// Variables lists what Resolve will look up, in order and each once: "TOKEN" for a
-// variable of the environment, "input:key" for an input, "secret:name" for a secret that the user keeps, and
-// "file:path" for a file. It is what a person should see
-// before consenting to a project's server, which may send it anywhere.
+// Variables returns the references that Resolve will look up, in order and each once. "TOKEN" is an
+// environment variable, "input:key" an input, "secret:name" a stored secret, and "file:path" a
+// file. Users should see them before they consent to a project's server, which may send them
+// anywhere.
 func (d *Definition) Variables() []string {
 	var list []string
 	seen := map[string]bool{}
@@ -79,8 +79,8 @@ func (d *Definition) Variables() []string {
 type expansion struct {
 	ctx  context.Context
 	def  *Definition
-	size int // of all values so far, in bytes
-	// unasked: of inputs only what was answered before is known, and no secret is
+	size int // bytes of all values so far
+	// If unasked is set, only inputs that were given before are known, and no secrets.
 	unasked bool
 }
 
@@ -92,7 +92,7 @@ func (x *expansion) expand(raw string) (string, error) {
 	return value, err
 }
 
-// expandLine is expand for what is handed to the operating system, where a zero byte ends a string.
+// expandLine is like expand, for strings for the operating system, where a zero byte ends a string.
 func (x *expansion) expandLine(raw string) (string, error) {
 	value, err := x.expand(raw)
 	if err == nil && strings.ContainsRune(value, 0) {
@@ -115,7 +115,7 @@ func (x *expansion) value(ref hostconfig.Reference) (string, error) {
 	case hostconfig.FromFolder:
 		return x.folder(ref.Name)
 	case hostconfig.FromHost:
-		kind, name, _ := strings.Cut(ref.Name, ":") // as in command:x
+		kind, name, _ := strings.Cut(ref.Name, ":") // for example command:x
 		return "", fmt.Errorf("${%s:%s} is known only to %s; replace it by a value", kind, plain(name), x.def.Format)
 	}
 	if value, ok := x.def.file.options.Getenv(ref.Name); ok {
@@ -152,7 +152,7 @@ func (x *expansion) folder(name string) (string, error) {
 	return value, nil
 }
 
-// warnForeign tells of text that another format would replace.
+// warnForeign warns of text that another format would replace.
 func (e *entryReader) warnForeign(field, raw string, at int) {
 	all := hostconfig.Junction().Variables()
 	_, _ = replaceVariables(raw, func(body string) (hostconfig.Reference, bool) {
@@ -161,14 +161,14 @@ func (e *entryReader) warnForeign(field, raw string, at int) {
 		return ref, ok && !mine
 	}, func(ref hostconfig.Reference) (string, error) {
 		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: a %s file %s", plain(ref.Name), e.def.Format, e.def.variables))
-		return "", errors.New("reported already") // one warning for a value is enough
+		return "", errors.New("reported already") // stops after one warning for a value
 	})
 }
 
-// maxSecretFile bounds a file that holds a secret, in bytes.
+// maxSecretFile limits a file with a secret, in bytes.
 const maxSecretFile = 64 << 10
 
-// secret is one that the user keeps.
+// secret returns a stored secret.
 func (x *expansion) secret(name string) (string, error) {
 	look := x.def.file.options.Secret
 	if look == nil || x.unasked {
@@ -181,8 +181,9 @@ func (x *expansion) secret(name string) (string, error) {
 	return value, nil
 }
 
-// secretFile returns the text of a file without the line break at its end. A file that a project's configuration names must
-// lie in the project, as an environment file must: else the authors of the project could get any file of the user.
+// secretFile returns the text of a file without the line break at its end. A file that a project's
+// configuration names must be in the project, like an environment file. Otherwise the authors of
+// the project could get any file of the user.
 func (x *expansion) secretFile(written string) (string, error) {
 	path, options := written, x.def.file.options
 	if rest, found := strings.CutPrefix(path, "~/"); found && options.HomeDir != "" {

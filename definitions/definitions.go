@@ -12,20 +12,20 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Definitions are what one server offered when it was last connected. All JSON is
-// as the server sent it, and valid.
+// Definitions holds the offers of one server at its last connection. All JSON is unchanged from the
+// server, and valid.
 type Definitions struct {
-	Server       json.RawMessage // its name and version (Implementation); nil if it did not say
-	Capabilities json.RawMessage // nil if it did not say
+	Server       json.RawMessage // name and version (Implementation), or nil
+	Capabilities json.RawMessage // nil if the server sent none
 	Instructions string          // for models; often empty
-	Revision     string          // of the protocol, that was spoken with it
-	Era          string          // in which it can ask its clients, [Legacy] or [Modern], where one was found in which it cannot
+	Revision     string          // negotiated revision of the protocol
+	Era          string          // [Legacy] or [Modern]: the only era in which it can send requests to its clients, or empty
 
-	// Read is when the server was last asked for them; zero where that is not known.
+	// Read is the time of the last request for them; zero if unknown.
 	Read time.Time
 
 	Tools, Prompts, Resources, Templates, Skills []json.RawMessage
-	// Others are further lists, by the method that lists them. It is replaced, and not changed.
+	// Others holds further lists, by their list methods. It is replaced, never modified.
 	Others map[string][]json.RawMessage
 }
 
@@ -35,7 +35,7 @@ const (
 	Modern = "modern"
 )
 
-// Equal reports whether both say the same, byte for byte, whenever they were read.
+// Equal reports whether both are equal, byte for byte, except Read.
 func (d *Definitions) Equal(other *Definitions) bool {
 	if d == nil || other == nil {
 		return d == other
@@ -81,7 +81,7 @@ func (d *Definitions) append(dst []byte, key string) []byte {
 	return w.Bytes()
 }
 
-// parse reads what append wrote for this key. It keeps parts of data.
+// parse parses the output of append for this key. The result shares memory with data.
 func parse(data []byte, key string) (*Definitions, error) {
 	limits := jsonrpc.Limits{}
 	members, fault := jsonrpc.Index(data, limits)
@@ -102,10 +102,10 @@ func parse(data []byte, key string) (*Definitions, error) {
 		d.Era = era
 	}
 	read, _ := jsonrpc.Unquote(members.Get("read"))
-	d.Read, _ = time.Parse(time.RFC3339, read) // of an older file: zero
+	d.Read, _ = time.Parse(time.RFC3339, read) // zero for an older file
 	for _, l := range revision.Lists() {
 		array := members.Get(l.Member)
-		if array == nil && d.field(l.Name) == nil { // of an older file
+		if array == nil && d.field(l.Name) == nil { // an older file
 			continue
 		}
 		if len(array) == 0 || array[0] != '[' {
@@ -121,7 +121,7 @@ func parse(data []byte, key string) (*Definitions, error) {
 	return d, nil
 }
 
-// field returns the field of a list, by the method that lists it; nil if there is none.
+// field returns the field of the list for a method, or nil.
 func (d *Definitions) field(method string) *[]json.RawMessage {
 	switch method {
 	case "tools/list":

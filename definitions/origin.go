@@ -10,24 +10,22 @@ import (
 	"strconv"
 )
 
-// An Origin is what a server's definitions depend on: the program that is started
-// and what it is given, or the address that is called. Two servers with the same
-// Origin share what is remembered.
+// An Origin holds everything that a server's definitions depend on: the program with its arguments
+// and environment, or the address. Two servers with the same Origin share their stored definitions.
 type Origin struct {
 	Command string
 	Args    []string
 	Dir     string            // working directory
-	Env     map[string]string // what is added to the environment
-	Unset   []string          // what is taken out of it
+	Env     map[string]string // added to the environment
+	Unset   []string          // removed from the environment
 	URL     string
-	Headers map[string]string // that are added to requests
-	// Client is what the client declares that it can be asked, in whatever form;
-	// empty for one that declares what most clients can. Servers offer different
-	// tools to different clients.
+	Headers map[string]string // added to requests
+	// Client describes the client's capabilities for requests of the server, in any form; empty
+	// means those of most clients. Servers offer different tools to different clients.
 	Client string
 }
 
-// key is a hash over the origin that says nothing of it to who has not the secret.
+// key returns a hash of the origin, which reveals nothing without the secret.
 func (o Origin) key(secret []byte) string {
 	h := hmac.New(sha256.New, secret)
 	write(h, o.Command, o.Dir, o.URL, o.Client)
@@ -43,8 +41,8 @@ func (o Origin) key(secret []byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-// write adds strings with their number and lengths, so that no two lists of
-// strings are the same to the hash.
+// write hashes strings with their number and lengths, so that no two lists of strings have the same
+// input.
 func write(h hash.Hash, words ...string) {
 	b := strconv.AppendInt(nil, int64(len(words)), 10)
 	for _, word := range words {
@@ -53,5 +51,5 @@ func write(h hash.Hash, words ...string) {
 		b = append(b, ':')
 		b = append(b, word...)
 	}
-	h.Write(b) // a hash takes everything
+	h.Write(b) // a hash returns no errors
 }

@@ -17,7 +17,7 @@ import (
 // Limits of a store.
 const (
 	maxFile  = 4 << 20 // bytes of one server's definitions
-	maxFiles = 256     // servers remembered
+	maxFiles = 256     // stored servers
 )
 
 const (
@@ -26,14 +26,14 @@ const (
 	secretSize = 32
 )
 
-// A Store keeps definitions in a folder. Several processes may share it; all
-// methods are safe for concurrent use.
+// A Store stores definitions in a folder. Several processes may share it; all methods are safe for
+// concurrent use.
 type Store struct {
 	dir    string
 	secret []byte
 }
 
-// Open opens the store in a folder, which is made where it is missing.
+// Open opens the store in a folder, which it creates if necessary.
 func Open(dir string) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("remember definitions: %w", err)
@@ -45,8 +45,7 @@ func Open(dir string) (*Store, error) {
 	return &Store{dir: dir, secret: secret}, nil
 }
 
-// OpenDefault opens the store that all of this user's programs share, in the
-// user's cache folder.
+// OpenDefault opens the store in the user's cache folder, which all of the user's programs share.
 func OpenDefault() (*Store, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -55,8 +54,8 @@ func OpenDefault() (*Store, error) {
 	return Open(filepath.Join(cache, "junction", "definitions"))
 }
 
-// readSecret reads the key of the hashes, or makes one. Where two processes make
-// one at the same time, that of the first is used by both.
+// readSecret reads the key of the hashes, or creates it. If two processes create it at the same
+// time, both use that of the first.
 func readSecret(path string) ([]byte, error) {
 	secret, err := os.ReadFile(path)
 	if err == nil && len(secret) == secretSize {
@@ -76,12 +75,12 @@ func readSecret(path string) ([]byte, error) {
 		if read, readErr := os.ReadFile(path); readErr == nil && len(read) == secretSize {
 			return read, nil
 		}
-		return secret, os.Rename(temp, path) // no links here, or the file was damaged
+		return secret, os.Rename(temp, path) // the file system has no hard links, or the file was damaged
 	}
 	return secret, nil
 }
 
-// writeTemp writes a file that only this user can read.
+// writeTemp writes a temporary file that only this user can read.
 func writeTemp(dir string, data []byte) (name string, err error) {
 	f, err := os.CreateTemp(dir, ".new-*")
 	if err != nil {
@@ -95,16 +94,15 @@ func writeTemp(dir string, data []byte) (name string, err error) {
 	return f.Name(), nil
 }
 
-// An Entry is the place of one server in a store. All methods are safe for
-// concurrent use.
+// An Entry is the place of one server in a store. All methods are safe for concurrent use.
 type Entry struct {
 	store  *Store
 	key    string
 	others []*Entry
 }
 
-// Entry returns the place of the server with this origin, remembered or not. Where
-// it is not, Load returns what is remembered of the first of the others that is.
+// Entry returns the place of the server with this origin. If nothing is stored there, Load returns
+// the definitions of the first of the others that has some.
 func (s *Store) Entry(o Origin, others ...Origin) *Entry {
 	e := &Entry{store: s, key: o.key(s.secret)}
 	for _, other := range others {
@@ -115,8 +113,8 @@ func (s *Store) Entry(o Origin, others ...Origin) *Entry {
 
 func (e *Entry) path() string { return filepath.Join(e.store.dir, e.key+suffix) }
 
-// Load returns what is remembered; nil where nothing is, or where the file
-// cannot be read or used.
+// Load returns the stored definitions. It returns nil if there are none, or if the file is
+// unreadable or invalid.
 func (e *Entry) Load() *Definitions {
 	if d := e.load(); d != nil {
 		return d
@@ -148,13 +146,13 @@ func (e *Entry) load() *Definitions {
 		return nil
 	}
 	now := time.Now()
-	_ = os.Chtimes(e.path(), now, now) // what was used last is kept longest
+	_ = os.Chtimes(e.path(), now, now) // the most recently used files are kept longest
 	return d
 }
 
-// Save remembers definitions in place of what was remembered, or forgets the
-// server where d is nil. What is larger than 4 MiB is an error and is not kept;
-// of more than 256 servers, those not loaded for the longest time are forgotten.
+// Save replaces the stored definitions, or removes them if d is nil. Definitions of more than 4 MiB
+// are an error and are not stored. If there are more than 256 servers, those with the oldest loads
+// are removed.
 func (e *Entry) Save(d *Definitions) error {
 	if d == nil {
 		if err := os.Remove(e.path()); !errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +162,7 @@ func (e *Entry) Save(d *Definitions) error {
 	}
 	data := d.append(nil, e.key)
 	if len(data) > maxFile {
-		_ = os.Remove(e.path()) // better nothing than what is not true any more
+		_ = os.Remove(e.path()) // outdated definitions would be worse than none
 		return fmt.Errorf("the definitions have %d bytes, and at most %d are remembered", len(data), maxFile)
 	}
 	temp, err := writeTemp(e.store.dir, data)
@@ -178,11 +176,10 @@ func (e *Entry) Save(d *Definitions) error {
 	return e.store.prune()
 }
 
-// tempAge is how old a file may be that a process left half written.
+// tempAge is the age at which a temporary file counts as abandoned.
 const tempAge = time.Hour
 
-// prune removes the files that were not used for the longest time where there are
-// too many.
+// prune removes the least recently used files if there are too many.
 func (s *Store) prune() error {
 	all, err := os.ReadDir(s.dir)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestRecordingOfAnOlderVersion replays what junction up recorded on 2026-11-28: each request has the response that it had.
+// TestRecordingOfAnOlderVersion replays a recording of junction up from 2026-11-28: each request
+// has the recorded response.
 func TestRecordingOfAnOlderVersion(t *testing.T) {
 	const path = "testdata/2026-11-28/session.jsonl"
 	f, err := os.Open(path)

@@ -6,16 +6,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An Exchange is one request of a client, and what came of it.
+// An Exchange is one request of a client with its messages and its result.
 type Exchange struct {
 	Server, Method string
 	Params         json.RawMessage
-	// Capabilities names what the client declared that it can be asked for: of "elicitation", "sampling" and "roots".
+	// Capabilities lists the client's declared ones among "elicitation", "sampling" and "roots".
 	Capabilities []string
-	// Result and Err are how it ended; both are nil where that is not known, as of what was cancelled.
+	// Result and Err hold the response. Both are nil if it is unknown, for example after a
+	// cancellation.
 	Result *mcp.Result
 	Err    *mcp.Error
-	// Notifications are what the server sent meanwhile, and Asked what it asked.
+	// Notifications holds the server's notifications during the request, and Asked its requests.
 	Notifications []Message
 	Asked         []Message
 }
@@ -24,13 +25,13 @@ type Exchange struct {
 type Message struct {
 	Method string
 	Params json.RawMessage
-	// Result and Err are the response; nil where there is none.
+	// Result and Err hold the response; both are nil if there is none.
 	Result json.RawMessage
 	Err    *mcp.Error
 }
 
-// Exchanges are the requests to all servers, in the order in which they began. What was too long to be recorded is
-// left out.
+// Exchanges returns the requests to all servers, in the order of their beginnings. It omits those
+// that were too long to record.
 func (r *Recording) Exchanges() []Exchange {
 	var all []Exchange
 	for _, c := range r.calls {

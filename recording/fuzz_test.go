@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Whatever stands in a file: it is refused, or can be played, and what is played is valid JSON.
+// FuzzRead checks that every file is refused or can be replayed as valid JSON.
 func FuzzRead(f *testing.F) {
 	for _, lines := range []string{
 		"", `{"event":"request","call":1,"method":"tools/call","params":{"name":"a","arguments":{"id":"0b8f3a52-6c1e-4d7a-9f00-1234567890ab"}}}` + "\n" +
@@ -48,7 +48,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// valid is a client that gets valid JSON only.
+// valid is a client that checks that it gets only valid JSON.
 type valid struct{ t *testing.T }
 
 func (v valid) check(data json.RawMessage) {
@@ -67,7 +67,7 @@ func (v valid) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, err
 	return json.RawMessage(`{}`), nil
 }
 
-// Whatever JSON holds: what is hidden in it is valid JSON, and stays hidden.
+// FuzzHide checks that hiding secrets in JSON leaves valid JSON, and that the secrets stay hidden.
 func FuzzHide(f *testing.F) {
 	for _, data := range []string{`{"password":"hunter2-x","text":"{\"token\":\"a1b2c3d4\"} hunter2-x"}`, `["` + aToken + `",{"blob":"YQ=="}]`, `{"a":1,"pwd":-1.5e3}`, `"hunter2-x"`} {
 		f.Add([]byte(data))

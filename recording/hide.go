@@ -16,34 +16,37 @@ import (
 )
 
 const (
-	// maxSecrets is how many secrets of one recording that are found in it have placeholders of their own.
+	// maxSecrets limits the secrets found in one recording that get separate placeholders.
 	maxSecrets = 1_000
-	// maxHidden is how many secrets a Recorder is given to hide. With one more it ends the recording: it would have it.
+	// maxHidden limits the secrets passed to Recorder.Hide. One more ends the recording, which
+	// would contain it.
 	maxHidden = 10_000
-	// maxSecret is how many bytes a secret that is found has that gets a placeholder of its own, as all of it is kept.
+	// maxSecret limits the bytes of a found secret that gets a separate placeholder, because it is
+	// stored in full.
 	maxSecret = 64 << 10
 )
 
-// placeholders stand in the place of secrets.
+// placeholders matches the placeholders of secrets.
 var placeholders = regexp.MustCompile(`\{\{secret-\d+\}\}`)
 
-// manySecrets is the placeholder of all secrets beyond maxSecrets, and of those that are longer than maxSecret.
+// manySecrets is the placeholder of all secrets beyond maxSecrets, and of those longer than
+// maxSecret.
 const manySecrets = "{{secret-0}}"
 
-// A hider puts placeholders into the place of secrets. One goroutine uses it.
+// A hider replaces secrets by placeholders. Only one goroutine may use it.
 type hider struct {
 	placeholder map[string]string // by secret
-	given       int               // how many of them were not found, but given; they always have places
-	everywhere  []spelling        // those of them that are replaced wherever they stand
-	replacer    *strings.Replacer // of everywhere; nil until it is needed
-	renamed     bool              // the name of a member held a secret
+	given       int               // number of secrets passed to hide; they always get placeholders
+	everywhere  []spelling        // spellings that are replaced everywhere
+	replacer    *strings.Replacer // for everywhere; nil until it is needed
+	renamed     bool              // whether the name of a member held a secret
 }
 
-// learn returns the placeholder of a secret. From now on it is replaced wherever it stands, unless it is too
-// short for that, or a plain word.
+// learn returns the placeholder of a secret. From now on the secret is replaced everywhere, unless
+// it is too short for that, or a plain word.
 func (h *hider) learn(secret string) string {
 	if placeholders.MatchString(secret) {
-		return secret // it was one already
+		return secret // it is already a placeholder
 	}
 	if known := h.placeholder[secret]; known != "" {
 		return known
@@ -54,8 +57,8 @@ func (h *hider) learn(secret string) string {
 	return h.give(secret)
 }
 
-// hide is learn for a secret that is known from elsewhere, whatever was found in what is recorded: a server could fill
-// up the places with what it makes up.
+// hide is like learn, for a secret known from elsewhere. It ignores maxSecrets: otherwise a server
+// could exhaust that with invented secrets.
 func (h *hider) hide(secret string) {
 	if h.placeholder[secret] == "" && !placeholders.MatchString(secret) {
 		h.given++
@@ -66,11 +69,11 @@ func (h *hider) hide(secret string) {
 	}
 }
 
-// A spelling is a text that gives a secret away, and the placeholder of that.
+// A spelling is a text that reveals a secret, and the secret's placeholder.
 type spelling struct{ text, placeholder string }
 
-// appendSpellings appends how a secret stands in a string of JSON that is within a text, in a URL, and in base64, wherever in
-// what is encoded it is.
+// appendSpellings appends the spellings of a secret: in a string of JSON within a text, in a URL,
+// and in base64 at any offset of the encoded data.
 func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	add := func(text string) {
 		if text != secret {
@@ -81,10 +84,10 @@ func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	add(quoted[1 : len(quoted)-1])
 	add(url.QueryEscape(secret))
 	add(url.PathEscape(secret))
-	const enough = 9 // bytes; the base64 of fewer stands in a picture by chance
+	const enough = 9 // bytes; the base64 of fewer occurs in pictures by chance
 	for before := 0; before < 3 && len(secret) >= enough; before++ {
 		const bits, ofByte = 6, 8
-		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // of the letters that only the secret decides
+		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // of the letters that depend only on the secret
 		within := append(make([]byte, before), secret...)
 		add(base64.StdEncoding.EncodeToString(within)[first:last])
 		add(base64.URLEncoding.EncodeToString(within)[first:last])
@@ -92,7 +95,7 @@ func appendSpellings(all []spelling, secret, placeholder string) []spelling {
 	return all
 }
 
-// give gives a secret a placeholder.
+// give assigns a placeholder to a secret.
 func (h *hider) give(secret string) string {
 	if h.placeholder == nil {
 		h.placeholder = map[string]string{}
@@ -106,7 +109,8 @@ func (h *hider) give(secret string) string {
 	return name
 }
 
-// replace is a text without the secrets of everywhere; of several that begin at one place the longest goes.
+// replace returns a text without the secrets of everywhere. If several begin at one place, it
+// replaces the longest.
 func (h *hider) replace(text string) string {
 	if len(h.everywhere) == 0 {
 		return text
@@ -124,7 +128,7 @@ func (h *hider) replace(text string) string {
 	return h.replacer.Replace(text)
 }
 
-// isTelling reports whether a secret is nothing that would stand in a text by chance.
+// isTelling reports whether a secret is unlikely to occur in a text by chance.
 func isTelling(secret string) bool {
 	const shortest, longestWord = 6, 15
 	if len(secret) < shortest {
@@ -134,7 +138,7 @@ func isTelling(secret string) bool {
 	return !isWord || len(secret) > longestWord
 }
 
-// text is a text without secrets.
+// text returns a text without secrets.
 func (h *hider) text(text string) string { return h.within(text, new(redact.Place)) }
 
 func (h *hider) within(text string, p *redact.Place) string {
@@ -142,16 +146,16 @@ func (h *hider) within(text string, p *redact.Place) string {
 	return h.plain(text)
 }
 
-// walk replaces single strings and numbers; all else stays as it is.
+// walk returns a walk that replaces single strings and numbers, and keeps everything else.
 func (h *hider) walk() redact.Walk { return redact.Walk{Rewriter: h, Verbatim: true, Deep: h.learn} }
 
-// plain is a text without secrets, if it is not JSON.
+// plain returns a text other than JSON without secrets.
 func (h *hider) plain(text string) string {
 	return redact.Replace(h.known(text), func(secret, _ string) string { return h.learn(secret) })
 }
 
-// known is a text without the secrets that are known. Where one of them is a part of another that is not, that is not
-// torn apart, as what is left of it would no longer look like one.
+// known returns a text without known secrets. It first learns unknown secrets around a known one,
+// because their remaining parts would not be recognized.
 func (h *hider) known(text string) string {
 	is := h.replace(text)
 	if is != text {
@@ -161,8 +165,8 @@ func (h *hider) known(text string) string {
 	return is
 }
 
-// json is valid JSON without secrets. All else of it stays as it is, byte by byte. Where an object would get
-// the same name twice, as a name held a secret, all is left out.
+// json returns valid JSON without secrets. Everything else stays the same, byte for byte. If an
+// object would get duplicate names, because a name held a secret, it returns an empty value.
 func (h *hider) json(data json.RawMessage) json.RawMessage {
 	h.renamed = false
 	out := h.walk().JSON(data)
@@ -209,8 +213,8 @@ func (h *hider) Value(dst, raw []byte, p *redact.Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, is), true
 }
 
-// base64 is text in base64 without secrets. What is no text is a picture and the like; or it is not encoded at all, as a
-// key of letters and digits can be read as base64.
+// base64 returns base64 text without secrets. Decoded data that is not text is a picture or the
+// like. Or the text is not base64 at all: a key of letters and digits can look like it.
 func (h *hider) base64(encoded string, p *redact.Place) string {
 	const longestKey = 4 << 10
 	decoded, err := base64.StdEncoding.DecodeString(encoded)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The secrets are put together here, so that no scanner of repositories takes them for real.
+// The secrets are assembled here, so that scanners of repositories do not take them for real.
 var (
 	aToken  = "ghp_" + strings.Repeat("a1B2", 9)
 	aKey    = "AKIA" + strings.Repeat("Z7Q4", 4)
@@ -74,7 +74,8 @@ func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
-// A server that makes up secrets fills no places of those that are known.
+// TestSecretsThatAreGivenAreHiddenWhateverWasFound checks that invented secrets of a server do not
+// exhaust the placeholders of given ones.
 func TestSecretsThatAreGivenAreHiddenWhateverWasFound(t *testing.T) {
 	h := new(hider)
 	for i := range maxSecrets + 5 {
@@ -126,7 +127,8 @@ func TestBeyondTheLimitSecretsAreHiddenAllTheSame(t *testing.T) {
 	}
 }
 
-// A server that calls a megabyte a secret, or nests texts that are JSON deeper than is read, has nothing of it kept.
+// TestLongSecretsAreHiddenAndNotKept checks that very long secrets, and texts of JSON nested too
+// deeply, are hidden without being stored.
 func TestLongSecretsAreHiddenAndNotKept(t *testing.T) {
 	long := strings.Repeat("a1", maxSecret)
 	deep := `["` + long + `"]`

@@ -13,28 +13,28 @@ import (
 
 // The limits of a file.
 const (
-	// MaxSize is how large a file becomes, and how large one is that is read. What comes later is not recorded.
+	// MaxSize limits a file, both written and read, in bytes. Later messages are not recorded.
 	MaxSize = 256 << 20
-	// maxLine is how long a line may be. A message that would need more is left out, and the line says so.
+	// maxLine limits a line, in bytes. A longer message is omitted, and the line has its size.
 	maxLine = 24 << 20
 )
 
-// format is the version of the file's format, which its first line has.
+// format is the version of the file's format in its first line.
 const format = 1
 
-// What a line is about. But for the last three, they are the events of one call.
+// The events of lines. All but the last three belong to a call.
 const (
-	eventRequest        = "request"        // a request of a client: a call begins
-	eventRound          = "round"          // the client comes back with responses to what the server asked
-	eventNotification   = "notification"   // of the server, in the call
-	eventServerRequest  = "serverRequest"  // the server asks the client in the call
+	eventRequest        = "request"        // a request of a client: begins a call
+	eventRound          = "round"          // the client repeats the request with responses to the server's requests
+	eventNotification   = "notification"   // a notification of the server in the call
+	eventServerRequest  = "serverRequest"  // a request of the server in the call
 	eventClientResponse = "clientResponse" // the client's result or error
-	eventResult         = "result"         // the call is over
-	eventError          = "error"          // the same
-	eventCancelled      = "cancelled"      // the same: the client does not want the result any more
+	eventResult         = "result"         // ends the call
+	eventError          = "error"          // ends the call
+	eventCancelled      = "cancelled"      // ends the call: the client dropped the request
 	eventLost           = "lost"           // lines that could not be written in time
-	eventFull           = "full"           // the file is as large as it may be
-	eventEnd            = "end"            // nothing more was to be recorded
+	eventFull           = "full"           // the file reached its limit
+	eventEnd            = "end"            // the Recorder was closed
 )
 
 // A header is the first line.
@@ -44,31 +44,32 @@ type header struct {
 	Began     string `json:"began"` // RFC 3339
 }
 
-// A line is any other one, in the order in which it is written. Fields with the tag redact are written without secrets.
+// A line is any other line, in the order of writing. Fields with the tag redact are written without
+// secrets.
 type line struct {
-	MS     float64 `json:"ms"` // milliseconds since the recording began
+	MS     float64 `json:"ms"` // milliseconds since the start of the recording
 	Event  string  `json:"event"`
 	Call   int64   `json:"call,omitzero"`
 	Server string  `json:"server,omitzero"`
 
-	// Of a request:
-	Caller   int    `json:"caller,omitzero"`                  // which client it is, from 1; 0 where nothing says so
-	Client   string `json:"client,omitzero" redact:"secrets"` // what the client calls itself
-	Revision string `json:"revision,omitzero"`                // that the client speaks
-	// Capabilities names what the client declared that it can be asked for: elicitation, sampling, roots.
+	// For a request:
+	Caller   int    `json:"caller,omitzero"`                  // number of the client, from 1; 0 if unknown
+	Client   string `json:"client,omitzero" redact:"secrets"` // the client's own name
+	Revision string `json:"revision,omitzero"`                // the client's revision
+	// Capabilities lists the client's declared ones among elicitation, sampling, roots.
 	Capabilities []string `json:"capabilities,omitempty"`
 
-	// Of a request, a notification and a request of the server:
+	// For a request, a notification and a request of the server:
 	Method string `json:"method,omitzero"`
 
-	// Of a request of the server, and of the response to it:
-	Ask int64  `json:"ask,omitzero"` // its number in this round of the call
+	// For a request of the server, and the response to it:
+	Ask int64  `json:"ask,omitzero"` // number in this round of the call
 	Key string `json:"key,omitzero" redact:"secrets"`
 
-	// Of a request, a notification and a request of the server:
+	// For a request, a notification and a request of the server:
 	Params json.RawMessage `json:"params,omitzero" redact:"secrets"`
 
-	// Of a result or an error, and of a client's response:
+	// For a result or an error, and a client's response:
 	Type   string          `json:"type,omitzero"`
 	Result json.RawMessage `json:"result,omitzero" redact:"secrets"`
 	Meta   json.RawMessage `json:"meta,omitzero" redact:"secrets"`
@@ -76,9 +77,9 @@ type line struct {
 	Scope  string          `json:"cacheScope,omitzero"`
 	Error  *fault          `json:"error,omitzero"`
 
-	Omitted int `json:"omittedBytes,omitzero"` // what the line would hold has so many, and is left out
+	Omitted int `json:"omittedBytes,omitzero"` // bytes of the omitted content
 
-	// Of what was lost:
+	// For lost lines:
 	Lines int `json:"lines,omitzero"`
 	Bytes int `json:"bytes,omitzero"`
 }
@@ -95,14 +96,14 @@ var (
 	lines   = fields.Of[line]()
 )
 
-// ms is a time of a file.
+// ms returns a duration in milliseconds, as in files.
 func ms(d time.Duration) float64 { return math.Round(float64(d)/float64(time.Microsecond)) / 1000 }
 
-// append appends the line with its end, without secrets.
+// append appends the line, without secrets, and a line feed.
 func (l *line) append(dst []byte, h *hider) []byte {
 	from := len(dst)
 	out := lines.Append(dst, l, hiding{h})
-	jsonrpc.JoinLines(out[from:]) // a server may have written its JSON over several
+	jsonrpc.JoinLines(out[from:]) // a server may have written its JSON on several lines
 	return append(out, '\n')
 }
 
@@ -112,14 +113,14 @@ type hiding struct{ *hider }
 func (h hiding) Text(value string) string                   { return h.text(value) }
 func (h hiding) JSON(value json.RawMessage) json.RawMessage { return h.json(value) }
 
-// The capabilities that a line names.
+// The capabilities in a line.
 const (
 	canElicit = "elicitation"
 	canSample = "sampling"
 	canRoots  = "roots"
 )
 
-// declared are the names of what a client can be asked for.
+// declared returns the names of the client's capabilities for requests of the server.
 func declared(c *mcp.ClientCapabilities) (names []string) {
 	if c == nil {
 		return nil
@@ -136,7 +137,7 @@ func declared(c *mcp.ClientCapabilities) (names []string) {
 	return names
 }
 
-// known are those of the names of a file that are known, each once.
+// known returns the known names among names, each once.
 func known(names []string) (all []string) {
 	for _, name := range []string{canElicit, canSample, canRoots} {
 		if slices.Contains(names, name) {
@@ -146,7 +147,7 @@ func known(names []string) (all []string) {
 	return all
 }
 
-// size is about how many bytes the line has.
+// size returns the approximate size of the line in bytes.
 func (l *line) size() int {
 	n := 256 + len(l.Params) + len(l.Result) + len(l.Meta)
 	if l.Error != nil {
@@ -155,7 +156,7 @@ func (l *line) size() int {
 	return n
 }
 
-// without is the line without what makes it long.
+// without returns the line without its long parts.
 func (l *line) without() *line {
 	short := *l
 	short.Omitted = l.size()

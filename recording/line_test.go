@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/fields"
 )
 
-// linesOfEachField are one with all fields, one with none, and one for each field with that alone.
+// linesOfEachField returns a line with all fields, one with none, and one for each field alone.
 func linesOfEachField() []line {
 	full := line{MS: 1234.567, Event: eventError, Call: 1 << 40, Server: "files", Caller: 2, Client: "inspector " + aToken, Revision: "2026-07-28", Capabilities: []string{canElicit, canRoots},
 		Method: "tools/call", Params: json.RawMessage("{\"password\":\n \"hunter2-x\"}"), Ask: 3, Key: "key " + aToken, Result: json.RawMessage(`{"text":"` + aToken + `"}`), Type: "complete",
@@ -46,7 +46,7 @@ func TestLinesAreWrittenAsBefore(t *testing.T) {
 	}
 }
 
-// Each field of a line that holds text of peers has the tag redact.
+// TestFieldsOfLinesAreRedacted checks that each field with text of a peer has the tag redact.
 func TestFieldsOfLinesAreRedacted(t *testing.T) {
 	plain := []string{"event", "server", "revision", "capabilities", "method", "type", "cacheScope"}
 	for _, all := range [][]fields.Field{lines.Fields(), fields.Of[fault]().Fields()} {

@@ -16,16 +16,16 @@ const (
 	notificationUpdated      = "notifications/resources/updated"
 )
 
-// An outside is what the server sent, or asked, outside of calls. It comes when what stands before it in the
-// recording has been played.
+// An outside is a notification or request of the server outside of calls. It is sent when the
+// recording before it has been replayed.
 type outside struct {
 	step
-	after *call // nil: nothing stands before it
-	ended bool  // it comes after the end of that call, else after its beginning
-	sent  bool  // guarded by the Replay's mu
+	after *call // nil if there is none before it
+	ended bool  // whether it follows the end of that call; otherwise it follows the beginning
+	sent  bool  // guarded by Replay.mu
 }
 
-// outsideOf are the events of the listen requests of one client: the others got the same.
+// outsideOf returns the events of the listen requests of one client: the others got the same.
 func outsideOf(listens, calls []*call) []*outside {
 	var all []*outside
 	for _, c := range listens {
@@ -61,14 +61,14 @@ func outsideOf(listens, calls []*call) []*outside {
 	return all
 }
 
-// A hearer is a client that listens.
+// A hearer is a client with a subscription.
 type hearer struct {
 	filter mcp.SubscriptionFilter
-	had    map[*outside]bool // what it does not get any more
-	first  int               // of those before this one it gets none: a server may have sent very many
+	had    map[*outside]bool // events that were sent to it, or before it began
+	first  int               // index of the first event that may still be sent; avoids scanning many sent events
 }
 
-// hearer is one that begins to listen. What was sent to anybody is over.
+// hearer returns a new hearer. It gets no events that were already sent to another.
 func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,8 +81,8 @@ func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	return l
 }
 
-// due returns the first that may be sent to one that listens and has not had it yet. changed is closed when there may be
-// more. What the server asked is asked once.
+// due returns the first event for a hearer that it has not got yet. changed is closed when there
+// may be more. A request of the server is sent only once.
 func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,7 +101,7 @@ func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
 	return nil, p.changed
 }
 
-// isFor reports whether a client with this filter gets it.
+// isFor reports whether a client with this filter gets the event.
 func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
 	if n.method == notificationUpdated {
 		uri, _ := jsonrpc.Unquote(jsonrpc.Get(n.params, "uri"))
@@ -114,7 +114,7 @@ func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
 	return len(lists) > 0 || len(f.ResourceSubscriptions) == 0 // a log message, or a request
 }
 
-// listen sends what the server sent in no call, from now on.
+// listen sends the server's messages outside of calls, from now on.
 func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	var wanted mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
@@ -150,7 +150,7 @@ func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			continue
 		}
 		for _, a := range n.asks {
-			// Whatever the client responds, or that it cannot be asked: the server went on.
+			// The response of the client is ignored: the recorded server continued.
 			_, _ = req.Peer.Ask(ctx, mcp.ServerRequest{Key: a.key, Method: a.method, Params: a.params})
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// What differs each time, though the same is meant: a template of it is what stands in the recording.
+// Varying parts of parameters. In the recording they match other values of the same kind.
 var (
 	uuids  = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
 	times  = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?`)
@@ -22,16 +22,17 @@ var (
 // kinds are tried in this order.
 var kinds = [...]*regexp.Regexp{secret, uuids, times, ulids, hexes}
 
-// A pair is what stands in the recording, and what was sent in its place.
+// A pair is a recorded text, and the text sent in its place.
 type pair struct{ recorded, given string }
 
-// A comparison is about the parameters of one request.
+// A comparison compares the parameters of one request.
 type comparison struct {
-	templates bool   // ids, times and secrets may differ
-	pairs     []pair // what does
+	templates bool   // whether ids, times and secrets may differ
+	pairs     []pair // the differences
 }
 
-// params compares parameters, without what belongs to a single request. The pairs are what differs.
+// params compares parameters, except those that belong to a single request. It sets c.pairs to the
+// differences.
 func (c *comparison) params(recorded, given json.RawMessage) bool {
 	return c.members(recorded, given, func(name string) bool {
 		return name == "_meta" || name == "inputResponses" || name == "requestState"
@@ -60,7 +61,7 @@ func (c *comparison) value(recorded, given []byte) bool {
 		return was == is || c.templates && c.text(was, is)
 	case isNumber(recorded) && isNumber(given):
 		return jsonrpc.Decimal(string(recorded)) == jsonrpc.Decimal(string(given)) || c.templates && isTime(recorded) && isTime(given)
-	case c.templates && recorded[0] == '"' && isNumber(given): // a number that was a secret
+	case c.templates && recorded[0] == '"' && isNumber(given): // a number that was hidden as a secret
 		was, _ := jsonrpc.Unquote(recorded)
 		return secret.FindString(was) == was && was != ""
 	}
@@ -69,7 +70,8 @@ func (c *comparison) value(recorded, given []byte) bool {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 
-// isTime reports whether a number can be a time of this century's first half: in seconds, milliseconds, microseconds or nanoseconds.
+// isTime reports whether a number can be a time of 2017 to 2049: in seconds, milliseconds,
+// microseconds or nanoseconds.
 func isTime(raw []byte) bool {
 	const first, last = 1_500_000_000, 2_500_000_000 // 2017 to 2049
 	f, err := strconv.ParseFloat(string(raw), 64)
@@ -81,7 +83,7 @@ func isTime(raw []byte) bool {
 	return false
 }
 
-// members compares objects, in whatever order their members are.
+// members compares objects, ignoring the order of members.
 func (c *comparison) members(recorded, given []byte, skip func(name string) bool) bool {
 	has := map[string][]byte{}
 	each(given, func(name string, value []byte) bool {
@@ -101,7 +103,8 @@ func (c *comparison) members(recorded, given []byte, skip func(name string) bool
 	return same && len(has) == 0
 }
 
-// each calls f with the members of an object until it returns false, and reports whether it never did.
+// each calls f with the members of an object until f returns false. It reports whether f always
+// returned true.
 func each(obj []byte, f func(name string, value []byte) bool) bool {
 	all := true
 	jsonrpc.EachMember(obj, func(quoted, value []byte) bool {
@@ -112,9 +115,9 @@ func each(obj []byte, f func(name string, value []byte) bool) bool {
 	return all
 }
 
-// text compares a text whose ids, times and secrets may differ.
+// text compares texts whose ids, times and secrets may differ.
 func (c *comparison) text(recorded, given string) bool {
-	const longest = 64 << 10 // of a text in which they are looked for
+	const longest = 64 << 10 // bytes of a text in which they are looked for
 	if len(recorded) > longest || len(given) > longest {
 		return false
 	}
@@ -142,7 +145,7 @@ func (c *comparison) text(recorded, given string) bool {
 	return given == ""
 }
 
-// variable is what a text begins with that may differ.
+// variable returns the varying part at the beginning of a text.
 func variable(text string) (kind *regexp.Regexp, part string) {
 	if c := text[0]; c != '{' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
 		return nil, ""
@@ -155,7 +158,8 @@ func variable(text string) (kind *regexp.Regexp, part string) {
 	return nil, ""
 }
 
-// behind is what of a given text stands behind a secret, which ends where the recorded rest goes on.
+// behind returns the rest of a given text after a secret. The secret ends where the recorded rest
+// continues.
 func behind(rest, given string) string {
 	until := rest
 	for i := range rest {
@@ -167,7 +171,7 @@ func behind(rest, given string) string {
 	if until == "" {
 		return ""
 	}
-	if rest == until { // nothing else may differ
+	if rest == until { // no other part may differ
 		if strings.HasSuffix(given, until) {
 			return until
 		}
@@ -179,7 +183,7 @@ func behind(rest, given string) string {
 	return given
 }
 
-// A substitution says in the replay what was sent, in the place of what was recorded.
+// A substitution replaces recorded texts by the sent ones in a replay.
 type substitution struct{ replacer *strings.Replacer }
 
 func substitute(pairs []pair) substitution {
@@ -195,7 +199,7 @@ func substitute(pairs []pair) substitution {
 	return substitution{strings.NewReplacer(all...)}
 }
 
-// json replaces in the strings of valid JSON. All else stays as it is.
+// json replaces texts in the strings of valid JSON, and keeps everything else.
 func (s substitution) json(data json.RawMessage) json.RawMessage {
 	if s.replacer == nil || len(data) == 0 {
 		return data

@@ -19,28 +19,28 @@ const (
 	methodPing     = "ping"
 )
 
-// stateCall is where the number of a call is kept between two rounds of it.
+// stateCall is the key of a call's number between two rounds.
 const stateCall = "junction/recording"
 
-// Middleware returns middleware that records what is said to one server, and what the server is: with the first request
-// it asks for that itself, as a client would, if the request is another one. The name of the server need be
-// unique only where a recording is of several.
+// Middleware returns middleware that records the requests to one server, and its description.
+// Unless the first request asks for the description, the middleware does so itself, like a client.
+// The name of the server must be unique only in a recording of several.
 func (r *Recorder) Middleware(server string) mcp.Middleware {
 	tap := event.Tap(&source{r, server})
 	return func(next mcp.Handler) mcp.Handler {
 		recorded := tap(next)
-		var known atomic.Bool // that the server was asked what it is
+		var known atomic.Bool // whether the description was requested
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if !known.Swap(true) && req.Method != methodDiscover {
 				discover := &mcp.Request{Method: methodDiscover, Meta: req.Meta, Caller: req.Caller, Principal: req.Principal, Session: req.Session, Peer: mcp.NoPeer{}}
-				_, _ = recorded.Handle(ctx, discover) // the server's answer is recorded, whatever it is
+				_, _ = recorded.Handle(ctx, discover) // the response is recorded, even an error
 			}
 			return recorded.Handle(ctx, req)
 		})
 	}
 }
 
-// A source is a server of which is recorded what is said to it.
+// A source is a recorded server.
 type source struct {
 	recorder *Recorder
 	server   string
@@ -54,7 +54,7 @@ func (s *source) Begin(ctx context.Context, request event.Step) (context.Context
 	return ctx, &recordedCall{recorder: s.recorder, number: s.recorder.begin(ctx, s.server, request.Request)}
 }
 
-// A recordedCall records what follows a request.
+// A recordedCall records the events after a request.
 type recordedCall struct {
 	recorder *Recorder
 	number   int64
@@ -68,7 +68,7 @@ func (c *recordedCall) NextID() int64 { return c.asked.Add(1) }
 func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 	l := &line{Call: c.number, Ask: s.ID}
 	switch {
-	case s.Kind == event.Pending, s.Kind == event.Cancelled && s.ToServer: // it goes on, or is not there to be replayed
+	case s.Kind == event.Pending, s.Kind == event.Cancelled && s.ToServer: // the call continues, or there is nothing to replay
 		return
 	case s.Kind == event.Notification:
 		l.Event, l.Method, l.Params = eventNotification, s.Method, s.Body
@@ -90,7 +90,7 @@ func (c *recordedCall) Step(ctx context.Context, s event.Step) {
 	c.recorder.add(ctx, l)
 }
 
-// begin records that a call begins, or goes on.
+// begin records the beginning of a call, or of another round.
 func (r *Recorder) begin(ctx context.Context, server string, req *mcp.Request) (call int64) {
 	if text, ok := jsonrpc.Unquote(req.State.Get(stateCall)); ok && req.Round > 0 {
 		if call, err := strconv.ParseInt(text, 10, 64); err == nil && call > 0 && call <= r.calls.Load() {
@@ -108,7 +108,7 @@ func (r *Recorder) begin(ctx context.Context, server string, req *mcp.Request) (
 	return call
 }
 
-// ownParams are parameters without those that connect the rounds of a call.
+// ownParams returns parameters without those that connect the rounds of a call.
 func ownParams(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return nil

@@ -13,16 +13,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// stateReplay is where a Replay keeps how far it is in a call, between two rounds of it.
+// stateReplay is the key of a Replay's place in a call between two rounds.
 const stateReplay = "junction/replay"
 
-// A place is where a call goes on.
+// A place is the place where a call continues.
 type place struct {
-	Line int `json:"line"` // at which the call begins
+	Line int `json:"line"` // first line of the call
 	Step int `json:"step"`
 }
 
-// resumed is the call that a later round of a request goes on with; nil for every other request.
+// resumed returns the call that a later round of a request continues, or nil for every other
+// request.
 func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
 	var at place
 	if req.Round == 0 || schema.DecodeLoose(req.State.Get(stateReplay), &at) != nil {
@@ -39,12 +40,12 @@ func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
 	return nil, 0, nil
 }
 
-// play does what the server did in a call, from a step on.
+// play performs the server's steps of a call, beginning with step from.
 func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, pairs []pair) (mcp.Result, error) {
 	p.note(p.begun, c)
 	said := substitute(pairs)
 	for i, s := range c.steps[from:] {
-		if i > 0 || from == 0 { // in a later round it has passed
+		if i > 0 || from == 0 { // a later round has waited already
 			if err := p.sleep(ctx, s.pause); err != nil {
 				return mcp.Result{}, err
 			}
@@ -91,7 +92,7 @@ func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, 
 	return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording ends before the response to this call")
 }
 
-// askAll asks the client what the server asked at the same time.
+// askAll sends the client the server's simultaneous requests.
 func (p *Replay) askAll(ctx context.Context, req *mcp.Request, c *call, asks []*ask, said substitution) error {
 	if req.Peer == nil {
 		return nil
@@ -117,7 +118,7 @@ func (p *Replay) askAll(ctx context.Context, req *mcp.Request, c *call, asks []*
 	}
 }
 
-// compare looks whether a client responds as it did when it was recorded.
+// compare records a difference if a client responds differently from the recording.
 func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
 	if !p.options.Strict || !a.answered {
 		return
@@ -139,7 +140,7 @@ func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
 	p.differ(fmt.Sprintf("in %s the client responds to %s with %s, and the recording has %s", describe(c.method, c.params), a.method, is, was))
 }
 
-// note has a call be begun or ended, so that what the server sent after that is sent.
+// note marks a call as begun or ended, so that the messages of the server after that are sent.
 func (p *Replay) note(what map[*call]bool, c *call) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

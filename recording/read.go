@@ -15,27 +15,28 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The limits of what is read.
+// Limits of a recording to read.
 const (
 	maxCalls  = 200_000   // calls of a recording
-	maxEvents = 1_000_000 // of all calls
+	maxEvents = 1_000_000 // events of all calls
 	maxAsked  = 1_024     // requests of the server in one call
 )
 
-// A Recording is what a file holds.
+// A Recording is the content of a file.
 type Recording struct {
-	// Program wrote it, and Began says when.
+	// Program is the name of the recording program, and Began the time of the start.
 	Program string
 	Began   time.Time
-	// Lost is how many messages are missing, as they could not be written in time, or were too long.
+	// Lost is the number of missing messages, which could not be written in time, or were too long.
 	Lost int
-	// Whole says that the file ends where its Recorder was closed; else it ends in the middle, as after a crash.
+	// Whole reports whether the Recorder was closed. Otherwise the file ends early, as after a
+	// crash.
 	Whole bool
 
 	calls []*call
 }
 
-// Servers are the names of those whose conversations the recording has, in the order of their first requests.
+// Servers returns the names of the recorded servers, in the order of their first requests.
 func (r *Recording) Servers() []string {
 	var names []string
 	for _, c := range r.calls {
@@ -46,38 +47,38 @@ func (r *Recording) Servers() []string {
 	return names
 }
 
-// A call is one request, with all that happened until it was over.
+// A call is one request, with all events until its end.
 type call struct {
 	server, method string
 	params         json.RawMessage
 	caller         int
-	declared       []string // what the client can be asked for
-	at             float64  // when it began, in milliseconds
-	line           int      // of the file, at which it began
-	lastLine       int      // of its end; 0 if it has none
+	declared       []string // capabilities of the client for requests of the server
+	at             float64  // time of the beginning, in milliseconds
+	line           int      // line of the beginning in the file
+	lastLine       int      // line of the end; 0 without one
 	steps          []step
-	omitted        bool // what was asked is too long to be known
+	omitted        bool // the request was too long to record
 
-	last  float64        // when the last event of it was
-	round int            // of the client, from 0
-	asked []*ask         // everything that the server asked
-	open  map[int64]*ask // what has no response yet, in this round
-	again map[*ask]bool  // asked in this round
-	group bool           // the last step asks the client, and the client was asked and may be asked more at once
+	last  float64        // time of its last event
+	round int            // round of the client, from 0
+	asked []*ask         // all requests of the server
+	open  map[int64]*ask // requests without a response in this round
+	again map[*ask]bool  // requests of this round
+	group bool           // whether the last step is a request to the client without a response, which more requests may join
 }
 
-// A step is what the server did, or did to the client.
+// A step is an action of the server in a call, or the cancellation.
 type step struct {
-	pause  float64 // milliseconds, since the last event
+	pause  float64 // milliseconds since the last event
 	at     float64
 	line   int
 	kind   string // eventNotification, eventServerRequest, eventResult, eventError or eventCancelled
 	method string
 	params json.RawMessage
-	asks   []*ask // at the same time
+	asks   []*ask // simultaneous requests
 	result mcp.Result
 	err    *mcp.Error
-	lost   bool // what it was is too long to be known
+	lost   bool // it was too long to record
 }
 
 // An ask is a request of the server.
@@ -89,7 +90,7 @@ type ask struct {
 	err         *mcp.Error
 }
 
-// Read reads a recording. What was not written to its end is left out.
+// Read reads a recording. It ignores an incomplete last line.
 func Read(r io.Reader) (*Recording, error) {
 	in := &reader{r: bufio.NewReaderSize(r, 64<<10), calls: map[int64]*call{}}
 	text, whole, err := in.next()
@@ -112,7 +113,7 @@ func Read(r io.Reader) (*Recording, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !whole { // nothing, or what a process did not write to its end
+		if !whole { // the end, or an incomplete line
 			return &in.out, nil
 		}
 		if len(bytes.TrimSpace(text)) == 0 {
@@ -127,14 +128,14 @@ func Read(r io.Reader) (*Recording, error) {
 // A reader reads the lines of a file.
 type reader struct {
 	r      *bufio.Reader
-	at     int // the line
+	at     int // number of the line
 	size   int // bytes so far
 	events int
 	calls  map[int64]*call // by number
 	out    Recording
 }
 
-// next returns the next line; whole is false where it has no end.
+// next returns the next line; whole is false if the line has no end.
 func (in *reader) next() (text []byte, whole bool, err error) {
 	in.at++
 	for {
@@ -156,7 +157,7 @@ func (in *reader) next() (text []byte, whole bool, err error) {
 	}
 }
 
-// line takes a line up.
+// line adds a line to the recording.
 func (in *reader) line(text []byte) error {
 	if fault := jsonrpc.Valid(text, jsonrpc.Limits{}); fault != nil {
 		return errors.New(fault.Message)
@@ -209,5 +210,5 @@ func (in *reader) begin(l *line) error {
 	return nil
 }
 
-// isObject reports whether a member is an object, or not there.
+// isObject reports whether a member is an object or missing.
 func isObject(raw json.RawMessage) bool { return len(raw) == 0 || raw[0] == '{' }

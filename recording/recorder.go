@@ -12,26 +12,29 @@ import (
 
 // The limits of a Recorder.
 const (
-	// maxQueued is how many bytes wait to be written. What does not fit is not recorded, and counted in the file.
+	// maxQueued limits the bytes that wait to be written. Further messages are not recorded, and
+	// counted in the file.
 	maxQueued = 32 << 20
-	// maxCallers is how many clients of a recording have numbers of their own.
+	// maxCallers limits the clients of a recording with separate numbers.
 	maxCallers = 1_024
-	// closeTime is how long Close waits for what is still to be written.
+	// closeTime is how long Close waits for the remaining lines.
 	closeTime = 5 * time.Second
 )
 
-// Options say how a Recorder records; the zero value of each field means its default.
+// Options configure a Recorder; the zero value of each field means its default.
 type Options struct {
-	// Program says who records, such as "junction 1.0 proxy".
+	// Program names the recording program, such as "junction 1.0 proxy".
 	Program string
-	// Through has every message wait until it is written: then nothing is lost, however the process ends. Without it
-	// traffic is never delayed, and what cannot be written in time is counted in the file, and lost.
+	// Through makes every message wait until it is written. Then nothing is lost, even in a crash.
+	// Without it messages are never delayed; those that cannot be written in time are lost, and
+	// counted in the file.
 	Through bool
-	// OnError is called once if nothing can be written any more; the traffic goes on without being recorded.
+	// OnError is called once if writing fails; the traffic continues without being recorded.
 	OnError func(error)
 }
 
-// A Recorder writes down what goes through its [Recorder.Middleware]. All methods are safe for concurrent use.
+// A Recorder records the messages through its [Recorder.Middleware]. All methods are safe for
+// concurrent use.
 type Recorder struct {
 	options Options
 	began   time.Time
@@ -41,23 +44,23 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	queue   []entry
-	queued  int             // bytes of it
-	secrets []string        // to be hidden in what is in the queue, and later
-	hidden  map[string]bool // all that were ever among them
-	lost    line            // how much did not fit into it
+	queued  int             // bytes of queue
+	secrets []string        // new secrets to hide in the queue, and later
+	hidden  map[string]bool // all secrets so far
+	lost    line            // counts of the lines that did not fit
 	callers map[any]int
 	closed  bool
 	failed  error
 }
 
-// An entry is a line that is to be written.
+// An entry is a line to write.
 type entry struct {
 	line    *line
 	size    int
-	written chan<- struct{} // closed then; nil where nobody waits
+	written chan<- struct{} // closed after writing; nil if nothing waits for it
 }
 
-// New returns a Recorder that writes to w. Close it when done.
+// New returns a Recorder that writes to w. The caller must close it.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	r := &Recorder{options: o, began: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), callers: map[any]int{}, hidden: map[string]bool{}}
 	first := append(headers.Append(nil, &header{Recording: format, Program: o.Program, Began: r.began.UTC().Format(time.RFC3339Nano)}, nil), '\n')
@@ -68,16 +71,15 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Hide has these values be replaced wherever they stand in what is recorded from now on: what is known to be a secret
-// whatever it looks like. Values of less than 6 bytes, and short plain words, are replaced only where the name of
-// a member says that there is a secret.
+// Hide hides these values everywhere in later lines, for secrets of any form. Values of less than 6
+// bytes, and short plain words, are hidden only as values of members whose names indicate a secret.
 func (r *Recorder) Hide(secrets ...string) {
 	if !r.hide(secrets) {
 		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))
 	}
 }
 
-// hide reports whether there is a place for all of the secrets.
+// hide reports whether all of the secrets fit the limit.
 func (r *Recorder) hide(secrets []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -94,7 +96,7 @@ func (r *Recorder) hide(secrets []string) bool {
 	return true
 }
 
-// Close writes what is still to be written. The error says what could not be.
+// Close writes the remaining lines. It returns the error of the recording, if there was one.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	r.closed = true
@@ -115,11 +117,11 @@ func (r *Recorder) Close() error {
 func (r *Recorder) signal() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // it is signalled already
+	default: // already signalled
 	}
 }
 
-// add has a line be written. What it points to must not change any more.
+// add queues a line. The caller must not change its content any more.
 func (r *Recorder) add(ctx context.Context, l *line) {
 	e := entry{line: l, size: l.size()}
 	var written chan struct{}
@@ -146,7 +148,7 @@ func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	switch {
 	case r.closed || r.failed != nil:
 		return false
-	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // of those who wait there are not too many
+	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // callers that wait limit their own number
 		r.lost.Lines++
 		r.lost.Bytes += e.size
 		r.lost.MS = e.line.MS
@@ -157,7 +159,7 @@ func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	return true
 }
 
-// take returns what is to be written now, and whether something may come later.
+// take returns the lines to write now, and whether more may come later.
 func (r *Recorder) take() (lines []entry, secrets []string, more bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -192,7 +194,7 @@ func (r *Recorder) write(f *file) {
 			}
 		}
 	}
-	if !r.hasFailed() { // else the file ends in the middle
+	if !r.hasFailed() { // otherwise the file ends early
 		r.failedWith(f.add(&line{MS: ms(time.Since(r.began)), Event: eventEnd}))
 	}
 }
@@ -203,7 +205,7 @@ func (r *Recorder) hasFailed() bool {
 	return r.failed != nil
 }
 
-// failedWith remembers why nothing is written any more.
+// failedWith stores the error that ends the recording.
 func (r *Recorder) failedWith(err error) {
 	if err == nil {
 		return
@@ -220,7 +222,7 @@ func (r *Recorder) failedWith(err error) {
 	}
 }
 
-// caller is the number of a client.
+// caller returns the number of a client.
 func (r *Recorder) caller(who any) int {
 	if who == nil {
 		return 0
@@ -235,18 +237,18 @@ func (r *Recorder) caller(who any) int {
 	return n
 }
 
-// A file is what is written to.
+// A file is the output of a Recorder.
 type file struct {
 	w     io.Writer
 	size  int
-	ended bool // nothing is written any more
+	ended bool // whether writing has ended
 	hider hider
 	buf   []byte
 }
 
 var errFull = errors.New("it is as large as a recording may be")
 
-// add writes a line. After an error nothing is written any more.
+// add writes a line. After an error it writes nothing.
 func (f *file) add(l *line) error {
 	if f.ended {
 		return nil
@@ -258,7 +260,7 @@ func (f *file) add(l *line) error {
 	if len(f.buf) > maxLine { // placeholders made it longer
 		f.buf = l.without().append(f.buf[:0], &f.hider)
 	}
-	const last = 1 << 10 // for the line that says that the file is full
+	const last = 1 << 10 // for the line that the file is full
 	if f.size+len(f.buf) > MaxSize-last {
 		f.ended = true
 		_, err := f.w.Write((&line{MS: l.MS, Event: eventFull}).append(nil, &f.hider))
@@ -268,7 +270,7 @@ func (f *file) add(l *line) error {
 	f.size += n
 	f.ended = err != nil
 	if cap(f.buf) > 1<<20 {
-		f.buf = nil // one long message does not cost memory for good
+		f.buf = nil // frees the buffer of a long message
 	}
 	return err
 }

@@ -16,11 +16,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A sluggish file takes a line only when it may.
+// A sluggish file accepts a line only when may is signalled.
 type sluggish struct {
 	mu   sync.Mutex
 	data bytes.Buffer
-	may  chan struct{} // nil: always
+	may  chan struct{} // nil means always
 	err  error
 }
 
@@ -112,7 +112,7 @@ func TestWhatIsWrittenThroughIsThereBeforeTheMessageGoesOn(t *testing.T) {
 	if !strings.Contains(before, `"name":"first"`) {
 		t.Errorf("when the server gets the call, the file has\n%s", before)
 	}
-	// Nobody closed it: what there is can be read.
+	// A recording can be read although its Recorder was not closed.
 	got, err := Read(strings.NewReader(f.text()))
 	if err != nil || len(got.calls) != 2 || got.Whole {
 		t.Errorf("%d calls, whole %v, %v", len(got.calls), got.Whole, err)
@@ -149,7 +149,7 @@ func TestAFileThatCannotBeWrittenFailsNoTraffic(t *testing.T) {
 
 func TestALongMessageIsLeftOutAndTheReplaySaysSo(t *testing.T) {
 	f := new(sluggish)
-	r := newRecorder(t, f, Options{Through: true}) // two such lines do not fit into the queue
+	r := newRecorder(t, f, Options{Through: true}) // two such lines exceed the queue
 	h := r.Middleware("s")(saying(strings.Repeat("x", maxLine)))
 	request(t, h, "tools/list", `{}`)
 	if err := r.Close(); err != nil {
@@ -168,7 +168,8 @@ func TestALongMessageIsLeftOutAndTheReplaySaysSo(t *testing.T) {
 	}
 }
 
-// Who gave up does not wait for the file, and can go on saying things.
+// TestWhatIsWrittenThroughForNobodyWaitsInNumber checks that a cancelled caller does not wait for
+// the file, and that its further messages do not exceed the queue.
 func TestWhatIsWrittenThroughForNobodyWaitsInNumber(t *testing.T) {
 	f := &sluggish{may: make(chan struct{})}
 	r := newRecorder(t, f, Options{Through: true})
@@ -251,7 +252,7 @@ func TestSecretsThatAreKnownGetIntoNoRecording(t *testing.T) {
 	}
 }
 
-// answering is a client that responds to all that it is asked.
+// answering is a client that responds to every request.
 type answering string
 
 func (answering) Notify(context.Context, string, json.RawMessage) error { return nil }

@@ -46,7 +46,7 @@ type said struct {
 	Text string `json:"text"`
 }
 
-// shop is a server that does everything a server can do in a call, and outside.
+// shop returns a server with everything that a server can do in a call, and outside.
 func shop() *mcp.Server {
 	s := mcp.NewServer("shop", "1.0")
 	visits := 0
@@ -87,7 +87,7 @@ func shop() *mcp.Server {
 	return s
 }
 
-// A heard is all that a client hears, in the order of each call.
+// A heard collects all messages to a client, in the order of each call.
 type heard struct {
 	mu    sync.Mutex
 	lines []string
@@ -99,7 +99,7 @@ func (h *heard) add(format string, args ...any) {
 	h.lines = append(h.lines, fmt.Sprintf(format, args...))
 }
 
-// dial connects a client to a Handler, over a stream of bytes.
+// dial connects a client to a Handler, over a byte stream.
 func dial(t *testing.T, h mcp.Handler, rev string, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	o.Revision, o.NoCache = rev, true
@@ -111,7 +111,7 @@ func dial(t *testing.T, h mcp.Handler, rev string, o mcp.ClientOptions) *mcp.Cli
 	return c
 }
 
-// listened is a Peer that says when its subscription holds.
+// listened is a Peer that calls holds when its subscription is acknowledged.
 type listened struct {
 	mcp.Peer
 	holds func()
@@ -124,13 +124,13 @@ func (l listened) Notify(ctx context.Context, method string, params json.RawMess
 	return l.Peer.Notify(ctx, method, params)
 }
 
-// script asks everything, and returns what came.
+// script makes every kind of request, and returns the messages it got.
 func script(t *testing.T, server mcp.Handler, rev string) []string {
 	t.Helper()
 	holding := make(chan struct{})
 	var once sync.Once
 	h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		if req.Method == "subscriptions/listen" { // which a legacy session asks for when it likes
+		if req.Method == "subscriptions/listen" { // a legacy session sends it at any time
 			listen := *req
 			listen.Peer = listened{req.Peer, func() { once.Do(func() { close(holding) }) }}
 			req = &listen
@@ -165,7 +165,7 @@ func script(t *testing.T, server mcp.Handler, rev string) []string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		slices.Sort(asked.lines) // those that are asked at once
+		slices.Sort(asked.lines) // those of simultaneous requests
 		out.lines = append(out.lines, asked.lines...)
 		asked.lines = nil
 		out.add("%s %s %s", method, body, r.Meta)
@@ -195,13 +195,14 @@ func script(t *testing.T, server mcp.Handler, rev string) []string {
 	return out.lines
 }
 
-// bridged is a server behind a client that speaks a revision to it, as junction proxy has it.
+// bridged returns a client of a server behind a client with a revision, like junction proxy.
 func bridged(t *testing.T, h mcp.Handler, rev string, m ...mcp.Middleware) *mcp.Client {
 	t.Helper()
 	return dial(t, h, rev, mcp.ClientOptions{Name: "shop", Bridge: true, Middleware: m})
 }
 
-// record has a client of a revision talk to a server of another one, and returns what it heard, and the file.
+// record connects a client and a server of two revisions, and returns the messages to the client,
+// and the file.
 func record(t *testing.T, client, server string) (heard []string, file string) {
 	t.Helper()
 	out := new(buffer)
@@ -229,10 +230,11 @@ func replay(t *testing.T, file string, o recording.ReplayOptions) *recording.Rep
 	return p
 }
 
-// Whoever made the recording, and whatever server it was made of: a client of any revision hears from the replay what it
-// hears from such a server.
+// TestAReplayIsTheSameAsTheServerAtEveryRevision checks that a client of any revision gets the same
+// messages from the replay as from the server, for every revision of the recorded client and
+// server.
 func TestAReplayIsTheSameAsTheServerAtEveryRevision(t *testing.T) {
-	direct := map[string][]string{} // by the server's revision and the client's
+	direct := map[string][]string{} // by the server's and the client's revision
 	for _, server := range revisions() {
 		for _, client := range revisions() {
 			direct[server+client] = script(t, bridged(t, shop(), server), client)
@@ -243,7 +245,7 @@ func TestAReplayIsTheSameAsTheServerAtEveryRevision(t *testing.T) {
 			_, file := record(t, made, server)
 			for _, client := range revisions() {
 				if server != revision.Latest().Name && made != client && made != revision.Latest().Name && client != revision.Latest().Name {
-					continue // legacy revisions among themselves are alike
+					continue // legacy revisions do not differ among themselves
 				}
 				t.Run(fmt.Sprintf("server %s, recorded with %s, replayed to %s", server, made, client), func(t *testing.T) {
 					p := replay(t, file, recording.ReplayOptions{})

@@ -17,34 +17,35 @@ import (
 )
 
 const (
-	// maxDifferences is how many differences a Replay remembers.
+	// maxDifferences limits the differences that a Replay stores.
 	maxDifferences = 1_000
-	// maxPause is how long a Replay waits between two events of a call.
+	// maxPause limits the wait of a Replay between two events of a call.
 	maxPause = 10 * time.Minute
-	// cancelTime is how long a call that was cancelled in the recording waits for that.
+	// cancelTime is how long a call that was cancelled in the recording waits for its cancellation.
 	cancelTime = 30 * time.Second
 )
 
-// ReplayOptions say what a Replay does; the zero value of each field means its default.
+// ReplayOptions configure a Replay; the zero value of each field means its default.
 type ReplayOptions struct {
-	// Server is whose conversation is played, by its name; needed where the recording has several.
+	// Server is the name of the replayed server; required if the recording has several.
 	Server string
-	// Speed divides the recorded pauses: with 2 they are half as long. 0 makes none.
+	// Speed divides the recorded pauses: 2 halves them. 0 means no pauses.
 	Speed float64
-	// Strict answers a request that is not the next one, with an error, and has [Replay.Differences] count whatever
-	// is not as it was recorded. Ids and times that differ each time are no difference.
+	// Strict returns an error for a request out of order, and makes [Replay.Differences] report
+	// every difference from the recording. Varying ids and times are ignored.
 	Strict bool
-	// OnDifference hears of each request that the recording does not have, and with Strict of all differences.
+	// OnDifference is called for each request that is missing in the recording, and with Strict for
+	// all differences.
 	OnDifference func(text string)
 }
 
-// A Replay is an [mcp.Handler] that answers as the recorded server did. It plays the recording once: a request that
-// was recorded several times gets one answer after the other, and then always the last.
+// A Replay is an [mcp.Handler] that responds like the recorded server. Each recorded response is
+// used once, in order; after that the last one for the same request is repeated.
 type Replay struct {
 	options  ReplayOptions
-	discover *mcp.Result // what the server said it was; nil if that is not known
+	discover *mcp.Result // description of the server; nil if unknown
 	calls    []*call     // all but those of discover and listen
-	outside  []*outside  // what the server sent in no call
+	outside  []*outside  // messages of the server outside of calls
 	log      recorded
 
 	capabilities mcp.ServerCapabilities // of discover
@@ -53,12 +54,12 @@ type Replay struct {
 	used        map[*call]bool
 	begun       map[*call]bool
 	ended       map[*call]bool
-	changed     chan struct{} // closed when begun or ended change
+	changed     chan struct{} // closed when begun or ended changes
 	differences []string
-	more        int // differences that are not among these
+	more        int // number of further differences
 }
 
-// recorded are the calls by what they are about.
+// recorded holds the calls by method and name.
 type recorded map[subject][]*call
 
 type subject struct{ method, name string }
@@ -102,14 +103,14 @@ func NewReplay(r *Recording, o ReplayOptions) (*Replay, error) {
 	}
 	if p.discover != nil {
 		var said mcp.DiscoverResult
-		_ = schema.DecodeLoose(p.discover.JSON, &said) // what cannot be read is not there
+		_ = schema.DecodeLoose(p.discover.JSON, &said) // members that cannot be decoded stay empty
 		p.capabilities = said.Capabilities
 	}
 	p.outside = outsideOf(listens, p.calls)
 	return p, nil
 }
 
-// end is the last step of a call that was over; nil if it was not.
+// end returns the last step of a call, or nil if it did not end.
 func (c *call) end() *step {
 	if c.lastLine == 0 {
 		return nil
@@ -117,7 +118,7 @@ func (c *call) end() *step {
 	return &c.steps[len(c.steps)-1]
 }
 
-// Handle answers a request from the recording.
+// Handle returns the recorded response of a request.
 func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case methodPing:
@@ -140,7 +141,7 @@ func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return p.play(ctx, req, c, 0, pairs)
 }
 
-// choose finds the call that a request is, and has it be used.
+// choose returns the call for a request, and marks it as used.
 func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
 	c, pairs, difference := p.pick(req)
 	if difference == "" {
@@ -154,7 +155,7 @@ func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
 	return nil, nil, mcp.Errorf(code, "%s", difference)
 }
 
-// pick is choose, with what is wrong with the call, if anything is.
+// pick returns the call for a request, and a difference from the recording.
 func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -173,8 +174,8 @@ func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference strin
 	return c, pairs, difference
 }
 
-// find returns the call that a request is: with the very same parameters, or else with others that differ only where they
-// differ each time; the first that was not used, or else the last one.
+// find returns the call for a request. A call with equal parameters precedes one whose parameters
+// differ only in varying parts. It returns the first unused one, or else the last one.
 func (p *Replay) find(req *mcp.Request) (*call, []pair) {
 	for _, templates := range []bool{false, true} {
 		var last *call
@@ -196,7 +197,7 @@ func (p *Replay) find(req *mcp.Request) (*call, []pair) {
 	return nil, nil
 }
 
-// before is a call that was over before c began, and was not asked yet.
+// before returns an unused call that ended before c began, or nil.
 func (p *Replay) before(c *call) *call {
 	for _, other := range p.calls {
 		if other.line >= c.line {
@@ -218,7 +219,7 @@ func (r recorded) lacks(method string) bool {
 	return true
 }
 
-// missing says that the recording does not have a request, and what it has instead.
+// missing describes a request that is missing in the recording, with similar recorded ones.
 func (p *Replay) missing(req *mcp.Request) string {
 	const shown = 3
 	what := describe(req.Method, req.Params)
@@ -249,7 +250,7 @@ func (p *Replay) missing(req *mcp.Request) string {
 	return fmt.Sprintf("the recording has no %s, but with %s", what, strings.Join(with, ", "))
 }
 
-// describe says which request it is.
+// describe describes a request.
 func describe(method string, params json.RawMessage) string {
 	text := method
 	if name := quotedName(method, params); name != "" {
@@ -266,7 +267,7 @@ func quotedName(method string, params json.RawMessage) string {
 	return fmt.Sprintf("%q", plaintext.Line(name, 100))
 }
 
-// describeParams are the parameters that tell requests of one subject apart.
+// describeParams returns the parameters that distinguish requests of one subject.
 func describeParams(params json.RawMessage) string {
 	const longest = 200
 	if len(params) > 0 {
@@ -281,7 +282,7 @@ func describeParams(params json.RawMessage) string {
 	return plaintext.Line(string(new(hider).json(params)), longest)
 }
 
-// differ counts a difference.
+// differ records a difference.
 func (p *Replay) differ(text string) {
 	p.mu.Lock()
 	if len(p.differences) < maxDifferences {
@@ -295,8 +296,8 @@ func (p *Replay) differ(text string) {
 	}
 }
 
-// Differences says what was asked, up to now, that the recording does not have; with [ReplayOptions.Strict] everything
-// that was not as it was recorded, and what was recorded and never asked.
+// Differences returns the requests so far that are missing in the recording. With
+// [ReplayOptions.Strict] it returns every difference from the recording, and the unused calls.
 func (p *Replay) Differences() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

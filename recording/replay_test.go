@@ -16,7 +16,7 @@ import (
 
 const head = `{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}` + "\n"
 
-// playing is a replay of these lines.
+// playing returns a replay of these lines.
 func playing(t *testing.T, o ReplayOptions, lines ...string) *Replay {
 	t.Helper()
 	r, err := Read(strings.NewReader(head + strings.Join(lines, "\n") + "\n"))
@@ -30,12 +30,12 @@ func playing(t *testing.T, o ReplayOptions, lines ...string) *Replay {
 	return p
 }
 
-// called are the lines of a call of a tool with its result, at a time.
+// called returns the lines of a call of a tool with its result, at a time.
 func called(n int, at float64, params, result string) string {
 	return fmt.Sprintf(`{"ms":%v,"event":"request","call":%d,"method":"tools/call","params":%s}`+"\n"+`{"ms":%v,"event":"result","call":%[2]d,"result":%[5]s}`, at, n, params, at+1, result)
 }
 
-// said is what a replay says to a request: the result, or the error.
+// said returns the response of a replay: the result, or the error.
 func said(t *testing.T, p *Replay, method, params string) string {
 	t.Helper()
 	result, err := p.Handle(t.Context(), mcp.NewRequest(method, json.RawMessage(params)))
@@ -155,7 +155,7 @@ func TestPausesAreThoseOfTheRecordingOrScaled(t *testing.T) {
 		`{"ms":0,"event":"request","call":1,"method":"tools/call","params":{"name":"a"}}`,
 		`{"ms":1000,"event":"notification","call":1,"method":"notifications/progress","params":{"progress":1}}`,
 		`{"ms":4000,"event":"serverRequest","call":1,"ask":1,"method":"roots/list"}`,
-		`{"ms":604000,"event":"clientResponse","call":1,"ask":1,"result":{"roots":[]}}`, // the client's time is not the server's
+		`{"ms":604000,"event":"clientResponse","call":1,"ask":1,"result":{"roots":[]}}`, // the client's time does not count for the server
 		`{"ms":606000,"event":"result","call":1,"result":{}}`,
 	}
 	for speed, want := range map[float64]time.Duration{0: 0, 1: 6 * time.Second, 4: 1500 * time.Millisecond, 0.5: 12 * time.Second} {
@@ -222,7 +222,8 @@ func TestOfSeveralServersOneIsPlayed(t *testing.T) {
 	}
 }
 
-// What the server sent outside of calls comes behind the call that was before it, to each who listens then.
+// TestWhatBelongsToNoCallComesWhenItsTimeHasCome checks that a message outside of calls follows the
+// recorded call before it, and is sent to each client that listens then.
 func TestWhatBelongsToNoCallComesWhenItsTimeHasCome(t *testing.T) {
 	lines := []string{
 		`{"ms":0,"event":"request","call":9,"method":"server/discover"}`,
@@ -289,7 +290,7 @@ func (l *listener) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage,
 	return json.RawMessage(`{"roots":[]}`), nil
 }
 
-// A server that logs all day has said very much outside of calls.
+// TestVeryManyNotificationsOutsideOfCallsArePlayedInTime covers a server that logs all day.
 func TestVeryManyNotificationsOutsideOfCallsArePlayedInTime(t *testing.T) {
 	const many = 40_000
 	lines := []string{`{"ms":1,"event":"request","call":1,"method":"subscriptions/listen","params":{"notifications":{}}}`}
@@ -302,7 +303,7 @@ func TestVeryManyNotificationsOutsideOfCallsArePlayedInTime(t *testing.T) {
 	defer cancel()
 	heard := 0
 	req.Peer = notified(func() {
-		if heard++; heard == many+1 { // the acknowledgement, too
+		if heard++; heard == many+1 { // including the acknowledgement
 			cancel()
 		}
 	})

@@ -8,10 +8,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// event adds an event to the call, and reports whether it is over. What is of no use is left out.
+// event adds an event to the call, and reports whether the call has ended. It ignores unusable
+// events.
 //
-// The rounds of a modern client become one sequence: what the server asked in a round is asked again in the next,
-// with the response, and is one request all the same.
+// The rounds of a modern client become one sequence. A server repeats a request of one round in the
+// next, with the response; both become one request.
 func (c *call) event(l *line, at int) (over bool) {
 	pause := max(0, l.MS-c.last)
 	c.last = l.MS
@@ -48,7 +49,7 @@ func (c *call) event(l *line, at int) (over bool) {
 			s.err = l.Error.error()
 		}
 	case eventCancelled:
-	default: // of a newer Junction
+	default: // of a newer version of Junction
 		return false
 	}
 	c.steps, c.lastLine = append(c.steps, s), at
@@ -60,7 +61,8 @@ func (f *fault) error() *mcp.Error {
 	return &mcp.Error{Code: f.Code, Message: f.Message, Data: f.Data}
 }
 
-// ask adds a request of the server: to those that the client was asked just before, if it has not responded yet.
+// ask adds a request of the server. It joins those that the client got just before, if there was no
+// response yet.
 func (c *call) ask(l *line, s step) {
 	if c.open == nil {
 		c.open, c.again = map[int64]*ask{}, map[*ask]bool{}
@@ -88,7 +90,7 @@ func (c *call) ask(l *line, s step) {
 	c.group = true
 }
 
-// respond takes the client's response up.
+// respond adds the client's response.
 func (c *call) respond(l *line) {
 	asked := c.open[l.Ask]
 	if asked == nil {
@@ -102,5 +104,5 @@ func (c *call) respond(l *line) {
 	if l.Error != nil {
 		asked.err = l.Error.error()
 	}
-	c.group = false // what is asked now may follow from the response
+	c.group = false // later requests may follow from the response
 }

@@ -17,26 +17,26 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// SchemaURL is that of the schema of server.json that [Server.Check] is about.
+// SchemaURL is the URL of the schema of server.json that [Server.Check] uses.
 const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
 const (
-	// maxTitle bounds the title, and the description, of a server that is published, in characters.
+	// maxTitle limits the title and the description of a published server, in characters.
 	maxTitle = 100
-	// MaxPublished bounds what a publisher adds in _meta, in bytes.
+	// MaxPublished limits the publisher's data in _meta, in bytes.
 	MaxPublished = 4 << 10
 )
 
-// A Fault is a rule that a server.json breaks.
+// A Fault is a violation of a rule for server.json.
 type Fault struct {
-	Where string // the member, such as packages[0].version
-	What  string // what was expected, and what there is
+	Where string // member, such as packages[0].version
+	What  string // expected and actual content
 }
 
-// String is the fault in a line.
+// String returns the fault on one line.
 func (f Fault) String() string { return f.Where + ": " + f.What }
 
-// A check looks for faults.
+// A check collects faults.
 type check struct{ faults []Fault }
 
 func (c *check) fail(where, format string, args ...any) {
@@ -61,8 +61,9 @@ var rules = sync.OnceValue(func() *patterns {
 	}
 })
 
-// Check finds what the schema of server.json and the official registry do not allow. It looks at what is written: whether names and packages
-// belong to the publisher, only the registry knows.
+// Check returns the violations of the schema of server.json and of the rules of the official
+// registry. It checks only the text: whether names and packages belong to the publisher is known
+// only to the registry.
 func (s *Server) Check() []Fault {
 	c := &check{}
 	namespace, own, slash := strings.Cut(s.Name, "/")
@@ -99,7 +100,7 @@ func (s *Server) Check() []Fault {
 	if len(s.Packages)+len(s.Remotes) == 0 && s.WebsiteURL == "" {
 		c.fail("packages", "expected a package or a remote: nobody could use the server, unless a websiteUrl says how")
 	}
-	current, _ := modernize(s.Raw, "") // as it is published; Parse has read it
+	current, _ := modernize(s.Raw, "") // in its published form; Parse has read it
 	c.icons(jsonrpc.Get(current, "icons"))
 	c.members("", current, schemaOf())
 	if n := len(jsonrpc.Get(jsonrpc.Get(current, "_meta"), published)); n > MaxPublished {
@@ -108,7 +109,7 @@ func (s *Server) Check() []Fault {
 	return c.faults
 }
 
-// version checks that a version is one, and no range.
+// version checks that a version is not a range.
 func (c *check) version(where, version string, needed bool) {
 	switch {
 	case version == "" && !needed:
@@ -167,7 +168,7 @@ func (c *check) pack(at string, p *Package) {
 	}
 }
 
-// arguments checks arguments, and returns what a URL can name of them.
+// arguments checks arguments, and returns the names that a URL can use.
 func (c *check) arguments(at string, all []Argument) (names []string) {
 	for i := range all {
 		a, where := &all[i], fmt.Sprintf("%s[%d]", at, i)
@@ -205,7 +206,7 @@ func (c *check) input(at string, in *Input) {
 	}
 }
 
-// remote checks a server that runs elsewhere.
+// remote checks a remote server.
 func (c *check) remote(at string, r *Remote) {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
@@ -215,7 +216,7 @@ func (c *check) remote(at string, r *Remote) {
 	}
 	c.transport(at, r, names)
 	u, err := url.Parse(rules().braces.ReplaceAllString(r.URL, "x"))
-	if err != nil { // which transport says
+	if err != nil { // transport reports it
 		return
 	}
 	if u.Scheme != "https" || outside.IsHere(u.Hostname()) || strings.HasSuffix(u.Hostname(), ".localhost") {
@@ -223,7 +224,7 @@ func (c *check) remote(at string, r *Remote) {
 	}
 }
 
-// transport checks an address, with names that may stand in it.
+// transport checks an address, in which names are allowed.
 func (c *check) transport(at string, r *Remote, names []string) {
 	if r.Type != "streamable-http" && r.Type != "sse" {
 		c.fail(at+".type", "expected streamable-http or sse, got %q", r.Type)
@@ -246,17 +247,18 @@ func (c *check) transport(at string, r *Remote, names []string) {
 	}
 }
 
-// published is the key of what a publisher adds, in _meta: the only one that a registry takes.
+// published is the key of the publisher's data in _meta: the only key that a registry accepts.
 const published = "io.modelcontextprotocol.registry/publisher-provided"
 
-// An object is what the schema lets an object have, and which objects, or lists of them, its members are.
+// An object holds the members that the schema allows, and the schemas of those that are objects or
+// lists of objects.
 type object struct {
 	members []string
 	objects map[string]*object
-	any     *object // of a map, what each of its members is
+	any     *object // for a map, the schema of each of its members
 }
 
-// schemaOf is the schema of a whole server.json, as far as names go.
+// schemaOf returns the allowed names in a complete server.json.
 var schemaOf = sync.OnceValue(func() *object {
 	input := []string{"description", "isRequired", "format", "value", "isSecret", "default", "placeholder", "choices"}
 	variables := &object{any: &object{members: input}}
@@ -280,7 +282,7 @@ var schemaOf = sync.OnceValue(func() *object {
 	}
 })
 
-// members finds those that the schema does not have: a registry refuses them.
+// members reports members that are not in the schema: a registry refuses them.
 func (c *check) members(at string, value json.RawMessage, o *object) {
 	if len(value) > 0 && value[0] == '[' {
 		n := 0
@@ -306,7 +308,7 @@ func (c *check) members(at string, value json.RawMessage, o *object) {
 	})
 }
 
-// maxIcon bounds the address of an icon, in characters.
+// maxIcon limits the address of an icon, in characters.
 const maxIcon = 255
 
 var iconSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+x\d+|any)$`) })

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// with is a server.json that is right, with a member that may not be.
+// with returns a valid server.json with one member added or replaced.
 func with(member string) string {
 	all := []string{`"name":"io.github.x/server"`, `"description":"A server"`, `"version":"1.0.0"`, `"packages":[{"registryType":"npm","identifier":"y","version":"1.0.0","transport":{"type":"stdio"}}]`}
 	name, _, _ := strings.Cut(member, ":")
@@ -21,7 +21,7 @@ func with(member string) string {
 	return "{" + text + "}"
 }
 
-// ofPackage is a package with further members, without those that they replace.
+// ofPackage returns a package with members added or replaced.
 func ofPackage(more string) string {
 	text := `"packages":[{` + more
 	for _, m := range []string{`"registryType":"npm"`, `"identifier":"y"`, `"version":"1.0.0"`, `"transport":{"type":"stdio"}`} {

@@ -19,37 +19,38 @@ import (
 )
 
 const (
-	// maxPage bounds one answer of a registry, in bytes.
+	// maxPage limits a response of a registry, in bytes.
 	maxPage = 16 << 20
-	// pageSize is how many entries a page is asked to have, and maxPageEntries how many one may have.
+	// pageSize is the requested number of entries of a page, and maxPageEntries the limit.
 	pageSize       = 100
 	maxPageEntries = 10_000
-	// maxFaults is of how many entries that cannot be read a page says why.
+	// maxFaults limits the reported faults of unreadable entries of a page.
 	maxFaults = 20
-	// maxCursor bounds where a list goes on, in bytes.
+	// maxCursor limits a cursor, in bytes.
 	maxCursor = 4 << 10
 )
 
-// ErrGarbage says that an answer is not one of a registry.
+// ErrGarbage means that a response does not come from a registry.
 var ErrGarbage = errors.New("answers what no registry does")
 
-// ErrToken says that a registry wants a token, or another one.
+// ErrToken means that a registry requires a token, or another one.
 var ErrToken = errors.New("wants a token that lets you in")
 
-// A Client asks one registry, by version 0.1 of the registry API. It is safe for concurrent use.
+// A Client is a client of one registry, for version 0.1 of the registry API. It is safe for
+// concurrent use.
 type Client struct {
 	base    *url.URL
 	options ClientOptions
 }
 
-// ClientOptions are those of [NewClient].
+// ClientOptions are the options of [NewClient].
 type ClientOptions struct {
-	HTTP  *http.Client                              // nil: one of its own, with timeouts
-	Token func(ctx context.Context) (string, error) // nil: none is sent
+	HTTP  *http.Client                              // nil means a new client with timeouts
+	Token func(ctx context.Context) (string, error) // nil means no token
 }
 
-// NewClient makes a client of the registry at an address, without the path of the API. With a token the address is https, or
-// of this machine.
+// NewClient returns a client of the registry at an address, without the path of the API. With a
+// token the address must be https, or on this machine.
 func NewClient(address string, o ClientOptions) (*Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
@@ -65,28 +66,28 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	return &Client{u, o}, nil
 }
 
-// String is the address of the registry.
+// String returns the address of the registry.
 func (c *Client) String() string { return c.base.String() }
 
-// A ListRequest says which entries are listed; the zero one asks for the first page of all.
+// A ListRequest selects the entries of a list. The zero value selects the first page of all.
 type ListRequest struct {
-	Cursor         string    // [Page.Next] of the page before
-	UpdatedSince   time.Time // only those that changed since, deleted ones too
-	Version        string    // only this one of each server; "latest" is the latest
-	Search         string    // only those whose names have it, as the registry finds them
+	Cursor         string    // [Page.Next] of the previous page
+	UpdatedSince   time.Time // only entries changed since, including deleted ones
+	Version        string    // only this version of each server; "latest" means the latest
+	Search         string    // only matching names, by the registry's own rules
 	IncludeDeleted bool
-	Limit          int // entries of a page; 0 is 100
+	Limit          int // entries of a page; 0 means 100
 }
 
 // A Page is a part of a list.
 type Page struct {
 	Entries []*Entry
-	Next    string  // empty: this is the last page
-	Faults  []error // of entries that cannot be read, 20 at most; Unread counts all
+	Next    string  // empty for the last page
+	Faults  []error // for unreadable entries, at most 20; Unread counts all
 	Unread  int
 }
 
-// List asks for a page of what the registry has.
+// List returns a page of the registry's entries.
 func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	q := url.Values{}
 	set := func(name, value string) {
@@ -100,7 +101,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	set("search", r.Search)
 	if !r.UpdatedSince.IsZero() {
 		q.Set("updated_since", r.UpdatedSince.UTC().Format(time.RFC3339Nano))
-	} else if r.IncludeDeleted { // which updated_since says, too
+	} else if r.IncludeDeleted { // updated_since implies it
 		q.Set("include_deleted", "true")
 	}
 	body, err := c.read(ctx, "/servers", q)
@@ -114,7 +115,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	return p, nil
 }
 
-// parsePage reads the body of a list. One entry that cannot be read does not hide the others.
+// parsePage parses the body of a list. An unreadable entry does not hide the others.
 func parsePage(body []byte) (*Page, error) {
 	var list struct {
 		Servers  *[]json.RawMessage `json:"servers"`
@@ -147,7 +148,7 @@ func parsePage(body []byte) (*Page, error) {
 	return p, nil
 }
 
-// add adds an entry, or notes why it cannot be read.
+// add adds an entry, or the error of an unreadable one.
 func (p *Page) add(e *Entry, err error) {
 	if err == nil {
 		p.Entries = append(p.Entries, e)
@@ -159,7 +160,8 @@ func (p *Page) add(e *Entry, err error) {
 	}
 }
 
-// Encode is the server.json: the members of s, then those of rest, an object, that s has no place for. What is _meta there stays.
+// Encode returns the server.json: the members of s, and then those of the object rest that s has no
+// field for. It keeps _meta of rest.
 func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
 	text, err := schema.Encode(nil, s)
 	if err != nil {
@@ -189,8 +191,9 @@ func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// Publish publishes a version of a server; server is a server.json. The client's token says who does. It is sent once: whether a
-// registry that did not answer has published it, Version tells.
+// Publish publishes a version of a server; server is a server.json. The client's token identifies
+// the publisher. Publish sends the request only once: after an error without a response, Version
+// reports whether it was published.
 func (c *Client) Publish(ctx context.Context, server json.RawMessage) (*Entry, error) {
 	if c.options.Token == nil {
 		return nil, fmt.Errorf("registry %s: %w: there is none", c, ErrToken)
@@ -206,7 +209,8 @@ func (c *Client) Publish(ctx context.Context, server json.RawMessage) (*Entry, e
 	return e, nil
 }
 
-// LoginGitHub gets a token of the registry for a user of GitHub, who publishes names that begin with io.github.USER. It is valid for minutes.
+// LoginGitHub returns a token of the registry for a user of GitHub, who may publish names that
+// begin with io.github.USER. It is valid for some minutes.
 func (c *Client) LoginGitHub(ctx context.Context, token string) (string, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("github_token", token)

@@ -17,7 +17,7 @@ func fixedToken(token string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return token, nil }
 }
 
-// answers are what a transport says, one after the other.
+// answers is a transport with a sequence of results.
 type answers []func() (*http.Response, error)
 
 func (a *answers) RoundTrip(*http.Request) (*http.Response, error) {
@@ -42,7 +42,7 @@ func TestWhatPassesIsAskedForAgain(t *testing.T) {
 	for name, test := range map[string]struct {
 		answers answers
 		took    time.Duration
-		want    string // in the error; "" is none
+		want    string // part of the error; "" means none
 	}{
 		"at once":           {answers{status(200, "", empty)}, 0, ""},
 		"a busy one":        {answers{status(503, "", ""), status(502, "", ""), status(200, "", empty)}, 1500 * time.Millisecond, ""},
@@ -102,7 +102,8 @@ func TestATokenGoesOnlyWhereNobodyReadsIt(t *testing.T) {
 	}
 }
 
-// A private registry that redirects to somebody else's host must not make the client tell them its token.
+// TestARedirectToAnotherHostHasNoToken checks that a redirect of a private registry to another host
+// does not send the token there.
 func TestARedirectToAnotherHostHasNoToken(t *testing.T) {
 	heard := "nothing"
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -14,51 +14,53 @@ import (
 
 // A Need is a value that an author leaves open.
 type Need struct {
-	Kind     string // argument, variable or header; empty for one that stands as {NAME} in a text of the author
-	Name     string // by which it is given
-	Repeated bool   // it takes several values
+	Kind     string // argument, variable or header; empty for {NAME} in a text of the author
+	Name     string // name for the user
+	Repeated bool   // whether it accepts several values
 	Input
 }
 
-// Given is what a Need gets.
+// Given is the value of a Need.
 type Given struct {
-	Texts []string // none: it is left out
-	Typed bool     // somebody chose it who installs the server, and not its author
+	Texts []string // empty means that the part is omitted
+	Typed bool     // chosen by the user who installs the server, not by its author
 }
 
-// A Fill gives needs their values.
+// A Fill returns the value of a need.
 type Fill func(Need) (Given, error)
 
-// A Line is what starts a package, next to the runner and the package itself.
+// A Line is the command line of a package, in addition to the runner and the package itself.
 type Line struct {
-	Program string            // of the package, where it is not the one that its runner chooses
-	With    string            // one more requirement of a package of PyPI
-	Options []string          // what stands between the runner and the package
+	Program string            // program of the package, unless it is the runner's default
+	With    string            // an additional requirement of a package of PyPI
+	Options []string          // between the runner and the package
 	Args    []string          // of the server
-	Env     map[string]string // of the server; the container of an image gets what its Options name of it
-	Notes   []string          // what of the author's arguments for the runner is left out or understood otherwise, and why
+	Env     map[string]string // of the server; an image's container gets those that its Options name
+	Notes   []string          // omitted or changed arguments of the author for the runner, with reasons
 }
 
-// CommandLine is what starts a package without Junction, as other hosts write it: the runner of its kind, never one that
-// the author names. What has to be given stands there as <name>. It is nil where nothing starts such a package at once.
+// CommandLine returns the command line that starts a package without Junction, as other hosts write
+// it. It uses the runner of the package's kind, never one that the author names. Required values
+// are written as <name>. It is nil if no command starts such a package directly.
 func (p *Package) CommandLine() []string {
 	l, err := p.Line(Known, false)
-	if err != nil { // Known has none
+	if err != nil { // Known returns no errors
 		return nil
 	}
 	return p.words(l)
 }
 
-// Notes are what of the author's arguments for the runner [Package.CommandLine] leaves out or understands otherwise, and why.
+// Notes returns the author's arguments for the runner that [Package.CommandLine] omits or changes,
+// with reasons.
 func (p *Package) Notes() []string {
 	l, err := p.Line(Known, false)
-	if err != nil { // Known has none
+	if err != nil { // Known returns no errors
 		return nil
 	}
 	return l.Notes
 }
 
-// Known is the Fill that knows defaults, and has <name> for what has to be given.
+// Known is the Fill that returns defaults, and <name> for required values.
 func Known(n Need) (Given, error) {
 	switch {
 	case n.Default != "":
@@ -69,7 +71,7 @@ func Known(n Need) (Given, error) {
 	return Given{}, nil
 }
 
-// words are the whole command line.
+// words returns the complete command line.
 func (p *Package) words(l *Line) []string {
 	of := p.ofRunner()
 	of.Program, of.With, of.Options = l.Program, l.With, l.Options
@@ -92,7 +94,8 @@ func (p *Package) ofRunner() runner.Package {
 	return runner.Package{Kind: p.RegistryType, Name: p.Identifier, Version: p.Version}
 }
 
-// Image is the reference of an image, with the tag that the version names where it has neither tag nor digest.
+// Image returns the reference of an image, with the version as its tag if it has neither tag nor
+// digest.
 func (p *Package) Image() string {
 	name := p.Identifier[strings.LastIndexByte(p.Identifier, '/')+1:]
 	if strings.ContainsAny(name, ":@") || p.Version == "" {
@@ -101,8 +104,8 @@ func (p *Package) Image() string {
 	return p.Identifier + ":" + p.Version
 }
 
-// Line makes the command line of a package. Of one that is installed the program is started without npx, uvx or dnx, so that what the author wrote for
-// these is left out.
+// Line returns the command line of a package. The program of an installed package starts without
+// npx, uvx or dnx, so the author's arguments for these are omitted.
 func (p *Package) Line(fill Fill, installed bool) (*Line, error) {
 	m := &maker{p: p, fill: fill, installed: installed, line: &Line{Env: map[string]string{}}}
 	options, err := m.runtime()
@@ -131,14 +134,14 @@ func (p *Package) Line(fill Fill, installed bool) (*Line, error) {
 	return m.line, nil
 }
 
-// Needs are the values that can be given to a package, in their order.
+// Needs returns the values that a user can set for a package, in order.
 func (p *Package) Needs(installed bool) []Need {
 	needs, fill := recorded()
-	_, _ = p.Line(fill, installed) // fill has no error
+	_, _ = p.Line(fill, installed) // fill returns no errors
 	return *needs
 }
 
-// Line makes the address of a remote and its headers.
+// Line returns the address of a remote and its headers.
 func (r *Remote) Line(fill Fill) (url string, headers map[string]string, err error) {
 	m := &maker{fill: fill}
 	if url, _, err = m.template(r.URL, r.Variables); err != nil {
@@ -157,14 +160,14 @@ func (r *Remote) Line(fill Fill) (url string, headers map[string]string, err err
 	return url, headers, nil
 }
 
-// Needs are the values that can be given to a remote, in their order.
+// Needs returns the values that a user can set for a remote, in order.
 func (r *Remote) Needs() []Need {
 	needs, fill := recorded()
-	_, _, _ = r.Line(fill) // fill has no error
+	_, _, _ = r.Line(fill) // fill returns no errors
 	return *needs
 }
 
-// recorded is a Fill that notes what it is asked for, each name once.
+// recorded returns a Fill that records its needs, each name once.
 func recorded() (*[]Need, Fill) {
 	needs := &[]Need{}
 	return needs, func(n Need) (Given, error) {
@@ -175,21 +178,21 @@ func recorded() (*[]Need, Fill) {
 	}
 }
 
-// open is the Fill that gives everything something.
+// open is the Fill that returns a value for every need.
 func open(n Need) (Given, error) {
 	return Given{[]string{cmp.Or(n.Default, "<"+n.Name+">")}, true}, nil
 }
 
-// A maker makes a Line.
+// A maker builds a Line.
 type maker struct {
 	p         *Package
 	fill      Fill
 	installed bool
 	line      *Line
-	typed     []string // values that were chosen by whoever installs
+	typed     []string // values that the user chose
 }
 
-// values are those of an input: none where it is left out.
+// values returns the values of an input, or none if it is omitted.
 func (m *maker) values(n Need) ([]string, error) {
 	if n.Value != "" {
 		text, whole, err := m.template(n.Value, n.Variables)
@@ -207,7 +210,8 @@ func (m *maker) values(n Need) ([]string, error) {
 
 var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]{1,100}\}`) })
 
-// template replaces {name} by the value of a variable; all other text stays. whole is false where a variable has none.
+// template replaces {name} by the value of a variable, and keeps all other text. whole is false if
+// a variable has no value.
 func (m *maker) template(text string, variables map[string]Input) (filled string, whole bool, err error) {
 	whole = true
 	filled = braces().ReplaceAllStringFunc(text, func(found string) string {
@@ -226,7 +230,7 @@ func (m *maker) template(text string, variables map[string]Input) (filled string
 	return filled, whole, err
 }
 
-// words are those of an argument, in the one form that its name and format have.
+// words returns the words of an argument, in the form that its name and format require.
 func (m *maker) words(a *Argument) (words []string, err error) {
 	if a.Blank {
 		return []string{""}, nil
@@ -237,7 +241,7 @@ func (m *maker) words(a *Argument) (words []string, err error) {
 		switch {
 		case a.Type != "named" || a.Name == "":
 			words = append(words, value)
-		case isTemplate: // as --port={port}
+		case isTemplate: // for example --port={port}
 			_, after, _ := strings.Cut(hint, "}")
 			words = append(words, name+value+after)
 		case strings.HasSuffix(a.Name, "="):
@@ -254,19 +258,19 @@ func (m *maker) words(a *Argument) (words []string, err error) {
 	return words, err
 }
 
-// key is the name by which the value of an argument is given.
+// key returns the name of an argument's value for the user.
 func (a *Argument) key() string {
 	name, _, _ := strings.Cut(a.Name, "=")
 	return cmp.Or(strings.TrimLeft(strings.TrimSuffix(name, " "), "-"), a.ValueHint, "argument")
 }
 
-// A word is one of the arguments for the runner.
+// A word is part of an argument for the runner.
 type word struct {
 	text string
-	of   int // which of the arguments
+	of   int // index of the argument
 }
 
-// taken are the words of the arguments for the runner that keep says, or of all.
+// taken returns the words of the arguments for the runner that keep selects.
 func (m *maker) taken(keep func(int) bool) (all []word, err error) {
 	for i := range m.p.RuntimeArguments {
 		if !keep(i) {
@@ -290,8 +294,9 @@ func texts(words []word) (all []string) {
 	return all
 }
 
-// runtime makes what stands between the runner and the package. Its arguments are read twice: as their author wrote them, to see which of them count,
-// and those then with what they are given, so that nobody is asked for what is left out.
+// runtime returns the words between the runner and the package. It reads the arguments twice: first
+// as written, to select them, then the selected ones with the user's values. So the user is not
+// asked for omitted arguments.
 func (m *maker) runtime() (options []string, err error) {
 	if len(m.p.RuntimeArguments) == 0 {
 		return nil, nil
@@ -316,7 +321,8 @@ func (m *maker) runtime() (options []string, err error) {
 	return m.flags(written)
 }
 
-// namesVariable reports whether the author has an argument name a variable of whoever installs it, as ${HOME}.
+// namesVariable reports whether the author's argument refers to a variable of the user, such as
+// ${HOME}.
 func (a *Argument) namesVariable() bool {
 	var in func(i Input) bool
 	in = func(i Input) bool {
@@ -325,7 +331,7 @@ func (a *Argument) namesVariable() bool {
 	return strings.Contains(a.Name, "${") || in(a.Input)
 }
 
-// leaveAll leaves all arguments for the runner out.
+// leaveAll omits all arguments for the runner.
 func (m *maker) leaveAll(why string) {
 	for i := range m.p.RuntimeArguments {
 		if words := m.shown(i); words != "" {
@@ -334,23 +340,24 @@ func (m *maker) leaveAll(why string) {
 	}
 }
 
-// shown is an argument for the runner as its author wrote it; "" where nothing of it counts unless it is given.
+// shown returns an argument for the runner as its author wrote it, or "" if it is omitted without a
+// value.
 func (m *maker) shown(i int) string {
 	words, _ := (&maker{p: m.p, fill: Known}).words(&m.p.RuntimeArguments[i])
 	return strings.Join(words, " ")
 }
 
-// isSaid reports whether the author has a word stand there, and it is not in the place of one that may be given.
+// isSaid reports whether the author wrote a word, instead of leaving it to the user.
 func (m *maker) isSaid(w word) bool { return !strings.HasPrefix(w.text, "<") && m.shown(w.of) != "" }
 
 func (m *maker) note(words, why string) {
 	m.line.Notes = append(m.line.Notes, "left out is "+words+": "+why)
 }
 
-// flags makes the flags of npx, uvx and dnx.
+// flags returns the flags of npx, uvx and dnx.
 func (m *maker) flags(written []word) (options []string, err error) {
 	choices, rest := runner.Choose(m.p.ofRunner(), texts(written))
-	first := len(written) - len(rest) // of the arguments that stand behind a program
+	first := len(written) - len(rest) // index of the first argument after a program
 	keep := map[int]bool{}
 	for _, w := range written[first:] {
 		keep[w.of] = true
@@ -359,7 +366,7 @@ func (m *maker) flags(written []word) (options []string, err error) {
 		said := strings.Join(texts(written[c.At:c.At+c.Len]), " ")
 		switch isSaid := m.isSaid(written[c.At]); {
 		case c.Program != "":
-			own, _, _ := strings.Cut(m.p.Identifier, "[") // npx and uvx choose the program of this name
+			own, _, _ := strings.Cut(m.p.Identifier, "[") // default program of npx and uvx
 			if c.Program != own[strings.LastIndexByte(own, '/')+1:] {
 				m.line.Program = c.Program
 			}
@@ -390,7 +397,7 @@ func (m *maker) flags(written []word) (options []string, err error) {
 
 func (m *maker) runnerName() string { return runner.Of(m.p.RegistryType).Start[0] }
 
-// container makes the options of docker run.
+// container returns the options of docker run.
 func (m *maker) container(written []word) (options []string, err error) {
 	keep := map[int]bool{}
 	_, err = m.options(written, func(o runner.Option, words []word) error {
@@ -429,7 +436,7 @@ func (m *maker) container(written []word) (options []string, err error) {
 		}
 		if why != "" {
 			m.note(strings.Join(said, " "), why)
-		} else if o.Effect != runner.Made && !(m.installed && o.Name == "--pull") { // what is installed is there
+		} else if o.Effect != runner.Made && !(m.installed && o.Name == "--pull") { // an installed image exists
 			options = append(options, said...)
 		}
 		return nil
@@ -438,7 +445,7 @@ func (m *maker) container(written []word) (options []string, err error) {
 	return options, err
 }
 
-// notKept is why an option is left out, whatever its value; "" where it is not.
+// notKept returns the reason to omit an option, regardless of its value, or "".
 func notKept(o runner.Option) string {
 	if o.Effect == runner.Rights {
 		return "it would give the container more than an image gets, or is not known"
@@ -446,14 +453,14 @@ func notKept(o runner.Option) string {
 	return ""
 }
 
-// options has each handle the options of docker run among words. It returns what stands behind the image, where the author names that once more; other
-// words would be taken for the image, and are left out.
+// options calls each for the options of docker run among words. If the author repeats the image, it
+// returns the words after it. Other words would be taken for the image, and are omitted.
 func (m *maker) options(words []word, each func(runner.Option, []word) error, noted bool) (args []string, err error) {
 	for len(words) > 0 && runner.Of(m.p.RegistryType).IsCall(words[0].text) {
 		words = words[1:]
 	}
 	for len(words) > 0 {
-		all, rest, _ := runner.Container(texts(words)) // of an option without its value, its effect says that it is left out
+		all, rest, _ := runner.Container(texts(words)) // the effect of an option without its value omits it
 		for _, o := range all {
 			if err := each(o, words[o.At:o.At+o.Len]); err != nil {
 				return nil, err
@@ -481,7 +488,7 @@ func (m *maker) options(words []word, each func(runner.Option, []word) error, no
 	return nil, nil
 }
 
-// variable has the container get a variable that an option names.
+// variable passes a variable of an option to the container.
 func (m *maker) variable(o runner.Option) error {
 	name, value, isSet := strings.Cut(strings.TrimSpace(o.Value), "=")
 	declared := slices.ContainsFunc(m.p.EnvironmentVariables, func(v Variable) bool { return v.Name == name })
@@ -499,8 +506,8 @@ func (m *maker) variable(o runner.Option) error {
 	return err
 }
 
-// contain has the container of an image get a variable: docker run takes its value from its own environment, where nobody sees it, unless it is one
-// that docker would read itself.
+// contain passes a variable to the container of an image. docker run reads its value from its own
+// environment, where other users cannot see it, unless docker itself would use it.
 func (m *maker) contain(name string, value []string) {
 	named := slices.Contains(m.line.Options, name)
 	switch {

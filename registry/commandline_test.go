@@ -35,8 +35,9 @@ func TestACommandLineIsThatOfTheKindOfPackage(t *testing.T) {
 	}
 }
 
-// Whatever an author writes, docker starts the image and npx the package, docker gets nothing that gives the container rights, and neither reads a
-// word of the author's where it takes another package.
+// FuzzCommandLine checks arbitrary arguments of authors. docker must start the image and npx the
+// package. docker must get no options that give the container rights. Neither may read an author's
+// word as the name of another package.
 func FuzzCommandLine(f *testing.F) {
 	f.Add("npm", `[{"type":"positional","value":"launch-y"},{"type":"named","name":"-p","value":"@other/z"}]`, `[{"type":"named","name":"--x={x}","default":"1"}]`)
 	f.Add("oci", `[{"type":"named","name":"-e","value":"A={a}","variables":{"a":{"isRequired":true}}},{"type":"positional","value":"run"},{"type":"positional","value":"-v"},{"type":"positional","value":"/:/x"}]`, `[]`)

@@ -17,19 +17,19 @@ import (
 )
 
 const (
-	// maxServer bounds one server.json, with what its registry says of it, in bytes.
+	// maxServer limits one server.json, with the registry's data about it, in bytes.
 	maxServer = 256 << 10
-	// maxName bounds the name of a server, in bytes, and maxVersion a version.
+	// maxName limits the name of a server, and maxVersion a version, in bytes.
 	maxName    = 200
 	maxVersion = 255
-	// maxWays is how many packages, and how many remotes, a server has.
+	// maxWays limits the packages, and the remotes, of a server.
 	maxWays = 100
 )
 
-// official is the key of what the registry itself says, in _meta.
+// official is the key of the registry's own data in _meta.
 const official = "io.modelcontextprotocol.registry/official"
 
-// olderNames returns the names of today by those that members had in mid-2025.
+// olderNames returns the current names of members by their names in mid-2025.
 var olderNames = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"registry_type": "registryType", "registry_name": "registryType", "registry_base_url": "registryBaseUrl", "file_sha256": "fileSha256",
@@ -40,8 +40,8 @@ var olderNames = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// Parse reads a server.json, also one of mid-2025. It refuses what no server can be found or installed by; a server that only
-// breaks a rule of the schema is read: see [Server.Check].
+// Parse parses a server.json, also one of mid-2025. It refuses a server that cannot be found or
+// installed. It accepts a server that only violates a rule of the schema: see [Server.Check].
 func Parse(raw json.RawMessage) (*Server, error) {
 	if len(raw) > maxServer {
 		return nil, fmt.Errorf("server.json has %d bytes, expected at most %d", len(raw), maxServer)
@@ -70,7 +70,7 @@ func Parse(raw json.RawMessage) (*Server, error) {
 	return s, s.usable()
 }
 
-// transportType is the name that a transport has today.
+// transportType returns the current name of a transport, or none for "".
 func transportType(word, none string) string {
 	switch word {
 	case "":
@@ -83,7 +83,7 @@ func transportType(word, none string) string {
 
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9.-]*(/[a-zA-Z0-9._-]+)?$`) })
 
-// usable says why nothing can be done with a server.
+// usable returns an error if a server cannot be used at all.
 func (s *Server) usable() error {
 	switch {
 	case s.Name == "":
@@ -98,7 +98,7 @@ func (s *Server) usable() error {
 	return nil
 }
 
-// isOld reports whether a server.json has members of mid-2025. A false yes costs time only.
+// isOld reports whether a server.json has members of mid-2025. A wrong true only costs time.
 func isOld(raw json.RawMessage) bool {
 	m, fault := jsonrpc.Index(raw, jsonrpc.Limits{})
 	if fault != nil {
@@ -114,9 +114,9 @@ func isOld(raw json.RawMessage) bool {
 		strings.Contains(ways, `_variables"`) || strings.Contains(ways, `"is_`)
 }
 
-// modernize gives members the names that they have today, and values the type: programs wrote numbers and booleans where text stands, and text where
-// booleans stand.
-// in is the name of the member that holds the value.
+// modernize renames members to their current names, and converts values to their types: programs
+// wrote numbers and booleans in place of texts, and texts in place of booleans. in is the name of
+// the member that holds the value.
 func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 	switch {
 	case len(raw) == 0 || in == "_meta":
@@ -152,7 +152,7 @@ func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// isLonely reports whether a member that is a list has one element alone, without its brackets.
+// isLonely reports whether a member that should be a list is a single element without brackets.
 func isLonely(name string, value json.RawMessage) bool {
 	switch name {
 	case "choices":
@@ -199,7 +199,7 @@ func modernizeObject(raw json.RawMessage, in string) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// registryMeta is what a registry says of an entry, in _meta.
+// registryMeta is the registry's data about an entry, in _meta.
 type registryMeta struct {
 	Status        Status    `json:"status"`
 	StatusMessage string    `json:"statusMessage"`
@@ -208,7 +208,8 @@ type registryMeta struct {
 	IsLatest      bool      `json:"isLatest"`
 }
 
-// parseEntry reads an element of a list: {"server": …, "_meta": …}, or of registries of mid-2025 the server.json itself.
+// parseEntry parses an element of a list: {"server": …, "_meta": …}, or the server.json itself for
+// registries of mid-2025.
 func parseEntry(raw json.RawMessage) (*Entry, error) {
 	if len(raw) > maxServer {
 		return nil, fmt.Errorf("an entry has %d bytes, expected at most %d", len(raw), maxServer)

@@ -1,2 +1,3 @@
-// Package registry reads registries of MCP servers and keeps a copy of them that is searched without a network.
+// Package registry reads registries of MCP servers and stores a copy of them for searches without a
+// network.
 package registry

@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// A fakeRegistry answers as the real one does: a row for each version, in the order of names and versions, and a version that is no
-// longer the latest does not count as updated.
+// A fakeRegistry responds like the real one: it has a row for each version, sorted by name and
+// version. A version that is replaced as the latest does not count as updated.
 type fakeRegistry struct {
 	mu    sync.Mutex
 	rows  []fakeRow
 	page  int
 	token string
-	asked []string // what was asked, without the host
-	// answer takes the place of the usual one if it reports true.
+	asked []string // requests, without the host
+	// answer replaces the usual response if it reports true.
 	answer func(w http.ResponseWriter, r *http.Request) bool
 	*httptest.Server
 }
@@ -34,7 +34,7 @@ type fakeRow struct {
 	message               string
 	latest                bool
 	published, updated    time.Time
-	extra                 string // further members of _meta
+	extra                 string // additional members of _meta
 }
 
 func newFake(t *testing.T) *fakeRegistry {
@@ -44,7 +44,7 @@ func newFake(t *testing.T) *fakeRegistry {
 	return f
 }
 
-// serverJSON is a server.json; more are further members.
+// serverJSON returns a server.json; more are additional members.
 func serverJSON(name, version, description, more string) string {
 	text := fmt.Sprintf(`{"name":%q,"version":%q,"description":%q`, name, version, description)
 	if more != "" {
@@ -53,7 +53,7 @@ func serverJSON(name, version, description, more string) string {
 	return text + "}"
 }
 
-// publish adds a version, which is the latest then.
+// publish adds a version, which becomes the latest.
 func (f *fakeRegistry) publish(at time.Time, server string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,13 +10,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold returns a text as it is searched: without accents, case and punctuation, its words apart by one space.
+// fold returns the form of a text for searches: without accents, case and punctuation, with one
+// space between words.
 func fold(text string) string {
 	var b strings.Builder
 	apart := true
 	for _, r := range norm.NFKD.String(text) {
 		switch {
-		case r >= 0x300 && r <= 0x36F: // accents; what makes か of が is no accent and stays
+		case r >= 0x300 && r <= 0x36F: // accents; the mark that distinguishes が from か is not one and stays
 		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r):
 			b.WriteRune(r)
 			apart = false
@@ -28,15 +29,16 @@ func fold(text string) string {
 	return strings.TrimSpace(cases.Fold().String(norm.NFC.String(b.String())))
 }
 
-// isJoined reports whether the words of a script stand without spaces between them, so that they are found inside of others.
+// isJoined reports whether a script has no spaces between words, so that a search also matches
+// inside of words.
 func isJoined(word string) bool {
 	return strings.ContainsFunc(word, func(r rune) bool {
 		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 	})
 }
 
-// compareVersions orders versions as semantic versions, 2.0.0-beta before 2.0.0. What is no such version comes before all that are, in the order
-// of its text.
+// compareVersions compares semantic versions, 2.0.0-beta before 2.0.0. Other versions come first,
+// sorted as text.
 func compareVersions(a, b string) int {
 	x, y := "v"+strings.TrimPrefix(a, "v"), "v"+strings.TrimPrefix(b, "v")
 	return cmp.Or(semver.Compare(x, y), strings.Compare(a, b))

@@ -18,19 +18,21 @@ import (
 )
 
 const (
-	// maxFolderEntries is how many files and folders of a folder of server.json files are looked at.
+	// maxFolderEntries limits the files and subfolders examined in a folder of server.json files.
 	maxFolderEntries = 100_000
-	// maxFolderFiles is how many of them are read.
+	// maxFolderFiles limits the files of these that are read.
 	maxFolderFiles = 20_000
-	// maxFolderFile bounds a file of a folder of server.json files, in bytes.
+	// maxFolderFile limits a file in a folder of server.json files, in bytes.
 	maxFolderFile = 1 << 20
-	// maxFolderBytes bounds all that is read of such a folder, in bytes: the servers are held until the last one is read.
+	// maxFolderBytes limits all files read from such a folder, in bytes: the servers stay in memory
+	// until the last one is read.
 	maxFolderBytes = 256 << 20
 )
 
-// readFolder reads the servers of a folder: files called server.json, and further files that end in .json and hold a server, a list
-// of servers, or a list as the API has it. Links are not followed, and hidden folders and node_modules not entered. The faults
-// are those of files called server.json, and of lists.
+// readFolder reads the servers of a folder: files called server.json, and other .json files with a
+// server, a list of servers, or a list in the form of the API. It follows no links, and skips
+// hidden folders and node_modules. It reports faults only of files called server.json, and of
+// lists.
 func readFolder(ctx context.Context, folder string) (*Page, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
@@ -71,7 +73,8 @@ func readFolder(ctx context.Context, folder string) (*Page, error) {
 	return p, nil
 }
 
-// addFile adds the servers of a file, of which at most so many bytes are read and one more, and returns how many were.
+// addFile adds the servers of a file, of which it reads at most most+1 bytes. It returns the number
+// of bytes read.
 func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	meant := path == "server.json" || strings.HasSuffix(path, "/server.json")
 	fail := func(err error) { p.add(nil, fmt.Errorf("%s: %w", path, err)) }
@@ -83,7 +86,7 @@ func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	defer file.Close()
 	info, err := file.Stat()
 	var text []byte
-	if err == nil && !info.Mode().IsRegular() { // it was replaced since
+	if err == nil && !info.Mode().IsRegular() { // it was replaced meanwhile
 		err = errors.New("is no regular file")
 	}
 	if err == nil {
@@ -113,7 +116,7 @@ func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	return int64(len(text))
 }
 
-// serversOf are the servers that a file holds; none where it is about something else.
+// serversOf returns the servers in a file, or none if it has another purpose.
 func serversOf(text []byte, meant bool) []json.RawMessage {
 	var list []json.RawMessage
 	if len(text) > 0 && text[0] == '[' {
@@ -131,7 +134,7 @@ func serversOf(text []byte, meant bool) []json.RawMessage {
 	return nil
 }
 
-// valid is the text where it is an object, else an empty one.
+// valid returns text if it is an object, or else nil.
 func valid(text []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return nil
@@ -139,7 +142,8 @@ func valid(text []byte) json.RawMessage {
 	return text
 }
 
-// looksLikeServer reports whether a file is meant as a server.json, whatever it is called: package.json has a name and a version, too.
+// looksLikeServer reports whether a file is a server.json of any name: package.json has a name and
+// a version, too.
 func looksLikeServer(raw json.RawMessage) bool {
 	raw = valid(raw)
 	if inner := jsonrpc.Get(raw, "server"); inner != nil {
@@ -160,8 +164,8 @@ func looksLikeServer(raw json.RawMessage) bool {
 	return false
 }
 
-// markLatest has the newest version of each server be the latest: files do not say it. Of a version that stands in several files
-// the first one counts.
+// markLatest marks the newest version of each server as the latest, because files lack that mark.
+// If several files have the same version, the first one counts.
 func (p *Page) markLatest() {
 	slices.SortStableFunc(p.Entries, func(a, b *Entry) int {
 		return cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), -compareVersions(a.Server.Version, b.Server.Version))

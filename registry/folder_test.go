@@ -35,7 +35,7 @@ func TestAFolderOfFilesIsARegistry(t *testing.T) {
 	write(t, filepath.Join(folder, "node_modules", "x", "server.json"), serverJSON("org.example/dependency", "1.0.0", "", remote))
 	write(t, filepath.Join(folder, "big.json"), strings.Repeat(" ", maxFolderFile+1))
 	write(t, filepath.Join(outside, "server.json"), serverJSON("org.example/outside", "1.0.0", "", remote))
-	if runtime.GOOS != "windows" { // where links are for administrators
+	if runtime.GOOS != "windows" { // where only administrators may create links
 		for link, to := range map[string]string{"link.json": filepath.Join(outside, "server.json"), "link": outside, "inner": "one"} {
 			if err := os.Symlink(to, filepath.Join(folder, link)); err != nil {
 				t.Fatal(err)
@@ -78,7 +78,7 @@ func TestAFolderWhoseFilesAreTooLargeTogetherIsRefused(t *testing.T) {
 	const full = maxFolderBytes / maxFolderFile
 	for i := range full {
 		write(t, path(i), "")
-		if err := os.Truncate(path(i), maxFolderFile); err != nil { // which takes no room on the disk
+		if err := os.Truncate(path(i), maxFolderFile); err != nil { // a sparse file
 			t.Fatal(err)
 		}
 	}

@@ -15,14 +15,15 @@ import (
 	"github.com/junction-mcp/junction/internal/sqlitefile"
 )
 
-// mark is the application id in the header of our files: "jrrg".
+// mark is the application id in the header of mirror files: "jrrg".
 const mark = 0x6a727267
 
-// Times are Unix nanoseconds, 0 where there is none.
+// Times are Unix nanoseconds; 0 means none.
 //
-// A row of versions is written as its page comes, so a sync that is cut off leaves what it read. seen is when the sync began that
-// saw a row last: after a whole list, rows with an older one are gone. listed has a row for each server that has a version which is
-// not deleted, with the one that counts, and texts has its words.
+// The rows of versions are written page by page, so an interrupted sync keeps the pages it read.
+// seen is the start of the last sync that had a row: after a complete list, rows with an older one
+// are deleted. listed has a row for each server with at least one version that is not deleted, with
+// the current version; texts has its words.
 var migrations = []string{`
 	CREATE TABLE sources (
 		id INTEGER PRIMARY KEY,
@@ -69,46 +70,48 @@ var migrations = []string{`
 	CREATE VIRTUAL TABLE texts USING fts5 (name, title, description, rest, tokenize = 'trigram');
 `}
 
-// A Source is where servers are listed: a registry, or a folder of server.json files.
+// A Source is a list of servers: a registry, or a folder of server.json files.
 type Source struct {
-	Name   string // for people, such as the host of its URL
+	Name   string // for users, such as the host of its URL
 	URL    string // of a registry, without the path of the API
-	Folder string // in place of a URL; links in it are not followed
-	// Token is sent to a registry that wants one; nil: none is. It is asked for anew for each request.
+	Folder string // instead of a URL; links in it are not followed
+	// Token returns the token for a registry; nil means none. It is called for each request.
 	Token func(ctx context.Context) (string, error)
 }
 
-// key is what tells sources apart, whatever they are called.
+// key returns an identifier of the source, independent of its name.
 func (s *Source) key() string {
 	if s.Folder == "" {
 		return "url " + strings.TrimRight(s.URL, "/")
 	}
 	folder, err := filepath.Abs(s.Folder)
-	if err != nil { // there is no working folder any more
+	if err != nil { // the working folder does not exist any more
 		folder = s.Folder
 	}
 	return "folder " + folder
 }
 
-// MirrorOptions are those of [OpenMirror].
+// MirrorOptions are the options of [OpenMirror].
 type MirrorOptions struct {
-	Sources []Source     // the first one that has a server says what it is
-	HTTP    *http.Client // nil: a client of its own, with timeouts
-	// OnPage hears how many versions of servers a sync has read of a source so far; may be nil.
+	Sources []Source     // the first one with a server defines it
+	HTTP    *http.Client // nil means a new client with timeouts
+	// OnPage is called with the number of versions that a sync has read from a source so far; may
+	// be nil.
 	OnPage func(source string, read int)
 }
 
-// A Mirror is a copy of what registries list, in a file. It is safe for concurrent use, by several processes too.
+// A Mirror is a copy of the lists of registries, in a file. It is safe for concurrent use, also by
+// several processes.
 type Mirror struct {
 	file    *sqlitefile.File
 	options MirrorOptions
-	ids     []int64 // of the sources, in their order
+	ids     []int64 // of the sources, in order
 }
 
-// maxSources is how many sources a mirror has at a time.
+// maxSources limits the sources of a mirror.
 const maxSources = 100
 
-// OpenMirror opens the copy at path, or makes it. Nothing is read from a source before [Mirror.Sync].
+// OpenMirror opens the copy at path, or creates it. It reads no sources; [Mirror.Sync] does.
 func OpenMirror(ctx context.Context, path string, o MirrorOptions) (*Mirror, error) {
 	if len(o.Sources) == 0 || len(o.Sources) > maxSources {
 		return nil, fmt.Errorf("expected 1 to %d registries, got %d", maxSources, len(o.Sources))
@@ -151,17 +154,17 @@ func OpenMirror(ctx context.Context, path string, o MirrorOptions) (*Mirror, err
 // Close closes the file.
 func (m *Mirror) Close() error { return m.file.Close() }
 
-// A SourceState is what the mirror has of a source.
+// A SourceState is the state of a source in the mirror.
 type SourceState struct {
 	Source
-	Servers int       // that are not deleted
-	Tried   time.Time // when it was last asked; zero: never
-	Synced  time.Time // when it last was read whole; zero: never
-	Unread  int       // entries that could not be read, as of the last time
-	Fault   string    // why it could not be read when it was last asked; "" if it could
+	Servers int       // number of servers, without deleted ones
+	Tried   time.Time // start of the last sync; zero means never
+	Synced  time.Time // start of the last successful sync; zero means never
+	Unread  int       // number of unreadable entries in the last successful sync
+	Fault   string    // error of the last sync; "" if it succeeded
 }
 
-// Sources are the states of the sources, in their order.
+// Sources returns the states of the sources, in order.
 func (m *Mirror) Sources(ctx context.Context) ([]SourceState, error) {
 	var states []SourceState
 	err := m.file.Read(ctx, "read", func(tx *sql.Tx) error {
@@ -188,19 +191,19 @@ func timeOf(nanoseconds int64) time.Time {
 }
 
 func nanoseconds(t time.Time) int64 {
-	if t.IsZero() || t.Year() < 1970 || t.Year() > 2200 { // beyond which there are none
+	if t.IsZero() || t.Year() < 1970 || t.Year() > 2200 { // outside of the valid range
 		return 0
 	}
 	return t.UnixNano()
 }
 
-// Lookup is the newest version of a server that is not deleted, or where all are, the newest; the error of an unknown name
-// is [ErrNotFound]. Of several sources that have the server the first counts.
+// Lookup returns the newest version of a server that is not deleted, or the newest if all are. The
+// error of an unknown name is [ErrNotFound]. If several sources have the server, the first counts.
 func (m *Mirror) Lookup(ctx context.Context, name string) (Entry, error) {
 	return m.lookup(ctx, name, "")
 }
 
-// LookupVersion is one version of a server.
+// LookupVersion returns one version of a server.
 func (m *Mirror) LookupVersion(ctx context.Context, name, version string) (Entry, error) {
 	return m.lookup(ctx, name, version)
 }
@@ -219,7 +222,7 @@ func (m *Mirror) lookup(ctx context.Context, name, version string) (Entry, error
 				continue
 			}
 			source := m.options.Sources[i].Name
-			if current(rows).status == Deleted { // a server that is deleted in one source may be there in another
+			if current(rows).status == Deleted { // a server that is deleted in one source may exist in another
 				also, sources = append(also, rows), append(sources, source)
 				continue
 			}
@@ -269,10 +272,11 @@ func (r *row) entry(ctx context.Context, tx *sql.Tx) (Entry, error) {
 		Meta: json.RawMessage(meta)}, err
 }
 
-// maxNames is how many names [Mirror.Names] returns.
+// maxNames limits the result of [Mirror.Names].
 const maxNames = 100
 
-// Names returns names of servers that begin with a text, or the parts of which behind the slash do, for completion in a shell.
+// Names returns names of servers that begin with a text, or whose parts after the slash do, for
+// completion in a shell.
 func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) {
 	var all []string
 	err := m.file.Read(ctx, "list names", func(tx *sql.Tx) (err error) {
@@ -283,7 +287,8 @@ func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) 
 	return all, err
 }
 
-// sources are the ids of the sources, for a statement: numbers of our own.
+// sources returns the ids of the sources, for a statement. They are internal numbers, so they need
+// no escaping.
 func (m *Mirror) sources() string {
 	var ids []string
 	for _, id := range m.ids {

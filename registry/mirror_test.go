@@ -14,7 +14,7 @@ import (
 
 var firstDay = sync.OnceValue(func() time.Time { return time.Now().UTC().Truncate(time.Second).AddDate(0, 0, -100) })
 
-// day is a time some days after the first one, which is a while ago.
+// day returns the time n days after the first day, which is in the past.
 func day(n int) time.Time { return firstDay().AddDate(0, 0, n) }
 
 func mirrorOf(t *testing.T, path string, sources ...Source) *Mirror {
@@ -44,7 +44,7 @@ func syncAll(t *testing.T, m *Mirror) []SourceState {
 	return states
 }
 
-// names are those that a search finds, the best first.
+// names returns the names that a search finds, the best first.
 func names(t *testing.T, m *Mirror, words string) []string {
 	t.Helper()
 	found, err := m.Search(t.Context(), Search{Words: words})
@@ -112,7 +112,8 @@ func TestASyncReadsAllPagesAndThenOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-// The registry says of no other version that it is the latest when the latest is deleted, or says it without a change of its time.
+// TestADeletedLatestVersionGivesWayToTheOneBefore covers a registry that deletes the latest
+// version. It marks no other version as the latest, or does so without a new time of the change.
 func TestADeletedLatestVersionGivesWayToTheOneBefore(t *testing.T) {
 	f := newFake(t)
 	f.publish(day(1), serverJSON("org.example/tool", "1.0.0", "old", ""))
@@ -139,7 +140,8 @@ func TestAChangeOfTheFutureHidesNoOther(t *testing.T) {
 	wantNames(t, m, "today", "org.example/a")
 }
 
-// What is published while the list is read stands on a page that was read before.
+// TestAServerThatAppearsDuringASyncIsReadByTheNext covers a server that is published during a sync,
+// on a page that was read before.
 func TestAServerThatAppearsDuringASyncIsReadByTheNext(t *testing.T) {
 	f := newFake(t)
 	for i := range 7 {
@@ -150,7 +152,7 @@ func TestAServerThatAppearsDuringASyncIsReadByTheNext(t *testing.T) {
 		if pages++; pages == 2 {
 			now := time.Now()
 			f.rows = append([]fakeRow{{name: "org.example/early", version: "1.0.0", server: serverJSON("org.example/early", "1.0.0", "Early", ""), status: Active, latest: true, published: now, updated: now}}, f.rows...)
-			f.rows[len(f.rows)-1].updated = now.Add(time.Hour) // by a clock that is ahead, or after a long time
+			f.rows[len(f.rows)-1].updated = now.Add(time.Hour) // from a clock that is ahead, or long after
 		}
 		return false
 	}

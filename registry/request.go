@@ -18,25 +18,26 @@ import (
 )
 
 const (
-	// answerTimeout is how long one answer may take, from the connection to its last byte.
+	// answerTimeout limits a response, from the connection to its last byte.
 	answerTimeout = 30 * time.Second
-	// maxTries is how often something is asked for that failed in a way that passes.
+	// maxTries limits the attempts of a request with temporary failures.
 	maxTries = 3
-	// firstPause is waited before the second try, and twice as long before each further one; the registry may ask for
-	// more with Retry-After, but not for more than lastPause.
+	// firstPause is the pause before the second attempt; it doubles before each further one. The
+	// registry may request more with Retry-After, up to lastPause.
 	firstPause = 500 * time.Millisecond
 	lastPause  = 20 * time.Second
-	// maxRefusal is how many bytes of an error of a registry are read.
+	// maxRefusal limits the bytes read from an error response.
 	maxRefusal = 16 << 10
-	// maxRedirects is how many redirects of a registry are followed.
+	// maxRedirects limits the redirects of a registry.
 	maxRedirects = 5
-	// maxTokenLength bounds a token, in bytes.
+	// maxTokenLength limits a token, in bytes.
 	maxTokenLength = 16 << 10
 )
 
 var errRedirect = errors.New("it redirects")
 
-// newHTTP is what asks registries. A redirect never leads from https to http: the token would be readable.
+// newHTTP returns the client for registries. It refuses redirects from https to http, which would
+// reveal the token.
 func newHTTP() *http.Client {
 	return &http.Client{CheckRedirect: func(to *http.Request, via []*http.Request) error {
 		switch {
@@ -49,16 +50,16 @@ func newHTTP() *http.Client {
 	}}
 }
 
-// passingError is a failure that a later try may not have.
+// passingError is a temporary failure.
 type passingError struct {
 	err  error
-	wait time.Duration // that the registry asked for; 0: none
+	wait time.Duration // requested by the registry; 0 means none
 }
 
 func (e *passingError) Error() string { return e.err.Error() }
 func (e *passingError) Unwrap() error { return e.err }
 
-// read asks for something below the API, and again where the failure may pass.
+// read gets a resource of the API. It repeats the request after a temporary failure.
 func (c *Client) read(ctx context.Context, path string, q url.Values) (json.RawMessage, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
@@ -104,7 +105,7 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	}
 	response, err := c.options.HTTP.Do(req)
 	if err != nil {
-		var failed *url.Error // whose text repeats the address
+		var failed *url.Error // its text has the address
 		if errors.As(err, &failed) {
 			err = failed.Err
 		}
@@ -132,9 +133,9 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 	return body, nil
 }
 
-// refusal is the error of an answer that is none.
+// refusal returns the error for an error response.
 func (c *Client) refusal(response *http.Response) error {
-	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // as far as it comes
+	text, _ := io.ReadAll(io.LimitReader(response.Body, maxRefusal)) // as much as arrives
 	err := fmt.Errorf("registry %s answers %s%s", c, response.Status, said(text))
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -142,13 +143,14 @@ func (c *Client) refusal(response *http.Response) error {
 	case http.StatusNotFound:
 		return fmt.Errorf("registry %s: %w: it answers %s%s", c, ErrNotFound, response.Status, said(text))
 	case http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // or a date, which is as good as none
+		wait, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date counts as none
 		return &passingError{err: err, wait: time.Duration(min(max(wait, 0), int(lastPause/time.Second))) * time.Second}
 	}
 	return err
 }
 
-// said is what an error of a registry says for people: the form is that of RFC 9457, with single faults in "errors".
+// said returns the message of an error response. The form is that of RFC 9457, with single faults
+// in "errors".
 func said(text []byte) string {
 	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
 		return ""

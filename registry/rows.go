@@ -20,7 +20,7 @@ type row struct {
 	published, updated int64
 }
 
-// each calls do with every row that a statement selects.
+// each calls do for every row of a query.
 func each(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error, statement string, arguments ...any) error {
 	rows, err := tx.QueryContext(ctx, statement, arguments...)
 	if err != nil {
@@ -35,7 +35,7 @@ func each(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) erro
 	return rows.Err()
 }
 
-// namesOf returns the texts that a statement selects.
+// namesOf returns the texts of a query's rows.
 func namesOf(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (all []string, err error) {
 	err = each(ctx, tx, func(scan func(...any) error) error {
 		var name string
@@ -48,7 +48,7 @@ func namesOf(ctx context.Context, tx *sql.Tx, statement string, arguments ...any
 	return all, err
 }
 
-// versionsOf returns all versions of a server of a source, the newest first.
+// versionsOf returns all versions of a server in a source, the newest first.
 func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]row, error) {
 	var rows []row
 	err := each(ctx, tx, func(scan func(...any) error) error {
@@ -65,8 +65,9 @@ func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]r
 	return rows, err
 }
 
-// current is the version that counts: the latest, as its registry says, or else the newest that is not deleted. A registry says of a
-// version that it is the latest no more by saying it of another, and may say of none when the latest is deleted.
+// current returns the current version: the latest according to the registry, or else the newest
+// that is not deleted. A registry unmarks a version as the latest only by marking another. It may
+// mark none when the latest is deleted.
 func current(rows []row) *row {
 	var best *row
 	for i := range rows {
@@ -81,8 +82,8 @@ func current(rows []row) *row {
 	return best
 }
 
-// put adds or changes a version of a server; seen is when the sync began. It reports whether anything changed that the words of
-// the server depend on.
+// put adds or changes a version of a server; seen is the start of the sync. It reports whether the
+// words of the server must be updated.
 func put(ctx context.Context, tx *sql.Tx, source, seen int64, e *Entry) (changed bool, err error) {
 	s := e.Server
 	var id int64
@@ -110,7 +111,7 @@ func put(ctx context.Context, tx *sql.Tx, source, seen int64, e *Entry) (changed
 	return true, err
 }
 
-// list makes what the search knows of a server anew, after its versions changed.
+// list rebuilds the search data of a server, after its versions changed.
 func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	var id int64
 	err := tx.QueryRowContext(ctx, `SELECT id FROM listed WHERE source = ? AND name = ?`, source, name).Scan(&id)
@@ -119,7 +120,7 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	case err != nil:
 		return err
 	default:
-		for _, statement := range []string{`DELETE FROM texts WHERE rowid = ?`, `DELETE FROM listed WHERE id = ?`} { // and its packages
+		for _, statement := range []string{`DELETE FROM texts WHERE rowid = ?`, `DELETE FROM listed WHERE id = ?`} { // also deletes its packages
 			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
 				return err
 			}
@@ -165,10 +166,11 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	return err
 }
 
-// padded is a folded text with a space at both ends, so that a whole word is found by the spaces around it.
+// padded returns a folded text with a space at both ends, so that a search finds whole words by the
+// spaces around them.
 func padded(text string) string { return " " + fold(text) + " " }
 
-// words are what a server can be found by in addition to its name, title and description.
+// words returns the search words of a server in addition to its name, title and description.
 func (s *Server) words() []string {
 	var words []string
 	for _, p := range s.Packages {
@@ -186,7 +188,7 @@ func (s *Server) words() []string {
 	return append(words, s.WebsiteURL)
 }
 
-// care counts signs that somebody looks after a server.
+// care counts signs of maintenance of a server.
 func care(s *Server, versions int) int {
 	n := 0
 	for _, sign := range []bool{

@@ -12,32 +12,33 @@ import (
 )
 
 const (
-	// maxQuery bounds the words of a search, in bytes, and maxQueryWords how many of them count.
+	// maxQuery limits the words of a search, in bytes, and maxQueryWords their number.
 	maxQuery      = 1_000
 	maxQueryWords = 16
-	// maxCandidates is how many servers that have a word are ranked; those that fit best by their words alone.
+	// maxCandidates limits the servers with a word that are ranked; those with the best matches are
+	// taken.
 	maxCandidates = 2_000
-	// defaultFound is how many servers a search returns where nobody says.
+	// defaultFound is the default number of servers of a search.
 	defaultFound = 20
 )
 
-// ErrNoWords says that a search has nothing to look for.
+// ErrNoWords means that a search has no words.
 var ErrNoWords = errors.New("there is no word to search for")
 
-// A Search says what to look for.
+// A Search describes the wanted servers.
 type Search struct {
-	Words string // in any language; a server that has all of them comes before one that has some
-	Limit int    // 0 is 20
+	Words string // in any language; a server with all of them precedes one with some
+	Limit int    // 0 means 20
 }
 
-// Found is what a search found.
+// Found is the result of a search.
 type Found struct {
 	Entries []Entry // the best first, without Versions
-	Total   int     // that fit, with those beyond the limit; 2,000 at most
+	Total   int     // number of matches, including those beyond the limit; 2,000 at most
 }
 
-// Search finds servers by words, by what the sources listed when they were last read. They are ranked by where they have the
-// words, by their status, by when they last changed, and by signs that somebody looks after them.
+// Search finds servers by words in the mirror. It ranks them by the places of the words, by their
+// status, by the time of their last change, and by signs of maintenance.
 func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
 	if len(s.Words) > maxQuery {
 		s.Words = strings.ToValidUTF8(s.Words[:maxQuery], "")
@@ -72,10 +73,10 @@ func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
 	return found, err
 }
 
-// A hit is a server that has a word.
+// A hit is a server with at least one word.
 type hit struct {
 	name           string
-	place          int // of its source, in their order
+	place          int // index of its source
 	source         string
 	also           []string
 	texts          [4]string // name, title, description, rest; folded
@@ -84,14 +85,15 @@ type hit struct {
 	score          float64
 }
 
-// candidates finds the servers that have all words, or one, as how says. Words of one and two characters are no trigrams: they are looked
-// for in each text, as whole words where their script has spaces between words.
+// candidates returns the servers that have all words, or at least one, according to how. Words of
+// one and two characters are not in the index of trigrams, so each text is searched for them. They
+// match as whole words if their script has spaces between words.
 func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how string) ([]hit, error) {
 	var match, like []string
 	var arguments []any
 	for _, word := range words {
 		if utf8.RuneCountInString(word) >= 3 {
-			match = append(match, `"`+word+`"`) // a folded word has letters and digits only
+			match = append(match, `"`+word+`"`) // a folded word has only letters and digits
 			continue
 		}
 		pattern := "% " + word + " %"
@@ -131,7 +133,8 @@ func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how
 	return hits, err
 }
 
-// rank orders hits, the best first. Of a server that several sources have the one of the first source stays.
+// rank sorts hits, the best first. If several sources have a server, that of the first source
+// stays.
 func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
 	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.place, b.place)) })
 	var single []hit
@@ -149,12 +152,13 @@ func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
 	return single
 }
 
-// order is where servers of a status stand: whoever looks for one is better off with any other than with one that is deprecated.
+// order returns the rank of a status: active servers first, then deprecated, then deleted ones.
 func order(s Status) int { return slices.Index([]Status{Active, Deprecated, Deleted}, s) }
 
-// worth returns how well a server fits some words.
+// worth returns how well a server matches words.
 func (h *hit) worth(words []string, now time.Time) float64 {
-	// Points for a word in name, title, description and rest: as a whole word, at the beginning of a word, and inside of one.
+	// Points for a word in name, title, description and rest: as a whole word, at the beginning of
+	// a word, and inside of one.
 	weights := [4][3]float64{{8, 6, 4}, {6, 5, 3}, {4, 3, 1.5}, {2, 1.5, 1}}
 	score, has := 0.0, 0
 	_, own, _ := strings.Cut(h.name, "/")
@@ -181,7 +185,7 @@ func (h *hit) worth(words []string, now time.Time) float64 {
 		score += best
 	}
 	score /= float64(len(words))
-	score *= float64(has*has) / float64(len(words)*len(words)) // one word of two is far less than half of what was meant
+	score *= float64(has*has) / float64(len(words)*len(words)) // one word of two is worth far less than half
 	if phrase := strings.Join(words, " "); own == phrase {
 		score += 4
 	} else if len(words) > 1 && strings.Contains(strings.Join(h.texts[:3], "|"), phrase) {

@@ -31,13 +31,13 @@ func TestWordsOfAnyLanguageAreFound(t *testing.T) {
 		"天気予報":         {"jp.example/tenki"},
 		"サーバー":         {"jp.example/tenki"},
 		"ｻｰﾊﾞｰ":        {"jp.example/tenki"}, // half width
-		"かっこう":         {},                   // not がっこう
+		"かっこう":         {},                   // does not match がっこう
 		"날씨":           {"kr.example/nalssi"},
 		"osterreich":   {"de.example/wetter"},
 		"STRASSEN":     {"de.example/wetter"},
 		"погоды":       {"ru.example/pogoda"},
 		"ии":           {"ru.example/pogoda"},
-		"ai":           {"org.example/ai-tools"}, // and not e-mail or available
+		"ai":           {"org.example/ai-tools"}, // does not match e-mail or available
 		"s3":           {"org.example/ai-tools"},
 		"ai s3":        {"org.example/ai-tools"},
 		"sql":          {"org.example/postgresql"},

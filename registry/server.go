@@ -9,8 +9,9 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// Server is a server.json: what a server is called, and how to install it or where it is reached. The form is that of the
-// schema 2025-12-11; members of mid-2025, in snake_case, are read as well. Members that mean nothing here are kept in Raw only.
+// Server is a server.json: the name of a server, and its packages and remotes. The form is that of
+// the schema 2025-12-11; Parse also reads members of mid-2025, in snake_case. Members without a
+// field here are only in Raw.
 type Server struct {
 	Schema      string      `json:"$schema,omitempty"`
 	Name        string      `json:"name"` // reverse DNS and a name: io.github.owner/server
@@ -22,10 +23,10 @@ type Server struct {
 	Packages    []Package   `json:"packages,omitempty"`
 	Remotes     []Remote    `json:"remotes,omitempty"`
 
-	Raw json.RawMessage `json:"-"` // the whole server.json, as it came
+	Raw json.RawMessage `json:"-"` // complete server.json, unchanged
 }
 
-// Repository is where the source of a server is.
+// Repository is the source repository of a server.
 type Repository struct {
 	URL       string `json:"url,omitempty"`
 	Source    string `json:"source,omitempty"`
@@ -35,11 +36,11 @@ type Repository struct {
 
 // Package is one way to run a server on this machine.
 type Package struct {
-	RegistryType         string     `json:"registryType"` // such as npm
+	RegistryType         string     `json:"registryType"` // for example npm
 	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
 	Identifier           string     `json:"identifier"` // name, image, or the URL of an mcpb file
 	Version              string     `json:"version,omitempty"`
-	FileSHA256           string     `json:"fileSha256,omitempty"` // hexadecimal; mcpb must have it
+	FileSHA256           string     `json:"fileSha256,omitempty"` // hexadecimal; required for mcpb
 	RuntimeHint          string     `json:"runtimeHint,omitempty"`
 	Transport            Remote     `json:"transport"` // stdio, or an address on this machine
 	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"`
@@ -47,7 +48,7 @@ type Package struct {
 	EnvironmentVariables []Variable `json:"environmentVariables,omitempty"`
 }
 
-// Remote is a server that runs elsewhere, or the transport of a package.
+// Remote is a remote server, or the transport of a package.
 type Remote struct {
 	Type      string           `json:"type"` // stdio, streamable-http or sse
 	URL       string           `json:"url,omitempty"`
@@ -55,16 +56,16 @@ type Remote struct {
 	Variables map[string]Input `json:"variables,omitempty"` // for {name} in URL
 }
 
-// Input is a value that the person may have to give.
+// Input is a value that the user may have to set.
 type Input struct {
 	Description string           `json:"description,omitempty"`
 	IsRequired  bool             `json:"isRequired,omitempty"`
 	IsSecret    bool             `json:"isSecret,omitempty"`
-	Format      string           `json:"format,omitempty"` // string, number, boolean or filepath; none is string
+	Format      string           `json:"format,omitempty"` // string, number, boolean or filepath; empty means string
 	Default     string           `json:"default,omitempty"`
 	Placeholder string           `json:"placeholder,omitempty"`
 	Choices     []string         `json:"choices,omitempty"`
-	Value       string           `json:"value,omitempty"` // set by the author: nobody is asked; {name} in it is filled from Variables
+	Value       string           `json:"value,omitempty"` // set by the author, not by the user; Variables fill each {name} in it
 	Variables   map[string]Input `json:"variables,omitempty"`
 }
 
@@ -77,17 +78,17 @@ type Variable struct {
 // Argument is an argument of a command line.
 type Argument struct {
 	Type       string `json:"type"`           // positional or named
-	Name       string `json:"name,omitempty"` // of a named one, with its dashes
+	Name       string `json:"name,omitempty"` // of a named one, including its dashes
 	ValueHint  string `json:"valueHint,omitempty"`
 	IsRepeated bool   `json:"isRepeated,omitempty"`
 	Input
-	Blank bool `json:"-"` // of a positional one: its value is set, to the empty text
+	Blank bool `json:"-"` // for a positional one: the value is set to the empty text
 }
 
-// plainArgument is an Argument as its members alone say it.
+// plainArgument is an Argument without its methods for JSON.
 type plainArgument Argument
 
-// UnmarshalJSON tells a value that is the empty text from none.
+// UnmarshalJSON distinguishes an empty text from a missing value.
 func (a *Argument) UnmarshalJSON(text []byte) error {
 	if err := schema.DecodeLoose(text, (*plainArgument)(a)); err != nil {
 		return err
@@ -96,7 +97,7 @@ func (a *Argument) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes a value that is the empty text.
+// MarshalJSON also writes a value that is the empty text.
 func (a Argument) MarshalJSON() ([]byte, error) {
 	text, err := schema.Encode(nil, plainArgument(a))
 	if err == nil && a.Blank {
@@ -105,37 +106,37 @@ func (a Argument) MarshalJSON() ([]byte, error) {
 	return text, err
 }
 
-// ErrNotFound says that no source has a server of that name, or not that version of it.
+// ErrNotFound means that no source has a server of that name, or not that version.
 var ErrNotFound = errors.New("is in no registry that was read")
 
-// Status is what becomes of a version of a server.
+// Status is the status of a version of a server.
 type Status string
 
-// The statuses that the registry API has.
+// The statuses of the registry API.
 const (
 	Active     Status = "active"
 	Deprecated Status = "deprecated"
 	Deleted    Status = "deleted"
 )
 
-// An Entry is a version of a server, with what its registry says of it.
+// An Entry is a version of a server, with the registry's data about it.
 type Entry struct {
 	Server        *Server
-	Source        string // the name of the Source that it is of
+	Source        string // name of its Source
 	Status        Status
-	StatusMessage string // why it is deprecated or deleted; somebody else's words
+	StatusMessage string // reason of a deprecation or deletion; untrusted text
 	IsLatest      bool
-	Published     time.Time // zero where the registry does not say
+	Published     time.Time // zero if the registry does not set it
 	Updated       time.Time
-	Meta          json.RawMessage // the registry's _meta as it came, with the keys of subregistries; nil if there is none
+	Meta          json.RawMessage // registry's _meta, unchanged, with the keys of subregistries, or nil
 
-	// What follows is there of an Entry that [Mirror] returns.
+	// The following fields are set only in an Entry of a [Mirror].
 
-	Versions []Version // of the same source, the newest first, deleted ones too
-	Also     []string  // further sources that have a server of this name
+	Versions []Version // of the same source, the newest first, including deleted ones
+	Also     []string  // other sources with a server of this name
 }
 
-// A Version is one of the versions of a server.
+// A Version is one version of a server.
 type Version struct {
 	Version   string
 	Status    Status

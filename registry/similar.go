@@ -12,27 +12,31 @@ import (
 )
 
 const (
-	// maxLikenesses is how many better known names one name is said to look like.
+	// maxLikenesses limits the better known names that are reported for one name.
 	maxLikenesses = 5
-	// maxCompared bounds names that are compared, in bytes.
+	// maxCompared limits the names to compare, in bytes.
 	maxCompared = 200
-	// maxNamesakes is from how many owners on a name behind the slash is anybody's, such as "mcp-server".
+	// maxNamesakes is the number of owners from which a name after the slash counts as generic,
+	// such as "mcp-server".
 	maxNamesakes = 4
-	// shortName is the length up to which one letter only may differ, and minName that below which none may.
+	// shortName is the length up to which only one letter may differ. Below minName none may
+	// differ.
 	shortName = 9
 	minName   = 5
 )
 
-// A Likeness is a better known name that another one can be taken for.
+// A Likeness is a better known name that is easily confused with another one.
 type Likeness struct {
-	Name string // of the better known one
-	Why  string // such as "one letter differs", for people
+	Name string // the better known name
+	Why  string // reason for users, such as "one letter differs"
 }
 
-// known are packages that are started as servers, or between a client and one, and that very many people install: a look at them needs no mirror.
-// They are those of npm with 100,000 downloads in a month, and those of PyPI among its 10,000 most downloaded, as both counted in autumn 2026,
-// but for names that are compared with nothing, as they have fewer than minName letters of their own, and duckduckgo-mcp, which was renamed;
-// GitHub's image; and Brave's own package, as its name is that of one of those.
+// known returns widely used packages of servers, or between a client and a server, so that their
+// names can be compared without a mirror. They are the packages of npm with 100,000 downloads in a
+// month, and those of PyPI among its 10,000 most downloaded, both counted in autumn 2026. It
+// excludes names with fewer than minName letters of their own, which are not compared, and
+// duckduckgo-mcp, which was renamed. It includes GitHub's image, and Brave's own package, because
+// its name is that of one of those.
 func known() []string {
 	return []string{
 		"@playwright/mcp", "chrome-devtools-mcp", "@upstash/context7-mcp", "mcp-proxy", "@modelcontextprotocol/server-filesystem", "mcp-remote",
@@ -52,14 +56,14 @@ func known() []string {
 	}
 }
 
-// famous is how well known those are.
+// famous is the fame of these packages.
 const famous = 1_000
 
-// A fame is a name, and how well known it is.
+// A fame is a name with a measure of how well known it is.
 type fame struct {
-	name, owner, own string // owner and own are the parts before and behind the last slash
-	first            int64  // when it was first published
-	worth            int    // versions and signs of care
+	name, owner, own string // owner and own are the parts before and after the last slash
+	first            int64  // time of the first publication
+	worth            int    // versions and signs of maintenance
 }
 
 func fameOf(name string, first int64, worth int) fame {
@@ -70,28 +74,31 @@ func fameOf(name string, first int64, worth int) fame {
 	return f
 }
 
-// Similar are the better known servers whose names another one looks like, and is not: by a letter or two, or as the same name in
-// another owner's namespace. Better known is what was there earlier and has more versions and signs of care; of a name that the
-// mirror does not have, all that it has.
+// Similar returns the better known servers with similar names: they differ by a letter or two, or
+// are the same in another owner's namespace. A server is better known if it was published earlier
+// and has more versions and signs of maintenance. If the mirror does not have the name, all servers
+// are better known.
 func (m *Mirror) Similar(ctx context.Context, name string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT name, first, versions + care FROM listed WHERE source IN (`+m.sources()+`)`)
 	return similar(name, all), err
 }
 
-// SimilarPackage is [Mirror.Similar] of a package, by its name in its own registry, which has a type, such as npm. It is compared with packages
-// of servers that the mirror has, and with those that many people use.
+// SimilarPackage is like [Mirror.Similar] for a package, by its name in its own registry of a type,
+// such as npm. It compares the name with packages of servers in the mirror, and with widely used
+// ones.
 func (m *Mirror) SimilarPackage(ctx context.Context, registryType, identifier string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT p.identifier, min(l.first), max(l.versions + l.care) FROM packages p JOIN listed l ON l.id = p.listed
 		WHERE l.source IN (`+m.sources()+`) GROUP BY p.identifier`)
 	return similarPackage(registryType, identifier, append(all, famousOnes()...)), err
 }
 
-// SimilarKnown is [Mirror.SimilarPackage] without a mirror.
+// SimilarKnown is like [Mirror.SimilarPackage], but without a mirror.
 func SimilarKnown(registryType, identifier string) []Likeness {
 	return similarPackage(registryType, identifier, famousOnes())
 }
 
-// similarPackage is similar by the rules of a registry, for which several names may be the same.
+// similarPackage compares names by the rules of a registry, in which several spellings may be the
+// same name.
 func similarPackage(registryType, identifier string, all []fame) []Likeness {
 	canonical := runner.Of(registryType).Canonical
 	if canonical == nil {
@@ -111,7 +118,7 @@ func famousOnes() []fame {
 	return all
 }
 
-// fames returns the names that a statement selects.
+// fames returns the names of a query's rows.
 func (m *Mirror) fames(ctx context.Context, statement string) ([]fame, error) {
 	var all []fame
 	err := m.file.Read(ctx, "compare names", func(tx *sql.Tx) error {
@@ -137,7 +144,7 @@ func similar(name string, all []fame) []Likeness {
 	}
 	own := fameOf(name, 0, 0)
 	known := false
-	rivals := map[string]int{} // what those are worth that have the name behind the slash, by their owners
+	rivals := map[string]int{} // fame of the names with the same part after the slash, by owner
 	for _, f := range all {
 		if f.name == name {
 			if !known || f.worth > own.worth {
@@ -156,7 +163,7 @@ func similar(name string, all []fame) []Likeness {
 		if !better || f.name == name || why[f.name] != "" {
 			continue
 		}
-		namesakes := 0 // owners that have the name for something about as well known
+		namesakes := 0 // owners with the name for something about as well known
 		for _, worth := range rivals {
 			if 2*worth >= f.worth {
 				namesakes++
@@ -175,8 +182,9 @@ func similar(name string, all []fame) []Likeness {
 	return likenesses
 }
 
-// looksLike says why a name can be taken for another one; "" if it cannot. What one owner calls alike is theirs, and names without an owner are
-// all of one: there any letter counts.
+// looksLike returns the reason that a name can be confused with another one, or "". Similar names
+// of the same owner are fine. All names without an owner share one namespace, so there any letter
+// counts.
 func looksLike(a, b fame, namesakes int) string {
 	if a.owner != "" && strings.EqualFold(a.owner, b.owner) {
 		return ""
@@ -201,8 +209,9 @@ func looksLike(a, b fame, namesakes int) string {
 	return ""
 }
 
-// differing is how many letters differ between two names; far more than two where they are not alike. Of short names none may, and of
-// longer ones one or two; the words that every other name has make none longer.
+// differing returns the number of differing letters between two names, or a large number if the
+// names are not similar. Short names may not differ, and longer ones in one or two letters. Common
+// words such as mcp do not make a name longer.
 func differing(a, b string) int {
 	a, b = strings.TrimPrefix(strings.ToLower(a), "io.github."), strings.TrimPrefix(strings.ToLower(b), "io.github.")
 	x, y := plainName(a), plainName(b)
@@ -223,15 +232,16 @@ var lookalikes = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w")
 })
 
-// plainName is a name as an eye takes it in a hurry.
+// plainName returns a name with similar looking characters replaced by the same one.
 func plainName(name string) string { return lookalikes().Replace(name) }
 
-// core is that without the words that tell no names apart.
+// core returns a name without words that do not distinguish names.
 func core(plain string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(plain, "server", ""), "mcp", "")
 }
 
-// letters is how many letters of b are other, missing, too many or swapped with the next; most+1 where it is more than most.
+// letters returns the number of letters of b that are different, missing, additional or swapped
+// with the next. It returns most+1 if there are more than most.
 func letters(a, b string, most int) int {
 	if len(a) > len(b)+most || len(b) > len(a)+most {
 		return most + 1

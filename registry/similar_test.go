@@ -26,12 +26,12 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 		"io.github.g1thub/github-mcp-server":        "[{io.github.github/github-mcp-server one letter differs}]",
 		"io.github.evil/github-mcp-server":          "[{io.github.github/github-mcp-server the same name of another owner}]",
 		"net.evil/playwrigth":                       "[{com.microsoft/playwright almost the same name of another owner}]",
-		"com.microsoft/playwright2":                 "[]", // of the same owner
-		"io.github.github/github-mcp-server":        "[]", // it is the better known one
-		"io.github.w9/weather":                      "[]", // what many call theirs is nobody's
+		"com.microsoft/playwright2":                 "[]", // the same owner
+		"io.github.github/github-mcp-server":        "[]", // itself the better known one
+		"io.github.w9/weather":                      "[]", // generic names
 		"io.github.u0/mcp-server":                   "[]",
 		"@acme/playwright-tool":                     "[]",
-		"@acme/playwrlght-tool":                     "[]", // of the same owner
+		"@acme/playwrlght-tool":                     "[]", // the same owner
 		"@acmee/playwright-tool":                    "[{@acme/playwright-tool one letter differs}]",
 		"@modelcontextprotocl/server-filesystem":    "[{@modelcontextprotocol/server-filesystem one letter differs}]",
 		"@modelcontextprotocol/server-filesystem":   "[]",

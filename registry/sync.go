@@ -14,28 +14,31 @@ import (
 )
 
 const (
-	// maxServers is how many versions of servers are read from one source, and maxSourceBytes how many bytes of them.
+	// maxServers limits the versions of servers read from one source, and maxSourceBytes their
+	// bytes.
 	maxServers     = 500_000
 	maxSourceBytes = 2 << 30
-	// maxPages is how many pages are read of one source in one sync: a cursor is remembered of each.
+	// maxPages limits the pages read from one source in one sync: the cursor of each is stored.
 	maxPages = 50_000
-	// overlapTime is how far before the newest change that was seen a sync begins: changes that were made at the same time can
+	// overlapTime is how long before the newest seen change a sync begins: simultaneous changes can
 	// become visible later.
 	overlapTime = 5 * time.Minute
-	// wholeTime is after what time a source is read as a whole again: it may have lost entries without a word.
+	// wholeTime is the time after which a source is read completely again: it may have lost entries
+	// silently.
 	wholeTime = 7 * 24 * time.Hour
-	// againPause is how long a source that failed, and of which there is something, is left alone.
+	// againPause is the pause after a failure of a source that the mirror already has.
 	againPause = 5 * time.Minute
-	// forgetTime is how long the mirror keeps what it has of a source that nobody names any more.
+	// forgetTime is how long the mirror keeps a source that is not configured any more.
 	forgetTime = 60 * 24 * time.Hour
-	// syncTime is how long one source may take in one sync; what was read until then stays.
+	// syncTime limits one source in one sync; the pages read until then stay.
 	syncTime = 30 * time.Minute
-	// maxFaultText is how much of the reason is kept why a source cannot be read, in bytes.
+	// maxFaultText limits the stored error of a source, in bytes.
 	maxFaultText = 1_000
 )
 
-// Sync reads what changed in the sources that were not read for a time, or at all; folders are read in any case. A source that cannot be read
-// changes nothing of what the mirror has of it: why is in [SourceState.Fault]. The error is one of the mirror itself, or of ctx.
+// Sync reads the changes of sources whose last sync is older than olderThan; it always reads
+// folders. If a source cannot be read, its data in the mirror stays, and [SourceState.Fault] has
+// the reason. Sync returns only errors of the mirror itself, or of ctx.
 func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
 	for i := range m.options.Sources {
 		s := &m.options.Sources[i]
@@ -79,13 +82,13 @@ type syncing struct {
 	id     int64
 	began  time.Time
 
-	whole  bool  // the whole list is read, not only changes
-	had    int   // versions that the mirror had before
-	got    int   // entries that were read
-	bytes  int64 // of them
-	newest int64 // change that was seen
+	whole  bool  // read the complete list, not only changes
+	had    int   // versions in the mirror before
+	got    int   // number of entries read
+	bytes  int64 // bytes of these entries
+	newest int64 // newest change
 	unread int
-	fault  error // of one that could not be read
+	fault  error // of an unreadable entry
 }
 
 func (s *syncing) sync(ctx context.Context) error {
@@ -135,10 +138,10 @@ func (s *syncing) sync(ctx context.Context) error {
 	}
 }
 
-// A trail is the cursors that pages named, by their hashes: a registry makes them long.
+// A trail is the set of cursors of the pages so far, as hashes, because cursors can be long.
 type trail map[[sha256.Size]byte]bool
 
-// follow refuses the page behind p where the list would never end.
+// follow refuses the page after p if the list would never end.
 func (t trail) follow(p *Page) error {
 	next := sha256.Sum256([]byte(p.Next))
 	switch {
@@ -163,8 +166,9 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	}
 	for _, e := range p.Entries {
 		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
-		// What is published while the list is read may stand on a page that was read before, and a time of the future would hide all
-		// changes until then: so nothing is seen that is newer than the beginning.
+		// A server that is published during the sync may be on a page that was read before. A
+		// future time would hide all changes until then. So the newest change is limited to the
+		// start of the sync.
 		s.newest = max(s.newest, min(nanoseconds(e.Updated), s.began.UnixNano()))
 	}
 	if s.got > maxServers || s.bytes > maxSourceBytes {
@@ -190,7 +194,8 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	})
 }
 
-// end notes how the sync went; after a whole list, what was not in it is removed.
+// end stores the result of the sync. After a complete list, it removes versions that were not in
+// it.
 func (s *syncing) end(ctx context.Context, fault error) error {
 	if fault == nil && s.whole && s.source.Folder == "" && s.got < s.had/2 {
 		fault = fmt.Errorf("registry %s lists %d versions of servers, and had %d before: nothing was removed here; if that is right, remove the file %s", s.source.URL, s.got, s.had, s.mirror.file.Path())

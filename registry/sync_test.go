@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// content is all that a mirror says of its servers.
+// content returns all data of a mirror about its servers.
 func content(t *testing.T, m *Mirror) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -33,8 +33,9 @@ func content(t *testing.T, m *Mirror) map[string]string {
 	return all
 }
 
-// However many pages a sync reads before it is cut off: what there is can be used, and the next sync ends it. That holds of the
-// first one, of one of changes, and of one that reads all again after entries were lost.
+// TestASyncThatIsCutOffAnywhereIsEndedByTheNext interrupts a sync after any number of pages. The
+// mirror must be usable, and the next sync must complete it. It covers the first sync, one of
+// changes, and one that reads all again after entries were lost.
 func TestASyncThatIsCutOffAnywhereIsEndedByTheNext(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine syncs many times")
@@ -60,7 +61,7 @@ func TestASyncThatIsCutOffAnywhereIsEndedByTheNext(t *testing.T) {
 	f.set(day(50), "org.example/tool1", "1.10.0", Deleted, "")
 	f.publish(day(51), serverJSON("org.example/tool2", "2.0.0", "A new tool", ""))
 	f.mu.Lock()
-	f.rows = f.rows[:len(f.rows)-4] // a registry that loses entries
+	f.rows = f.rows[:len(f.rows)-4] // the registry loses entries
 	f.mu.Unlock()
 	if _, err := whole.file.DB.Exec(`UPDATE sources SET whole = 1`); err != nil {
 		t.Fatal(err)
@@ -81,7 +82,7 @@ func TestASyncThatIsCutOffAnywhereIsEndedByTheNext(t *testing.T) {
 	}
 }
 
-// cutOff syncs, and gives up after some pages.
+// cutOff syncs, and cancels after some pages.
 func cutOff(t *testing.T, m *Mirror, f *fakeRegistry, pages int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

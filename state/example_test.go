@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// One caller at a time counts, across all processes that use the store.
+// Example counts with one caller at a time, across all processes that use the store.
 func Example() {
 	ctx, store := context.Background(), state.NewMemory(0) // or sqlite.Open(ctx, "state.db")
 	for range 3 {

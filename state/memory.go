@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is how much a [Memory] holds: keys and values, in bytes.
+	// DefaultMaxBytes is the default limit of a [Memory]: keys and values, in bytes.
 	DefaultMaxBytes = 64 << 20
-	// sweepPause is the time between two looks for values whose time is over.
+	// sweepPause is the time between two searches for expired values.
 	sweepPause = time.Minute
-	// entryCost is what an entry needs in addition to its key and value, in bytes.
+	// entryCost is the memory of an entry in addition to its key and value, in bytes.
 	entryCost = 128
 )
 
@@ -28,17 +28,17 @@ type Memory struct {
 	mu     sync.Mutex
 	values map[string]memoryValue
 	leases map[string]memoryLease
-	count  uint64 // of versions and tokens that were given
+	count  uint64 // of issued versions and tokens
 	bytes  int
-	held   *share.Held // of bytes, by owners
+	held   *share.Held // bytes by owner
 	swept  time.Time
 }
 
 type memoryValue struct {
 	value   []byte
 	version uint64
-	expires time.Time // zero: never
-	owner   string    // empty: it cannot be spared
+	expires time.Time // zero means never
+	owner   string    // empty means that it must not be evicted
 }
 
 type memoryLease struct {
@@ -46,7 +46,7 @@ type memoryLease struct {
 	until time.Time
 }
 
-// NewMemory returns an empty store that holds up to maxBytes; 0 is [DefaultMaxBytes].
+// NewMemory returns an empty store that holds up to maxBytes; 0 means [DefaultMaxBytes].
 func NewMemory(maxBytes int) *Memory {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
@@ -65,7 +65,7 @@ func (m *Memory) Get(_ context.Context, key string) (Entry, error) {
 	return v.entry(key), nil
 }
 
-// value is what is there; the lock is held.
+// value returns the value of a key, unless it has expired. The caller holds the lock.
 func (m *Memory) value(key string) (memoryValue, bool) {
 	v, ok := m.values[key]
 	return v, ok && !isOver(v.expires)
@@ -77,7 +77,7 @@ func (v memoryValue) entry(key string) Entry {
 
 func version(n uint64) Version { return Version(strconv.FormatUint(n, 10)) }
 
-// isOver reports whether a time has come; the zero time never comes.
+// isOver reports whether a time has passed; the zero time never passes.
 func isOver(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
 
 // Put implements [KV].
@@ -101,7 +101,7 @@ func (m *Memory) CompareAndSwap(_ context.Context, key string, old Version, valu
 	return m.put(key, value, w)
 }
 
-// put sets a value; the lock is held.
+// put sets a value. The caller holds the lock.
 func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
 	if err := Check(key, value); err != nil {
 		return "", err
@@ -130,7 +130,8 @@ func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
 	return version(v.version), nil
 }
 
-// sweep forgets what is over, but for a value that is about to be replaced; the lock is held.
+// sweep removes expired values and leases, except the value of the key but, which is about to be
+// replaced. The caller holds the lock.
 func (m *Memory) sweep(but string) {
 	m.swept = time.Now()
 	for key, v := range m.values {
@@ -145,8 +146,9 @@ func (m *Memory) sweep(but string) {
 	}
 }
 
-// makeRoom removes what can be spared until so many bytes more fit, which are an owner's, and reports whether they do; the lock is held.
-// It keeps the value of a key that is about to be replaced.
+// makeRoom evicts values with owners until cost more bytes of an owner fit, and reports whether
+// they do. It keeps the value of the key but, which is about to be replaced. The caller holds the
+// lock.
 func (m *Memory) makeRoom(cost int, owner, but string) bool {
 	if m.bytes-m.held.Used()+cost > m.maxBytes {
 		return false
@@ -174,7 +176,7 @@ func (m *Memory) remove(key string) {
 	}
 }
 
-// hold counts a value, or with -1 counts it no more.
+// hold adds the size of a value to the counts, or subtracts it if sign is -1.
 func (m *Memory) hold(key string, v memoryValue, sign int) {
 	n := sign * (len(key) + len(v.value) + entryCost)
 	m.bytes += n
@@ -183,7 +185,7 @@ func (m *Memory) hold(key string, v memoryValue, sign int) {
 	}
 }
 
-// fence returns [ErrLost] for a lease that somebody else may have; the lock is held.
+// fence returns [ErrLost] if another caller may have the lease. The caller holds the lock.
 func (m *Memory) fence(hold Hold) error {
 	if hold != (Hold{}) && m.leases[hold.Name].token != hold.Token {
 		return ErrLost

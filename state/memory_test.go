@@ -53,12 +53,13 @@ func TestMemoryHoldsSoManyBytes(t *testing.T) {
 	})
 }
 
-// Values of an owner can be spared: the owner that holds most loses its oldest, and values of nobody stay.
+// TestMemoryIsDividedAmongOwners checks that the owner with most bytes loses its oldest value, and
+// that values without an owner stay.
 func TestMemoryIsDividedAmongOwners(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		puts []string // owner/key, of 2,000 bytes each; the last one may fail
-		want string   // keys that are there then
+		want string   // remaining keys
 		err  error
 	}{
 		{"there is room for four", []string{"a/1", "a/2", "b/3", "/4"}, "1 2 3 4", nil},

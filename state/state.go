@@ -1,8 +1,9 @@
-// Package state keeps what outlives a request, or must be seen by another process: values under keys ([KV]) and the
-// right to be the only one who does something ([Lease]). [Memory] keeps both in this process; package
-// state/sqlite keeps them in a file, for the processes of one machine. Features put stores of their own on top.
+// Package state stores data that outlives a request, or that other processes must see: values under
+// keys ([KV]) and exclusive rights ([Lease]). [Memory] stores both in this process; package
+// state/sqlite stores them in a file, for the processes of one machine. Features build their own
+// stores on top.
 //
-// What is secret is sealed before it is put here.
+// Callers must encrypt secrets before they store them here.
 package state
 
 import (
@@ -13,90 +14,92 @@ import (
 )
 
 const (
-	// MaxKey bounds a key and the name of a lease, in bytes.
+	// MaxKey limits a key and the name of a lease, in bytes.
 	MaxKey = 512
-	// MaxValue bounds a value, in bytes.
+	// MaxValue limits a value, in bytes.
 	MaxValue = 17 << 20
 )
 
-// What callers branch on, with errors.Is.
+// Errors for errors.Is.
 var (
-	// ErrNotFound is returned where there is no value, or where its time is over.
+	// ErrNotFound means that there is no value, or that it has expired.
 	ErrNotFound = errors.New("there is no such value")
-	// ErrConflict is returned where the value is not of the version that was expected.
+	// ErrConflict means that the value does not have the expected version.
 	ErrConflict = errors.New("somebody else changed the value")
-	// ErrHeld is returned where somebody else has the lease.
+	// ErrHeld means that another caller has the lease.
 	ErrHeld = errors.New("somebody else has the lease")
-	// ErrLost is returned where a lease ended, or was taken by somebody else after it had ended.
+	// ErrLost means that a lease ended, or was taken by another caller after its end.
 	ErrLost = errors.New("the lease was lost")
-	// ErrTooLarge is returned for a key or a value beyond [MaxKey] or [MaxValue], and for an empty key.
+	// ErrTooLarge means that a key or a value exceeds [MaxKey] or [MaxValue], or that a key is
+	// empty.
 	ErrTooLarge = errors.New("the key or the value is too large")
-	// ErrFull is returned where there is no room for the value.
+	// ErrFull means that there is no room for the value.
 	ErrFull = errors.New("there is no room left")
 )
 
-// A Store has all of it, in one place, so that a lease of it guards values of it. Implementations are safe for
-// concurrent use.
+// A Store holds values and leases together, so that a lease can guard values. Implementations are
+// safe for concurrent use.
 type Store interface {
 	KV
 	Lease
 }
 
-// KV keeps values under keys.
+// KV stores values under keys.
 type KV interface {
 	// Get returns the value of a key, or [ErrNotFound].
 	Get(ctx context.Context, key string) (Entry, error)
-	// Put sets the value of a key, whatever it was.
+	// Put sets the value of a key unconditionally.
 	Put(ctx context.Context, key string, value []byte, w Write) (Version, error)
-	// CompareAndSwap sets the value of a key whose value is of a version; else it returns [ErrConflict]. The
-	// version "" is that of a key without a value.
+	// CompareAndSwap sets the value of a key if it has the version old; otherwise it returns
+	// [ErrConflict]. The version "" is that of a key without a value.
 	CompareAndSwap(ctx context.Context, key string, old Version, value []byte, w Write) (Version, error)
-	// Delete removes a key, if it is there, under a lease (see [Write.Hold]).
+	// Delete removes a key, if it exists, under a lease (see [Write.Hold]).
 	Delete(ctx context.Context, key string, hold Hold) error
-	// List returns up to limit entries whose key begins with a prefix and comes after a key, in the order of the
-	// keys' bytes.
+	// List returns up to limit entries whose keys have a prefix and are greater than after, in the
+	// order of the keys' bytes.
 	List(ctx context.Context, prefix, after string, limit int) ([]Entry, error)
 }
 
 // An Entry is a value with its key.
 type Entry struct {
 	Key     string
-	Value   []byte // the caller's own copy
+	Value   []byte // owned by the caller
 	Version Version
 }
 
-// A Version names one state of a value. Each change makes another, never one that was there before.
+// A Version identifies one state of a value. Each change makes a new one.
 type Version string
 
-// Write says how a value is set.
+// Write configures a write.
 type Write struct {
-	// TTL is for how long the value is there; 0 is until it is deleted.
+	// TTL is the lifetime of the value; 0 means that it never expires.
 	TTL time.Duration
-	// Hold, if not zero, makes the write fail with [ErrLost] where its lease has been released or taken by somebody
-	// else: who was thought to be gone cannot write any more.
+	// Hold, if not zero, makes the write fail with [ErrLost] if its lease was released or taken by
+	// another caller. So a caller that was presumed gone cannot write any more.
 	Hold Hold
-	// Owner, if not empty, says whose the value is, and that it can be spared: where a [Memory] is full, the owner that holds most
-	// loses its oldest value. Other stores keep all.
+	// Owner, if not empty, is the owner of a value that may be evicted: if a [Memory] is full, the
+	// owner with most bytes loses its oldest value. Other stores keep all values.
 	Owner string
 }
 
-// A Lease gives one caller at a time the right to do something, across all users of a store.
+// A Lease gives one caller at a time an exclusive right, across all users of a store.
 type Lease interface {
-	// Acquire takes the lease of a name, or returns [ErrHeld] at once. It ends after ttl if it is not renewed.
+	// Acquire takes the lease of a name, or returns [ErrHeld] at once. The lease ends after ttl
+	// unless it is renewed.
 	Acquire(ctx context.Context, name string, ttl time.Duration) (Hold, error)
-	// Renew makes a lease end ttl from now; [ErrLost] says that it ended before.
+	// Renew extends a lease to ttl from now. It returns [ErrLost] if the lease ended before.
 	Renew(ctx context.Context, hold Hold, ttl time.Duration) error
-	// Release ends a lease. One that ended before is no error.
+	// Release ends a lease. It returns no error if the lease ended before.
 	Release(ctx context.Context, hold Hold) error
 }
 
-// A Hold is a lease that was acquired.
+// A Hold is an acquired lease.
 type Hold struct {
 	Name  string
-	Token uint64 // grows with each time that a lease is acquired
+	Token uint64 // greater for each acquisition
 }
 
-// Check returns [ErrTooLarge], with what is wrong, for a key and a value that no store takes.
+// Check returns [ErrTooLarge], with details, for a key and a value that no store accepts.
 func Check(key string, value []byte) error {
 	switch {
 	case key == "" || len(key) > MaxKey:
@@ -108,16 +111,17 @@ func Check(key string, value []byte) error {
 }
 
 const (
-	// firstPause and lastPause are the time between two attempts to acquire a lease that somebody else has.
+	// firstPause and lastPause are the shortest and longest pauses between two attempts to acquire
+	// a lease.
 	firstPause = 5 * time.Millisecond
 	lastPause  = 250 * time.Millisecond
-	// releaseTime bounds the release of a lease whose work was given up.
+	// releaseTime limits the release of a lease after a cancellation.
 	releaseTime = 5 * time.Second
 )
 
-// While waits for the lease of a name, runs do, and releases the lease. While do runs, the lease is renewed; if that
-// fails for ttl, or somebody else took it, do's context ends with [ErrLost]. ttl is thus for how long others wait
-// when this process dies.
+// While waits for the lease of a name, runs do, and releases the lease. It renews the lease while
+// do runs. If that fails for ttl, or another caller took the lease, do's context ends with
+// [ErrLost]. So ttl is how long others wait if this process dies.
 func While(ctx context.Context, l Lease, name string, ttl time.Duration, do func(ctx context.Context, hold Hold) error) error {
 	hold, err := wait(ctx, l, name, ttl)
 	if err != nil {
@@ -134,12 +138,12 @@ func While(ctx context.Context, l Lease, name string, ttl time.Duration, do func
 		<-renewed
 		ctx, done := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer done()
-		_ = l.Release(ctx, hold) // it ends by itself
+		_ = l.Release(ctx, hold) // otherwise it expires
 	}()
 	return do(ctx, hold)
 }
 
-// wait acquires a lease as soon as nobody has it.
+// wait acquires a lease as soon as it is free.
 func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		hold, err := l.Acquire(ctx, name, ttl)
@@ -154,7 +158,7 @@ func wait(ctx context.Context, l Lease, name string, ttl time.Duration) (Hold, e
 	}
 }
 
-// renew keeps a lease until ctx is done.
+// renew renews a lease until ctx is done.
 func renew(ctx context.Context, l Lease, hold Hold, ttl time.Duration, lost func(error)) {
 	tick := time.NewTicker(ttl / 3)
 	defer tick.Stop()

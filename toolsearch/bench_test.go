@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// made is the tools of a made-up server: the words are those of a language
-// that nobody speaks, few of them common and most rare.
+// made returns the tools of an invented server. Their words are random syllables, few of them
+// common and most rare.
 func made(r *rand.Rand, n int) []Tool {
 	word := func() string {
 		const syllables = "ba be bi bo da de di do ka ke ki ko la le li lo ma me mi mo ra re ri ro ta te ti to"
@@ -92,7 +92,7 @@ func BenchmarkChangedTool(b *testing.B) {
 	}
 }
 
-// BenchmarkRemember is what a used query costs: that it is remembered, and the search after it.
+// BenchmarkRemember measures remembering a used query, and the search after it.
 func BenchmarkRemember(b *testing.B) {
 	x := catalogue(5_000)
 	var ids []string

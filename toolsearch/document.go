@@ -13,7 +13,7 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// field is a part of a tool's text that has a weight of its own.
+// field is a part of a tool's text with a separate weight.
 type field uint8
 
 const (
@@ -26,16 +26,16 @@ const (
 )
 
 const (
-	maxFieldBytes  = 16 << 10 // bytes of one text of a tool that are indexed
-	maxFieldWords  = 1_000    // words of one field of a tool that are indexed
+	maxFieldBytes  = 16 << 10 // indexed bytes of one text of a tool
+	maxFieldWords  = 1_000    // indexed words of one field of a tool
 	maxSchemaBytes = 1 << 20  // bytes of a schema; a longer one is not indexed
-	maxSchemaDepth = 8        // schemas inside each other that are indexed
+	maxSchemaDepth = 8        // indexed depth of nested schemas
 )
 
-// lengths is how many words each field has.
+// lengths holds the number of words in each field.
 type lengths [fields]uint32
 
-// read is how many words the tool itself has, without what is remembered for it.
+// read returns the number of words of the tool itself, without remembered queries.
 func (l *lengths) read() (words int) {
 	for f, n := range l {
 		if field(f) != usageField {
@@ -45,14 +45,14 @@ func (l *lengths) read() (words int) {
 	return words
 }
 
-// counts is how often a term is in each field.
+// counts holds the occurrences of a term in each field.
 type counts [fields]uint8
 
-// document is what the texts of one tool come to.
+// document holds the terms of one tool.
 type document struct {
 	terms   []termCounts // in no order, each term once
 	lengths lengths
-	named   int // different words in the name
+	named   int // number of different words in the name
 }
 
 // termCounts is a term of a document.
@@ -61,7 +61,7 @@ type termCounts struct {
 	counts
 }
 
-// reader takes the texts of tools apart. It is used by one goroutine.
+// reader splits the texts of tools into terms. Only one goroutine may use it.
 type reader struct {
 	stems *stems
 	split splitter
@@ -71,7 +71,7 @@ type reader struct {
 
 func newReader(s *stems) *reader { return &reader{stems: s, at: make(map[string]int)} }
 
-// read returns the document of t, for which nothing is remembered yet.
+// read returns the document of t, without remembered queries.
 func (r *reader) read(t Tool) document {
 	clear(r.at)
 	r.doc = document{terms: r.doc.terms[:0]}
@@ -87,7 +87,7 @@ func (r *reader) read(t Tool) document {
 	return r.copied()
 }
 
-// remember returns d with these queries in place of those that were remembered before.
+// remember returns d with these remembered queries instead of the earlier ones.
 func (r *reader) remember(d *document, queries []string) document {
 	clear(r.at)
 	r.doc = document{terms: r.doc.terms[:0], lengths: d.lengths, named: d.named}
@@ -103,7 +103,7 @@ func (r *reader) remember(d *document, queries []string) document {
 	return r.copied()
 }
 
-// copied returns the document at hand; r uses its memory again for the next one.
+// copied returns a copy of the current document; r reuses its memory for the next one.
 func (r *reader) copied() document {
 	d := r.doc
 	d.terms = append(make([]termCounts, 0, len(d.terms)), d.terms...)
@@ -134,7 +134,7 @@ func (r *reader) text(f field, text string) {
 	})
 }
 
-// counts returns the counts of a term, to be changed before the next call.
+// counts returns the counts of a term. The pointer is valid until the next call.
 func (r *reader) counts(stem string) *counts {
 	i, ok := r.at[stem]
 	if !ok {
@@ -147,20 +147,20 @@ func (r *reader) counts(stem string) *counts {
 
 func (r *reader) full(f field) bool { return r.doc.lengths[f] >= maxFieldWords }
 
-// schema adds the arguments that a valid schema describes, or a list of schemas, and those inside them.
+// schema adds the arguments in a valid schema, or in a list of schemas, and in nested schemas.
 func (r *reader) schema(s []byte, depth int) {
 	if depth >= maxSchemaDepth || r.full(paramField) {
 		return
 	}
 	jsonrpc.EachElement(s, func(value []byte) bool {
-		if isObject(value) { // no lists in lists
+		if isObject(value) { // lists in lists are ignored
 			r.schema(value, depth)
 		}
 		return !r.full(paramField)
 	})
 	jsonrpc.EachMember(s, func(name, value []byte) bool {
 		switch keyword := string(name[1 : len(name)-1]); {
-		case keyword == "not": // it describes no argument
+		case keyword == "not": // does not describe arguments
 		case schema.PlaceOf(keyword) == schema.Named:
 			jsonrpc.EachMember(value, func(name, property []byte) bool {
 				for _, quoted := range [][]byte{name, jsonrpc.Get(property, "description")} {
@@ -183,17 +183,17 @@ func isObject(s []byte) bool {
 	return i < len(s) && s[i] == '{'
 }
 
-// maxWord is how many bytes of a word count; what is longer is a key or a hash.
+// maxWord limits the bytes of a word that counts; a longer one is a key or a hash.
 const maxWord = 64
 
-// splitter takes a text apart into words. Words are in lower case and not yet stemmed.
-// The zero value is ready; it keeps its buffers between texts and is not safe for concurrent use.
+// splitter splits a text into words. Words are in lower case and not stemmed. The zero value is
+// ready to use. It reuses its buffers and is not safe for concurrent use.
 type splitter struct {
-	word []byte // the run of letters and digits at hand, in lower case
-	cuts []int  // offsets in word where a part ends
+	word []byte // the current run of letters and digits, in lower case
+	cuts []int  // ends of parts, as offsets in word
 }
 
-// class is what a rune is to the splitter.
+// class is the class of a rune for the splitter.
 type class uint8
 
 const (
@@ -201,8 +201,8 @@ const (
 	lower
 	upper
 	digit
-	ideograph // a word of its own
-	joining   // belongs to the word, and is of no class: a combining mark
+	ideograph // a separate word
+	joining   // part of the word, without a class: a combining mark
 )
 
 func classOf(r rune) class {
@@ -231,9 +231,9 @@ func classOf(r rune) class {
 	return other
 }
 
-// split calls f with each word of text until f returns false. Of an identifier
-// in camelCase or with digits it gives the parts and then the whole, and says which it is, because
-// GitHub is as often one word as readFile is two. The slice is valid during the call.
+// split calls f with each word of text until f returns false. For an identifier in camelCase or
+// with digits it calls f with the parts and then with the whole; whole reports which. GitHub is as
+// often one word as readFile is two. The slice is valid during the call.
 func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 	s.reset()
 	last := other
@@ -266,7 +266,7 @@ func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 	s.flush(f)
 }
 
-// boundary marks a cut before a rune of class c that follows one of class last.
+// boundary adds a cut before a rune of class c after one of class last.
 func (s *splitter) boundary(last, c class, rest string) {
 	if len(s.word) == 0 {
 		return
@@ -278,7 +278,7 @@ func (s *splitter) boundary(last, c class, rest string) {
 	case last == lower && c == upper:
 		cut = true
 	case last == upper && c == upper:
-		// The last capital of HTTPServer begins a part; that of APIs does not.
+		// The last capital letter of HTTPServer begins a part; that of APIs does not.
 		next, size := utf8.DecodeRuneInString(rest)
 		cut = classOf(next) == lower && (next != 's' || startsWithLetter(rest[size:]))
 	}
@@ -287,8 +287,8 @@ func (s *splitter) boundary(last, c class, rest string) {
 	}
 }
 
-// narrow returns the ASCII character for its wide form, which keyboards for
-// Chinese, Japanese and Korean produce, and any other character as it is.
+// narrow returns the ASCII character for its wide form, which keyboards for Chinese, Japanese and
+// Korean produce. It returns any other character unchanged.
 func narrow(r rune) rune {
 	if '！' <= r && r <= '～' {
 		return r - '！' + '!'
@@ -313,7 +313,7 @@ func (s *splitter) add(r rune) {
 	s.word = utf8.AppendRune(s.word, r)
 }
 
-// flush gives the word at hand to f, its parts first.
+// flush calls f with the current word, its parts first.
 func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
 	defer s.reset()
 	if len(s.word) == 0 {
@@ -334,17 +334,17 @@ func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
 
 func (s *splitter) reset() { s.word, s.cuts = s.word[:0], s.cuts[:0] }
 
-// maxStems is how many stems are cached; when there are more the cache starts anew.
+// maxStems limits the cached stems; at the limit the cache is emptied.
 const maxStems = 32_768
 
-// stems is a cache of stems: stemming takes a microsecond, and a catalogue has
-// the same few thousand words again and again. It is safe for concurrent use.
+// stems is a cache of stems: stemming takes a microsecond, and a catalogue repeats the same few
+// thousand words. It is safe for concurrent use.
 type stems struct {
 	mu    sync.RWMutex
 	known map[string]string
 }
 
-// of returns the stem of word, or "" if the word says nothing.
+// of returns the stem of word, or "" for a stop word.
 func (s *stems) of(word []byte) string {
 	s.mu.RLock()
 	stem, ok := s.known[string(word)]
@@ -365,7 +365,8 @@ func (s *stems) of(word []byte) string {
 	return stem
 }
 
-// stemOf is the stem of a word in lower case. Words with other letters than those of English are their own stem.
+// stemOf returns the stem of a word in lower case. Words with other letters than those of English
+// are their own stems.
 func stemOf(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {
@@ -375,8 +376,8 @@ func stemOf(word string) string {
 	return english.Stem(word, true)
 }
 
-// isStopWord reports whether a word is too common in English to tell anything.
-// Words that name what a tool does, like "get", are not among them.
+// isStopWord reports whether a word is too common in English to be useful. Words for the purpose of
+// a tool, like "get", are not stop words.
 func isStopWord(word string) bool {
 	switch word {
 	case "a", "an", "the", "this", "that", "these", "those", "such", "some", "any",
@@ -393,8 +394,8 @@ func isStopWord(word string) bool {
 	return false
 }
 
-// synonymGroups are words that people and tools use for the same thing; one
-// group a line. They are general English and general computing: no product has a place here.
+// synonymGroups lists words that users and tools use for the same thing, one group a line. They are
+// general English and general computing; names of products do not belong here.
 const synonymGroups = `
 get fetch retrieve read obtain
 show view display
@@ -484,7 +485,7 @@ tag label
 comment reply remark
 `
 
-// synonyms are the other stems of the groups that a stem is in.
+// synonyms holds the other stems of the groups of a stem.
 type synonyms map[string][]string
 
 func newSynonyms() synonyms {

@@ -15,25 +15,26 @@ import (
 )
 
 const (
-	embedTimeout     = 2 * time.Second  // wait of a search for the vectors of its queries
-	batchTimeouts    = 10               // embedTimeouts that a batch of Index.Embed may take
+	embedTimeout     = 2 * time.Second  // limit for the vectors of a search's queries
+	batchTimeouts    = 10               // limit for a batch of Index.Embed, in units of embedTimeout
 	embedWeight      = 0.4              // share of meaning in a fused score
 	embedBatch       = 64               // texts of one call of an Embedder
-	maxEmbedText     = 2 << 10          // bytes of a text that are embedded
+	maxEmbedText     = 2 << 10          // bytes of an embedded text
 	maxDimensions    = 8_192            // numbers of a vector
-	maxVectors       = 16_384           // vectors that are cached; then the cache starts anew
-	maxEmbedFailures = 3                // failures in a row after which searches do without
-	embedPause       = 30 * time.Second // how long they do without
+	maxVectors       = 16_384           // cached vectors; at the limit the cache is emptied
+	maxEmbedFailures = 3                // consecutive failures before searches pause embedding
+	embedPause       = 30 * time.Second // duration of this pause
 )
 
-// Embedder turns texts into vectors, so that texts of like meaning have vectors of like direction. It returns one
-// vector for each text, in their order, all of one length up to 8,192, and returns when ctx ends. An Index calls it
-// with at most 64 texts of 2 KiB at a time, from the goroutines that call the Index.
+// Embedder converts texts to vectors, so that texts of similar meaning have vectors of similar
+// direction. It must return one vector for each text, in their order, all of the same length of up
+// to 8,192, and return when ctx ends. An Index calls it with at most 64 texts of 2 KiB at a time,
+// from the goroutines that call the Index.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// dense is what an Index needs for search by meaning. Its methods may be called on nil.
+// dense holds the state for search by meaning. Its methods may be called on nil.
 type dense struct {
 	embedder Embedder
 
@@ -42,7 +43,7 @@ type dense struct {
 	mu         sync.Mutex
 	dimensions int // of all vectors; 0 until the first one
 	cache      map[textHash][]float32
-	failures   int // in a row
+	failures   int // consecutive failures
 	paused     time.Time
 }
 
@@ -57,7 +58,7 @@ func newDense(e Embedder) *dense {
 	return &dense{embedder: e, embedding: make(chan struct{}, 1), cache: make(map[textHash][]float32)}
 }
 
-// embedText is the text of a tool that its vector is of.
+// embedText returns the text of a tool to embed.
 func (t *Tool) embedText() string {
 	name := t.Name
 	if t.Title != "" && t.Title != t.Name {
@@ -66,10 +67,10 @@ func (t *Tool) embedText() string {
 	return plaintext.Beginning(t.Server+": "+name+": "+t.Description, maxEmbedText)
 }
 
-// Embed computes the vectors of the tools that have none, and returns when all have one or the Embedder has failed;
-// then it can be called again, and goes on where it ended. Call it after SetServer; tools without a vector are found by
-// words meanwhile. Vectors are kept by the text they are of, so a tool that comes back costs nothing. Without an
-// Embedder it does nothing. Of several calls at the same time one works and the others wait.
+// Embed computes the vectors of the tools without one. It returns when all have one or the Embedder
+// has failed; another call continues from there. Call it after SetServer; until then tools without
+// a vector are found by words. Vectors are cached by text, so a tool that returns costs nothing.
+// Without an Embedder it does nothing. Of several concurrent calls one works and the others wait.
 func (x *Index) Embed(ctx context.Context) error {
 	d := x.dense
 	if d == nil {
@@ -98,8 +99,7 @@ func (x *Index) Embed(ctx context.Context) error {
 	}
 }
 
-// withoutVector returns some of the tools that have no vector, after it gave
-// those their vector whose text is in the cache.
+// withoutVector returns some of the tools without a vector, after it assigned cached vectors.
 func (x *Index) withoutVector() []Tool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -119,7 +119,7 @@ func (x *Index) withoutVector() []Tool {
 	return out
 }
 
-// setVectors gives tools their vectors, unless they have changed since.
+// setVectors sets the vectors of tools, unless they have changed since.
 func (x *Index) setVectors(tools []Tool, texts []string, vectors [][]float32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -170,7 +170,7 @@ func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration
 	return out, nil
 }
 
-// measure reports an error for a vector of another length than the first one had.
+// measure returns an error for a vector of another length than the first one.
 func (d *dense) measure(v []float32) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -183,7 +183,7 @@ func (d *dense) measure(v []float32) error {
 	return nil
 }
 
-// unit returns v with length one, or nil if that cannot be.
+// unit returns v scaled to length one, or nil if that is impossible.
 func unit(v []float32) []float32 {
 	var sum float64
 	for _, n := range v {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// concepts is an Embedder that knows three meanings.
+// concepts is an Embedder with three meanings.
 type concepts struct{}
 
 func (concepts) Embed(_ context.Context, texts []string) ([][]float32, error) {
@@ -31,7 +31,7 @@ func (concepts) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// asks is an Embedder made of a function, that counts.
+// asks is an Embedder that calls a function and counts.
 type asks struct {
 	calls, texts int
 	answer       func(ctx context.Context, texts []string) ([][]float32, error)

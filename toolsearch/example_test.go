@@ -20,7 +20,7 @@ func Example() {
 	r := x.Search(context.Background(), toolsearch.Query{Text: "email someone", Limit: 1})
 	fmt.Println(r.Hits[0].ID)
 
-	// One query per step of a task, and one list of tools for all of them.
+	// One query for each step of a task, and one list of tools for all of them.
 	steps := x.SearchAll(context.Background(), []toolsearch.Query{
 		{Text: "what events are there on Friday"},
 		{Text: "send a letter about it"},

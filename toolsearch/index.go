@@ -15,35 +15,36 @@ import (
 )
 
 const (
-	maxServerTools = 10_000  // tools of one server that are indexed
-	maxServerWords = 500_000 // words of the tools of one server that are indexed
+	maxServerTools = 10_000  // indexed tools of one server
+	maxServerWords = 500_000 // indexed words of the tools of one server
 )
 
-// Options say how an Index works. The zero value is what was tuned and measured.
+// Options configure an Index. The zero value is the tuned and measured configuration.
 type Options struct {
-	// Embedder adds search by meaning; nil means by words only.
+	// Embedder adds search by meaning; nil means search by words only.
 	Embedder Embedder
 }
 
-// Index holds tools and answers which of them fit a query. It is made by New and safe for concurrent use.
+// Index holds tools and finds those that match a query. Create it with New. It is safe for
+// concurrent use.
 type Index struct {
 	weights  weights
 	stems    stems
 	synonyms synonyms
 	dense    *dense // nil without an Embedder
 
-	reading sync.Mutex // held by whoever reads the texts of a server, and changes servers and byID then
+	reading sync.Mutex // held while reading the texts of a server, and for changes of servers and byID
 
-	mu      sync.Mutex // held for less long, by whoever changes any of these
+	mu      sync.Mutex // held briefly for a change of any of these
 	servers map[string]*server
 	byID    map[string]*entry
 	memory  memory
-	built   atomic.Pointer[table] // what is searched; nil once it is of no use, until the next search
+	built   atomic.Pointer[table] // table for searches; nil if it must be built again
 
 	scratch sync.Pool // of *scratch
 }
 
-// server is what the Index knows of a server.
+// server holds the tools of a server.
 type server struct {
 	about string
 	tools []*entry
@@ -57,35 +58,35 @@ type entry struct {
 	vector []float32
 }
 
-// table is all that a search looks at. What is remembered of a tool changes in place; all else does not change.
+// table holds the data of searches. Only remembered queries change it in place.
 type table struct {
 	weights *weights
-	slots   []slot         // of them the documents change
-	byID    map[string]int // of slots
-	servers []Server       // by number
+	slots   []slot         // only their documents change
+	byID    map[string]int // indexes in slots
+	servers []Server       // indexes are server numbers
 
-	mu     sync.RWMutex         // of documents, terms and totals; nobody else's code runs meanwhile
-	terms  map[string][]posting // in the order of slots
+	mu     sync.RWMutex         // guards documents, terms and totals; never held during callbacks
+	terms  map[string][]posting // sorted by slot
 	totals totals
 }
 
 // slot is a tool in a table.
 type slot struct {
 	entry
-	server int // its number
+	server int // server number
 }
 
-// posting says how often a term is in the fields of the tool in a slot.
+// posting holds the occurrences of a term in the fields of the tool in a slot.
 type posting struct {
 	slot int
 	counts
 }
 
-// totals are the sums over a set of tools that weights depend on.
+// totals holds the sums over a set of tools that weights depend on.
 type totals struct {
 	tools int
 	words [fields]uint64
-	filed [fields]int // tools that have the field
+	filed [fields]int // tools with a non-empty field
 }
 
 func (t *totals) add(l *lengths) {
@@ -122,12 +123,12 @@ func New(o Options) *Index {
 	return x
 }
 
-// SetServer makes tools the tools of server, instead of those it had; without any it is removed, but what was
-// remembered for its tools stays, as servers come back. The text about says in a sentence what the server is for; it
-// may be empty. Only what changed is read anew. Tool.Server is taken to be server. Of tools with the same ID the first
-// one counts, and a tool whose ID a tool of another server has is left out: nobody can replace what belongs to someone
-// else. At most 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names
-// alone.
+// SetServer replaces the tools of server. Without tools the server is removed, but its remembered
+// queries stay, because servers come back. about describes the server's purpose in a sentence; it
+// may be empty. Only changed tools are read again. Tool.Server is set to server. Of tools with the
+// same ID the first one counts. A tool with the ID of another server's tool is omitted, so that no
+// server can replace another's tools. At most 10,000 tools of a server are indexed; those after the
+// first 500,000 words are found by their names alone.
 func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.reading.Lock()
 	defer x.reading.Unlock()
@@ -136,7 +137,7 @@ func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range next {
-		if queries := x.memory.queries(e.tool.ID); len(queries) > 0 && x.byID[e.tool.ID] != e { // it was read now
+		if queries := x.memory.queries(e.tool.ID); len(queries) > 0 && x.byID[e.tool.ID] != e { // it was read just now
 			e.doc = r.remember(&e.doc, queries)
 		}
 	}
@@ -154,7 +155,7 @@ func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.built.Store(nil)
 }
 
-// Tool returns the tool with an ID, and whether there is one.
+// Tool returns the tool with an ID, and whether it exists.
 func (x *Index) Tool(id string) (Tool, bool) {
 	t := x.table()
 	n, ok := t.byID[id]
@@ -164,10 +165,10 @@ func (x *Index) Tool(id string) (Tool, bool) {
 	return t.slots[n].tool, true
 }
 
-// Len returns how many tools the Index holds.
+// Len returns the number of tools in the Index.
 func (x *Index) Len() int { return len(x.table().slots) }
 
-// admitted returns those of tools that the Index takes from server.
+// admitted returns the tools of server that the Index accepts.
 func (x *Index) admitted(server string, tools []Tool) []Tool {
 	out := make([]Tool, 0, min(len(tools), maxServerTools))
 	seen := make(map[string]bool, cap(out))
@@ -185,7 +186,7 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 	return out
 }
 
-// read returns the entries of tools; of those that are there already and have not changed, the same ones.
+// read returns the entries of tools. Unchanged tools keep their entries.
 func (x *Index) read(r *reader, tools []Tool) []*entry {
 	entries := make([]*entry, len(tools))
 	words := 0
@@ -205,7 +206,7 @@ func (x *Index) read(r *reader, tools []Tool) []*entry {
 	return entries
 }
 
-// table returns what is to be searched.
+// table returns the table for searches, and builds it if necessary.
 func (x *Index) table() *table {
 	if t := x.built.Load(); t != nil {
 		return t
@@ -238,7 +239,8 @@ func (x *Index) build() *table {
 	return t
 }
 
-// replace gives the tool in a slot the document that r has read last, whose remembered queries are other ones.
+// replace sets the document of the tool in a slot to next, the last one of r. It differs only in
+// remembered queries.
 func (t *table) replace(slot int, r *reader, next document) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -263,7 +265,7 @@ func (t *table) replace(slot int, r *reader, next document) {
 	}
 }
 
-// put sets how often a term is in the fields of a tool.
+// put sets the posting of a term and a slot.
 func (t *table) put(stem string, p posting) {
 	list := t.terms[stem]
 	i, there := find(list, p.slot)
@@ -288,33 +290,33 @@ func find(list []posting, slot int) (i int, there bool) {
 	return slices.BinarySearchFunc(list, slot, func(p posting, slot int) int { return cmp.Compare(p.slot, slot) })
 }
 
-// Tool is one tool as it is searched and shown. It is not changed after it was
-// given to an Index; neither may its Schema be.
+// Tool is a tool to search and show. Neither it nor its Schema may change after it was passed to an
+// Index.
 type Tool struct {
-	ID          string          `json:"id"`                    // unique in an Index; Server + "__" + Name if empty
-	Server      string          `json:"server,omitempty"`      // name of the server, as people know it
-	Name        string          `json:"name"`                  // name of the tool at its server
-	Title       string          `json:"title,omitempty"`       // name for people
-	Description string          `json:"description,omitempty"` // what it does
+	ID          string          `json:"id"`                    // unique in an Index; default Server + "__" + Name
+	Server      string          `json:"server,omitempty"`      // configured name of the server
+	Name        string          `json:"name"`                  // name of the tool on its server
+	Title       string          `json:"title,omitempty"`       // name for users
+	Description string          `json:"description,omitempty"` // purpose
 	Schema      json.RawMessage `json:"inputSchema,omitempty"` // JSON Schema of its arguments
 }
 
 // charsPerToken is the usual estimate for English text and JSON.
 const charsPerToken = 4
 
-// Tokens estimates how many tokens text costs: its characters divided by four,
-// rounded up. Tokenizers differ by a third from it, and from each other.
+// Tokens estimates the tokens of text: its characters divided by four, rounded up. Tokenizers
+// differ from it, and from each other, by a third.
 func Tokens(text string) int { return tokens(utf8.RuneCountInString(text)) }
 
 func tokens(chars int) int { return (chars + charsPerToken - 1) / charsPerToken }
 
-// Tokens estimates what the definition of t costs in a request: its name,
-// description and schema. The title is not sent to models.
+// Tokens estimates the tokens of the definition of t in a request: its name, description and
+// schema. Models do not get the title.
 func (t Tool) Tokens() int {
 	return tokens(utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description) + utf8.RuneCount(t.Schema))
 }
 
-// withID returns t with its ID filled in.
+// withID returns t with its server and ID set.
 func (t Tool) withID(server string) Tool {
 	t.Server = server
 	if t.ID == "" {
@@ -328,28 +330,30 @@ func (t Tool) equal(o Tool) bool {
 }
 
 const (
-	maxQueriesPerTool   = 32     // queries remembered for one tool
-	maxQueriesInAll     = 10_000 // queries remembered in an Index
-	maxRememberedBytes  = 512    // bytes of a query that are remembered
-	maxRememberedIDSize = 512    // bytes of an ID that something is remembered for
+	maxQueriesPerTool   = 32     // remembered queries of one tool
+	maxQueriesInAll     = 10_000 // remembered queries of an Index
+	maxRememberedBytes  = 512    // remembered bytes of a query
+	maxRememberedIDSize = 512    // bytes of an ID with remembered queries
 )
 
-// fewTools is for how many tools a table is changed in place; for more the next search makes another one.
+// fewTools limits the tools for which a table is changed in place; for more the next search builds
+// a new one.
 const fewTools = 16
 
-// Remembered is a query under which a tool was used with success.
+// Remembered is a query after which a tool was used successfully.
 type Remembered struct {
 	ID    string `json:"id"`    // of the tool
 	Query string `json:"query"` // at most 512 bytes
 }
 
-// memory holds what is remembered, the oldest first. It is bounded per tool and in all, and holds nothing twice.
+// memory holds the remembered queries, the oldest first. It is limited per tool and in total, and
+// has no duplicates.
 type memory struct {
-	order *list.List                 // of Remembered
+	order *list.List                 // of Remembered values
 	tools map[string][]*list.Element // by ID, the oldest first
 }
 
-// queries are those remembered for a tool.
+// queries returns the remembered queries of a tool.
 func (m *memory) queries(id string) []string {
 	var out []string
 	for _, e := range m.tools[id] {
@@ -358,7 +362,7 @@ func (m *memory) queries(id string) []string {
 	return out
 }
 
-// add remembers r as the newest and returns the IDs of the tools for which something has changed.
+// add remembers r as the newest and returns the IDs of the changed tools.
 func (m *memory) add(r Remembered) (changed []string) {
 	for _, e := range m.tools[r.ID] {
 		if strings.EqualFold(e.Value.(Remembered).Query, r.Query) {
@@ -376,7 +380,7 @@ func (m *memory) add(r Remembered) (changed []string) {
 	return append(changed, r.ID)
 }
 
-// drop forgets one query and returns the ID of its tool.
+// drop removes one query and returns the ID of its tool.
 func (m *memory) drop(e *list.Element) string {
 	r := m.order.Remove(e).(Remembered)
 	own := m.tools[r.ID]
@@ -387,22 +391,21 @@ func (m *memory) drop(e *list.Element) string {
 	return r.ID
 }
 
-// Remember adds a query under which the tool with an ID was used with success,
-// so that the tool is found sooner for the like. Only the caller knows what
-// success is: a call that failed, that nobody wanted, or that a text from a
-// server suggested must not be remembered. The query is kept as it is, up to 512
-// bytes, for as long as the Index lives; leave out what is secret.
+// Remember adds a query after which the tool with an ID was used successfully, so that similar
+// queries rank it higher. Only the caller knows what success means. It must not remember calls that
+// failed, unwanted calls, or calls that the text of a server suggested. The query is stored
+// unchanged, up to 512 bytes, as long as the Index exists; it must not have secrets.
 //
-// The last 32 queries of a tool and the last 10,000 in all are kept, each once.
-// The tool need not be there yet.
+// The last 32 queries of a tool and the last 10,000 in total are stored, each once. The tool may be
+// added later.
 func (x *Index) Remember(id, query string) {
 	x.remember([]Remembered{{id, query}})
 }
 
-// Restore remembers what another Index returned from Memory, in its order.
+// Restore remembers the queries that another Index returned from Memory, in that order.
 func (x *Index) Restore(m []Remembered) { x.remember(m) }
 
-// Memory returns all that is remembered, the oldest first: a value to be saved as JSON and given to Restore.
+// Memory returns all remembered queries, the oldest first, for storage as JSON and for Restore.
 func (x *Index) Memory() []Remembered {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -413,7 +416,7 @@ func (x *Index) Memory() []Remembered {
 	return out
 }
 
-// Forget drops what is remembered for a tool, for instance because its definition is no longer the one that was used.
+// Forget drops the remembered queries of a tool, for example because its definition has changed.
 func (x *Index) Forget(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -439,8 +442,8 @@ func (x *Index) remember(m []Remembered) {
 	x.reread(slices.Collect(maps.Keys(changed)))
 }
 
-// reread reads the remembered queries of tools anew. The table is changed for a few tools only: to make another one takes
-// less time than to find what many have in it. The caller holds x.mu.
+// reread updates the remembered queries of tools in their documents. It changes the table only for
+// a few tools: for many, building a new one is faster. The caller holds x.mu.
 func (x *Index) reread(ids []string) {
 	r := newReader(&x.stems)
 	t := x.built.Load()

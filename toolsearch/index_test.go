@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// offices is a small catalogue that most tests search.
+// offices returns a small catalogue that most tests search.
 func offices() *Index {
 	x := New(Options{})
 	x.SetServer("mail", "Letters of the office.", []Tool{
@@ -107,8 +107,8 @@ func TestAServerCannotFillTheIndex(t *testing.T) {
 	}
 }
 
-// TestAnIndexThatChangedIsLikeANewOne changes an Index at random and compares
-// it with one that got the last state at once.
+// TestAnIndexThatChangedIsLikeANewOne changes an Index at random and compares it with a new one of
+// the last state.
 func TestAnIndexThatChangedIsLikeANewOne(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -125,7 +125,8 @@ func TestMemoryOfToolsThatAreNotAllowedIsNotCounted(t *testing.T) {
 	}
 }
 
-// Whatever was remembered and forgotten in whatever order, what is searched is what a new Index makes of the rest.
+// TestATableThatIsChangedIsTheOneThatIsMadeAnew remembers and forgets queries at random and
+// compares the table with that of a new Index.
 func TestATableThatIsChangedIsTheOneThatIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -195,12 +196,13 @@ func TestATableThatIsChangedIsTheOneThatIsMadeAnew(t *testing.T) {
 	}
 }
 
-// While the texts of one server are read, which takes long where it has thousands of tools, others are found.
+// TestASearchDoesNotWaitForAServerThatIsRead checks that other tools are found while the texts of
+// one server are read, which is slow for thousands of tools.
 func TestASearchDoesNotWaitForAServerThatIsRead(t *testing.T) {
 	t.Parallel()
 	x := offices()
-	x.SetServer("other", "", nil) // so that a table is to be made
-	x.reading.Lock()              // as SetServer does for as long as it reads
+	x.SetServer("other", "", nil) // so that a table must be built
+	x.reading.Lock()              // like SetServer while it reads
 	defer x.reading.Unlock()
 	if got := find1(x, "cancel an event"); got != "calendar__cancelEvent" {
 		t.Errorf("got %q", got)

@@ -89,7 +89,7 @@ func TestTheSchemaOfTheSearchToolIsOne(t *testing.T) {
 	}
 }
 
-// long is a tool that costs about 2,000 tokens, nearly all of them text.
+// long returns a tool of about 2,000 tokens, nearly all of them text.
 func long(name string) Tool {
 	text := strings.Repeat("It is said that this matters. ", 100)
 	return Tool{ID: name, Name: name, Description: text, Schema: json.RawMessage(fmt.Sprintf(`{ "title":"Long","type":"object","$comment":"x","properties":{

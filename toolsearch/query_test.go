@@ -36,7 +36,8 @@ func TestQuotationsAreFound(t *testing.T) {
 	}
 }
 
-// pens has two tools that a query can mean, and one whose words are in what it quotes.
+// pens returns a catalogue with two tools that a query can mean, and one whose words are in its
+// quotations.
 func pens() *Index {
 	x := catalogue(50)
 	x.SetServer("pens", "", []Tool{
@@ -56,7 +57,7 @@ func TestWhatIsInQuotesSaysLessOfTheTool(t *testing.T) {
 		`"remove playlist"`:                   "pens__remove_playlist",
 		`note 7`:                              "pens__create_note",
 		`convert 7`:                           "pens__convert_7z",
-		`playlist "create note" note`:         "pens__create_note", // what is said outside as well counts in full
+		`playlist "create note" note`:         "pens__create_note", // words that also occur outside of the quotation count in full
 	} {
 		if r := x.Search(context.Background(), Query{Text: query}); len(r.Hits) == 0 || r.Hits[0].ID != want {
 			t.Errorf("%q: got %+v, want %s", query, r.Hits, want)

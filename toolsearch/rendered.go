@@ -14,19 +14,20 @@ import (
 )
 
 const (
-	defaultRendered = 1_200 // tokens of the definitions of one search
-	maxRenderDepth  = 32    // schemas inside each other whose texts are shortened
+	defaultRendered = 1_200 // tokens of the definitions for one search
+	maxRenderDepth  = 32    // depth of nested schemas whose texts are shortened
 )
 
-// brevity is how long texts may be.
+// brevity holds the maximum lengths of texts.
 type brevity struct{ description, parameter int }
 
-// Rendered fits the definitions of the hits of a search, the best first, into budget tokens, default 1,200. Tools that
-// fit stay as they are. If they cost too much together, those that cost more than their share are shortened, in steps:
-// long descriptions are cut at the end of a sentence, those of parameters too and at last left out, and what a schema
-// has for readers only (title, examples, $comment) is left out. What arguments are valid stays the same. If that is not
-// enough tools are dropped from the end, but never the first: it may exceed the budget. A schema that is not JSON stays
-// as it is. The argument is not changed.
+// Rendered fits the definitions of the hits of a search, the best first, into budget tokens,
+// default 1,200. Tools stay unchanged if they fit. Otherwise those that exceed their share are
+// shortened, in steps. Long descriptions are cut at the end of a sentence; those of parameters are
+// cut, too, and finally removed. Parts of a schema that only readers need (title, examples,
+// $comment) are removed. The valid arguments stay the same. If that is not enough, tools are
+// dropped from the end, but never the first, which may exceed the budget. An invalid schema stays
+// unchanged. Rendered does not change tools.
 func Rendered(tools []Tool, budget int) []Tool {
 	budget = cmp.Or(max(budget, 0), defaultRendered)
 	out := append([]Tool(nil), tools...)
@@ -60,7 +61,8 @@ func cost(tools []Tool) int {
 	return sum
 }
 
-// sentences returns text cut to max characters, at the end of a sentence if that leaves at least half of it.
+// sentences returns text cut to max characters, at the end of a sentence if that leaves at least
+// half of it.
 func sentences(text string, max int) string {
 	if utf8.RuneCountInString(text) <= max {
 		return text
@@ -76,7 +78,8 @@ func sentences(text string, max int) string {
 	return strings.TrimSpace(text[:end]) + "…"
 }
 
-// appendSchema appends a valid schema with descriptions of at most max characters, and without what only readers need.
+// appendSchema appends a valid schema with descriptions of at most max characters, and without the
+// parts that only readers need.
 func appendSchema(dst, s []byte, max, depth int) []byte {
 	if depth >= maxRenderDepth || !isObject(s) && s[0] != '[' {
 		return append(dst, s...)
@@ -84,7 +87,7 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	if s[0] == '[' {
 		list := jsonrpc.NewArray(dst)
 		jsonrpc.EachElement(s, func(value []byte) bool {
-			if isObject(value) { // no lists in lists
+			if isObject(value) { // lists in lists are ignored
 				value = appendSchema(nil, value, max, depth)
 			}
 			list.Element(value)
@@ -118,7 +121,8 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	})
 }
 
-// appendMembers appends the object s with the values that f appends; a member for which f returns nil is left out.
+// appendMembers appends the object s with the values that f appends. It omits a member if f returns
+// nil.
 func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -140,19 +144,19 @@ const (
 	maxServerName   = 64    // characters of a server's name in an Overview
 )
 
-// Server is a server as an Overview shows it.
+// Server is a server in an Overview.
 type Server struct {
-	Name  string // as people know it
-	About string // what it is for; only its first sentence is shown, cut to the room there is
-	Tools int    // how many tools it has
+	Name  string // configured name
+	About string // purpose; only its first sentence is shown, cut to fit
+	Tools int    // number of its tools
 }
 
-// overviewHead says how the tools that are not listed are found.
+// overviewHead explains to the model how to find unlisted tools.
 const overviewHead = `Most tools are not listed here. Find them with search_tools, which knows the tools of these servers (and how many each has). Whatever is asked, search before you say that it cannot be done.`
 
-// SearchTool is the definition of the tool with which a model searches: name search_tools, argument queries, one query
-// a step. It is the same text always, so that prompt caches hit; Overview names the servers. Whoever offers it answers
-// its calls with SearchAll and Merge.
+// SearchTool returns the definition of the tool with which a model searches: name search_tools,
+// argument queries, one query for each step. Its text never changes, so that prompt caches hit;
+// Overview names the servers. A program that offers it handles its calls with SearchAll and Merge.
 func SearchTool() Tool {
 	return Tool{
 		ID:   "search_tools",
@@ -163,11 +167,12 @@ func SearchTool() Tool {
 	}
 }
 
-// Overview is a text for a model that does not see the definitions of all tools: how to find them, and which servers
-// there are, each with the number of its tools and a short line on what it is for. It costs at most budget tokens,
-// default 1,600. Where the room is short the lines are cut, then left out, then the numbers; at last only as many names
-// are listed as there is room for, and the number of the others. The order is that of the names, so that the same
-// servers make the same text. What servers say of themselves is made to fit one line, and nothing in it is invisible.
+// Overview returns a text for a model that does not see the definitions of all tools: how to find
+// them, and the servers, each with the number of its tools and a short line about its purpose. It
+// costs at most budget tokens, default 1,600. If they do not fit, the lines are cut, then omitted,
+// then the numbers. Finally it lists as many names as fit, and the number of the others. Servers
+// are sorted by name, so that the same servers make the same text. Texts of servers are reduced to
+// one line without invisible characters.
 func Overview(servers []Server, budget int) string {
 	budget = cmp.Or(max(budget, 0), defaultOverview)
 	servers = slices.Clone(servers)
@@ -185,7 +190,7 @@ func Overview(servers []Server, budget int) string {
 	return overviewNames(servers, budget)
 }
 
-// overviewLines has a line for each server, with at most so many characters of what it is about.
+// overviewLines returns a line for each server, with at most about characters of its purpose.
 func overviewLines(servers []Server, about int) string {
 	var b strings.Builder
 	b.WriteString(overviewHead)
@@ -198,8 +203,7 @@ func overviewLines(servers []Server, about int) string {
 	return b.String()
 }
 
-// overviewNames has the names alone, as many as there is room for. Words that
-// most servers have in their names are left out.
+// overviewNames returns as many names as fit. It omits words that most servers have in their names.
 func overviewNames(servers []Server, budget int) string {
 	const more = len(", and 1000000 more")
 	var b strings.Builder
@@ -219,7 +223,7 @@ func overviewNames(servers []Server, budget int) string {
 	return b.String()
 }
 
-// distinctive is a server's name without the words that say that it is a server.
+// distinctive returns a server's name without the words "mcp" and "server".
 func distinctive(name string) string {
 	words := slices.DeleteFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }), func(w string) bool {
 		w = strings.ToLower(w)
@@ -231,7 +235,7 @@ func distinctive(name string) string {
 	return strings.Join(words, " ")
 }
 
-// firstSentence is the beginning of a text, up to the first end of a sentence or line.
+// firstSentence returns the beginning of a text, up to the first end of a sentence or line.
 func firstSentence(text string) string {
 	text = strings.TrimSpace(plaintext.Beginning(text, 1_000))
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
@@ -243,5 +247,5 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(strings.TrimSpace(text), ".")
 }
 
-// Servers returns the servers that have tools in the Index, in the order of their names, for an Overview.
+// Servers returns the servers with tools in the Index, sorted by name, for an Overview.
 func (x *Index) Servers() []Server { return slices.Clone(x.table().servers) }

@@ -14,46 +14,48 @@ import (
 )
 
 const (
-	defaultLimit  = 5       // hits of a query that sets no limit
+	defaultLimit  = 5       // hits of a query without a limit
 	maxLimit      = 100     // hits of a query
-	maxQueryBytes = 8 << 10 // bytes of a query that are read
+	maxQueryBytes = 8 << 10 // bytes of a query that count
 	maxQueryTerms = 128     // different words of a query that count, and as many synonyms
 )
 
-// Query asks for tools.
+// Query describes the wanted tools.
 type Query struct {
-	// Text says what the tool should do, in the words of whoever needs it. One step of a task finds more than the whole
-	// task. At most 8 KiB of it are read, and 128 different words.
+	// Text describes what the tool should do, in the user's words. One step of a task finds more
+	// than the whole task. At most 8 KiB and 128 different words count.
 	Text string
-	// Limit is how many hits are wanted; default 5, at most 100.
+	// Limit is the maximum number of hits; default 5, at most 100.
 	Limit int
-	// Allow says whether the asker may know of the tool with an ID; nil allows all. It is asked once per tool and
-	// search, must be quick, and must not call the Index.
+	// Allow reports whether the caller may see the tool with an ID; nil allows all. It is called
+	// once for each tool and search, must be fast, and must not call the Index.
 	Allow func(id string) bool
 }
 
-// Hit is a tool that fits a query.
+// Hit is a tool that matches a query.
 type Hit struct {
 	ID string `json:"id"`
-	// Score is between 0 and 1: the share of the highest score that the query could have had. Where meaning took part
-	// it is the weighted mean of how close the tool comes to the best by words and to the best by meaning.
+	// Score is between 0 and 1: the share of the highest possible score for the query. With search
+	// by meaning it is the weighted mean of two scores, relative to the best tool by words and to
+	// the best by meaning.
 	Score float64 `json:"score"`
 }
 
-// Results is what a search found.
+// Results is the result of a search.
 type Results struct {
-	// Hits has the best tool first. It is empty if no word of the query is known and no tool has a vector.
+	// Hits holds the best tool first. It is empty if no word of the query is known and no tool has
+	// a vector.
 	Hits []Hit `json:"hits"`
-	// Weak says that probably nothing fits: too little of what the query asks for is in the best tool's texts. The hits
-	// are there all the same. It is judged by words alone.
+	// Weak reports that probably no tool matches: the best tool's texts have too few of the query's
+	// words. The hits are returned anyway. It depends on words alone.
 	Weak bool `json:"weak,omitempty"`
-	// Note says why an Embedder did not take part, or not fully; it is empty
-	// where all went well. It is for logs and people.
+	// Note is the reason that an Embedder was not used, or not fully; it is empty otherwise. It is
+	// for logs and users.
 	Note string `json:"note,omitempty"`
 }
 
-// Search returns the tools that fit q best. It never fails: with an Embedder that does not answer, or a ctx that ends,
-// it ranks by words alone and says so in Note.
+// Search returns the tools that match q best. It never fails: if the Embedder fails or ctx ends, it
+// ranks by words alone and sets Note.
 func (x *Index) Search(ctx context.Context, q Query) Results {
 	if x.dense == nil {
 		return x.search(&q, nil)
@@ -61,8 +63,9 @@ func (x *Index) Search(ctx context.Context, q Query) Results {
 	return x.SearchAll(ctx, []Query{q})[0]
 }
 
-// SearchAll answers several queries, one per step of a task, in their order. With an Embedder it asks for the vectors
-// of all of them at once. How many queries there may be is for the caller to bound.
+// SearchAll runs several queries, one for each step of a task, and returns their results in order.
+// With an Embedder it gets the vectors of all of them at once. The caller must limit the number of
+// queries.
 func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	out := make([]Results, len(qs))
 	vectors, note := x.dense.queries(ctx, qs)
@@ -77,9 +80,9 @@ func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	return out
 }
 
-// Merge makes one list of the hits of several searches, at most limit (default 5 for each): first the best of each
-// search, then the second of each, and so on, so that no step of a task is crowded out. A tool that several searches
-// found is listed once, with its best score.
+// Merge merges the hits of several searches into one list of at most limit (default 5 for each). It
+// takes the best of each search, then the second of each, and so on, so that every step of a task
+// gets hits. A tool of several searches is listed once, with its best score.
 func Merge(results []Results, limit int) []Hit {
 	limit = cmp.Or(max(limit, 0), defaultLimit*len(results))
 	var out []Hit
@@ -105,7 +108,7 @@ func Merge(results []Results, limit int) []Hit {
 	return out
 }
 
-// search ranks by words, and by meaning where vector is not nil.
+// search ranks by words, and also by meaning if vector is not nil.
 func (x *Index) search(q *Query, vector []float32) Results {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
@@ -143,16 +146,16 @@ func (x *Index) search(q *Query, vector []float32) Results {
 type term struct {
 	stem   string
 	weight float64
-	of     int     // index of the term that this one is a synonym of, or -1
+	of     int     // index of the term of which this is a synonym, or -1
 	idf    float64 // set while scoring
 }
 
-// quotations are what is in quotes; apostrophes begin and end a quotation only where no letter is on their other side.
+// quotations matches quoted text; an apostrophe is a quotation mark only if no letter is on its
+// other side.
 var quotations = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」|\\B'[^']*(?:'\\w[^']*)*'\\B|‘[^’]*(?:’\\pL[^’]*)*’")
 
-// parse reads the terms of a query and their synonyms into s.query. What is
-// in quotes, and numbers, are mostly values for arguments: they say less of the tool
-// than the words around them.
+// parse parses the terms of a query and their synonyms into s.query. Quoted parts and numbers are
+// mostly values for arguments, so they count less than the words around them.
 func (s *scratch) parse(x *Index, text string) {
 	clear(s.query)
 	s.query = s.query[:0]
@@ -165,7 +168,7 @@ func (s *scratch) parse(x *Index, text string) {
 	}
 	s.read(x, text[start:], 1)
 	weight := x.weights.value
-	if len(s.query) == 0 { // all of it is in quotes
+	if len(s.query) == 0 { // all of it is quoted
 		weight = 1
 	}
 	for _, q := range quoted {
@@ -180,7 +183,7 @@ func (s *scratch) parse(x *Index, text string) {
 	}
 }
 
-// read adds the terms of text that are not there yet.
+// read adds the new terms of text.
 func (s *scratch) read(x *Index, text string, weight float64) {
 	s.split.split(text, func(word []byte, _ bool) bool {
 		if len(s.query) >= maxQueryTerms {
@@ -206,15 +209,15 @@ func (s *scratch) asks(stem string) bool {
 	return false
 }
 
-// scratch is the memory of one search, kept for the next one.
+// scratch is the memory of one search, reused by the next one.
 type scratch struct {
 	split   splitter
 	query   []term
 	scores  []float64 // by slot
-	named   []uint8   // by slot: words of the query that are in the name
-	servers []float64 // the best score, by number of the server
-	allowed []bool    // by slot; empty if everything is allowed
-	near    []float64 // by slot: how near its vector is to that of the query
+	named   []uint8   // by slot: query words in the name
+	servers []float64 // best score, by server number
+	allowed []bool    // by slot; empty means that everything is allowed
+	near    []float64 // by slot: similarity of its vector to that of the query
 	hits    []ranked
 }
 
@@ -233,7 +236,7 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// allow fills s.allowed.
+// allow sets s.allowed.
 func (t *table) allow(s *scratch, allow func(string) bool) {
 	if allow == nil {
 		return
@@ -244,7 +247,7 @@ func (t *table) allow(s *scratch, allow func(string) bool) {
 	}
 }
 
-// sums are those over the allowed tools.
+// sums returns the totals of the allowed tools.
 func (t *table) sums(s *scratch) totals {
 	if len(s.allowed) == 0 {
 		return t.totals
@@ -258,11 +261,11 @@ func (t *table) sums(s *scratch) totals {
 	return sums
 }
 
-// allows reports whether the tool in a slot may be found.
+// allows reports whether the tool in a slot is allowed.
 func (s *scratch) allows(slot int) bool { return len(s.allowed) == 0 || s.allowed[slot] }
 
-// scoreWords adds up what the words of the query count in each allowed tool,
-// and returns the highest score that a tool could have had.
+// scoreWords adds the scores of the query's words to each allowed tool, and returns the highest
+// possible score.
 func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
 	scale := t.weights.scale(sums)
 	for i := range s.query {
@@ -272,7 +275,7 @@ func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
 		if q.of < 0 {
 			highest += q.weight * q.idf
 		} else {
-			// A rare synonym of a common word says no more than the word.
+			// A rare synonym of a common word counts no more than the word.
 			q.idf = min(q.idf, s.query[q.of].idf)
 		}
 		for j := range list {
@@ -287,7 +290,7 @@ func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
 	return highest
 }
 
-// frequency is how many of the allowed tools are in list.
+// frequency returns the number of allowed tools in list.
 func (s *scratch) frequency(list []posting) int {
 	if len(s.allowed) == 0 {
 		return len(list)
@@ -301,9 +304,8 @@ func (s *scratch) frequency(list []posting) int {
 	return n
 }
 
-// scoreNames raises the score of each tool by a share that depends on how much
-// of its name the query has: of tools that match alike, the one whose name asks for
-// nothing else is meant.
+// scoreNames raises the score of each tool by the share of its name that is in the query. Of tools
+// with equal matches, it prefers the one whose name has no other words.
 func (t *table) scoreNames(s *scratch) {
 	for n, words := range s.named {
 		if words > 0 {
@@ -312,8 +314,8 @@ func (t *table) scoreNames(s *scratch) {
 	}
 }
 
-// scoreServers adds to each tool that has a score a share of the best one of
-// its server: the steps of a task often stay with one server.
+// scoreServers adds to each tool with a score a share of the best score of its server: the steps of
+// a task often use one server.
 func (t *table) scoreServers(s *scratch) {
 	for n, score := range s.scores {
 		if score > 0 {
@@ -328,12 +330,11 @@ func (t *table) scoreServers(s *scratch) {
 	}
 }
 
-// evidence is how much the words of the best tool speak for it: how many words
-// were found, in units of the rarest possible word, times the cube root of how far the
-// tool stands out, divided by how many were asked for. So a third of a long question can be
-// convincing, and so can the whole of a short one, while words that many tools
-// have are less so. Where most of the query was found it is no less than that
-// share.
+// evidence returns how strongly the words support the best tool. It is the tool's score, in units
+// of the rarest possible word, times the cube root of a quotient. The quotient is the tool's lead
+// over others, divided by the highest possible score in these units. So a third of a long query can
+// be convincing, and so can all of a short one. Words of many tools are less convincing. If most of
+// the query was found, the evidence is at least that share.
 func evidence(s *scratch, tools int, highest float64) float64 {
 	found, next := s.best(tools)
 	if found == 0 {
@@ -347,8 +348,8 @@ func evidence(s *scratch, tools int, highest float64) float64 {
 	return max(found/unit*math.Cbrt(ahead*unit/highest), found/highest)
 }
 
-// best is the highest score, and that of the first tool which a search does not
-// show by default, or of the last tool if there are fewer.
+// best returns the highest score, and that of the first tool beyond the default limit, or of the
+// last tool if there are fewer.
 func (s *scratch) best(tools int) (best, next float64) {
 	var top [defaultLimit + 1]float64
 	for _, score := range s.scores {
@@ -362,7 +363,7 @@ func (s *scratch) best(tools int) (best, next float64) {
 	return top[0], top[max(0, min(tools, len(top))-1)]
 }
 
-// take puts the best tools into s.hits.
+// take fills s.hits with the best tools.
 func (t *table) take(s *scratch, limit int) {
 	for n, score := range s.scores {
 		if score > 0 {
@@ -371,7 +372,7 @@ func (t *table) take(s *scratch, limit int) {
 	}
 }
 
-// offer puts h in its place among the best hits, if it is one.
+// offer inserts h into the best hits, if it is one.
 func (t *table) offer(s *scratch, limit int, h ranked) {
 	if len(s.hits) == limit {
 		if t.compare(h, s.hits[limit-1]) >= 0 {
@@ -393,21 +394,21 @@ func (t *table) compare(a, b ranked) int {
 	return strings.Compare(t.slots[a.slot].tool.ID, t.slots[b.slot].tool.ID)
 }
 
-// weights are the numbers of the ranking. They were tuned on two public sets
-// of tools and queries and tested on others; no rule knows a set.
+// weights are the parameters of the ranking. They were tuned on two public sets of tools and
+// queries and tested on others; no rule is specific to a set.
 type weights struct {
-	field   [fields]float64 // what a word in a field counts
-	norm    [fields]float64 // how much a long field makes its words count less, 0 to 1
-	cover   float64         // what a name that the query has wholly adds, as a share of the score
-	k1      float64         // how soon repetition stops to count
-	server  float64         // share of the best tool of its server that a tool gets
-	synonym float64         // what a synonym counts of the word itself
-	value   float64         // what a word in quotes or a number counts of another word
+	field   [fields]float64 // of a word in a field
+	norm    [fields]float64 // reduction of the weight of words in a long field, 0 to 1
+	cover   float64         // bonus for a name that is completely in the query, as a share of the score
+	k1      float64         // saturation of repeated words
+	server  float64         // share of its server's best score that a tool gets
+	synonym float64         // weight of a synonym relative to the word itself
+	value   float64         // weight of a quoted word or a number relative to another word
 	weak    float64         // evidence below which a match is weak
 }
 
-// mostAhead bounds by how many times the score of the best tool is taken to be
-// that of the first one which is not shown.
+// mostAhead limits the lead of the best tool: its score divided by that of the first tool beyond
+// the default limit.
 const mostAhead = 3
 
 // tuned returns the weights of an Index.
@@ -424,13 +425,13 @@ func tuned() weights {
 	}
 }
 
-// rarity is how much a term counts that df of n tools have. It is positive.
+// rarity returns the weight of a term that df of n tools have. It is positive.
 func rarity(n, df int) float64 {
 	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
 }
 
-// scale is weights for a set of tools: what a word counts, by the field it is
-// in, is weight / (flat + slope * length of the field).
+// scale holds weights for a set of tools: the weight of a word in a field is weight / (flat + slope
+// * length of the field).
 type scale struct {
 	weight, flat, slope [fields]float64
 	k1                  float64
@@ -447,7 +448,7 @@ func (w *weights) scale(t *totals) scale {
 	return s
 }
 
-// saturated is what the occurrences of a term in a tool count, from 0 to below 1.
+// saturated returns the weight of a term's occurrences in a tool, from 0 to below 1.
 func (s *scale) saturated(c *counts, l *lengths) float64 {
 	var sum float64
 	for f, n := range c {
@@ -458,7 +459,7 @@ func (s *scale) saturated(c *counts, l *lengths) float64 {
 	return sum / (s.k1 + sum)
 }
 
-// queries returns the vectors of queries, or nil and why there are none. It may be called on nil.
+// queries returns the vectors of queries, or nil and the reason. It may be called on nil.
 func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, note string) {
 	if d == nil || len(qs) == 0 {
 		return nil, ""
@@ -476,7 +477,7 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 		some := texts[len(vectors):min(len(vectors)+embedBatch, len(texts))]
 		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
-			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
+			if ctx.Err() == nil { // a cancellation by the caller is not a failure of the embedder
 				d.asked(false)
 			}
 			return nil, fmt.Sprintf("found by words alone: %v", err)
@@ -487,14 +488,14 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 	return vectors, ""
 }
 
-// pause is how long searches still do without the embedder.
+// pause returns the remaining pause of the embedder.
 func (d *dense) pause() time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return time.Until(d.paused)
 }
 
-// asked notes how asking the embedder ended.
+// asked records the success or failure of a call of the embedder.
 func (d *dense) asked(well bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -505,10 +506,10 @@ func (d *dense) asked(well bool) {
 	}
 }
 
-// scoreMeaning replaces the scores by words in s with fused ones. Each half is
-// brought to the scale from 0 to 1 first: words by the best score, meaning by
-// how far a tool stands out of the allowed ones, of which most have nothing to do
-// with the query. It returns a note if tools have no vector.
+// scoreMeaning replaces the scores by words in s by fused ones. Each half is first scaled to the
+// range from 0 to 1. Words are scaled by the best score. Meaning is scaled by the distance from the
+// mean of the allowed tools, most of which are unrelated to the query. It returns a note if tools
+// have no vector.
 func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 	bestByWords, _ := s.best(0)
 	s.near = zeroed(s.near, len(t.slots))
@@ -547,17 +548,17 @@ func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
 		meaning := 0.0
 		switch {
 		case !s.allows(n), len(p.vector) == 0:
-			continue // what is missing is taken to be like what is there
+			continue // the missing half is assumed to be equal to the other
 		case most > mean:
 			meaning = max(0, (s.near[n]-mean)/(most-mean))
 		case most > 0:
-			meaning = 1 // all are equally near, one tool for instance
+			meaning = 1 // all are equally near, for example a single tool
 		}
 		s.scores[n] = (1-embedWeight)*s.scores[n] + embedWeight*meaning
 	}
 }
 
-// dot is the product of two vectors of the same length.
+// dot returns the dot product of two vectors of the same length.
 func dot(a, b []float32) float64 {
 	var sum float32
 	for i, n := range a {

@@ -97,8 +97,8 @@ func TestOfLikeNamesTheOneThatAsksForNothingElseWins(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAllowedLeavesNoTrace compares a search under Allow with one in an
-// Index that never held the other tools.
+// TestWhatIsNotAllowedLeavesNoTrace compares a search under Allow with one in an Index that never
+// held the other tools.
 func TestWhatIsNotAllowedLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	all := offices()
@@ -158,7 +158,8 @@ func TestAShortQueryThatIsFoundWholeIsNotWeakInASmallIndex(t *testing.T) {
 	}
 }
 
-// The same words are as common in both indexes, but only in one has a tool more of them than others.
+// TestAToolThatStandsOutIsLessWeakThanOneOfMany compares two indexes with equally common words.
+// Only in one of them does a tool have more of these words than the others.
 func TestAToolThatStandsOutIsLessWeakThanOneOfMany(t *testing.T) {
 	t.Parallel()
 	apart, alike := catalogue(100), catalogue(100)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What is found by its name alone is still all that its server said of it: a model has to know the arguments.
+// TestAToolBehindTheLastWordIsAsItsServerDefinesIt checks that a tool found by its name alone keeps
+// its complete definition: a model needs the arguments.
 func TestAToolBehindTheLastWordIsAsItsServerDefinesIt(t *testing.T) {
 	t.Parallel()
 	x := New(Options{})

@@ -10,7 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A call that began in this process has its number also where the audit log listens to its notes.
+// TestAuditedCallKeepsItsNumber checks that a call of this process has its number even if the audit
+// log receives its notes.
 func TestAuditedCallKeepsItsNumber(t *testing.T) {
 	var l Log
 	c, err := mcp.DialWith(t.Context(), stream.PipeWith(server(t), mcp.ServeOptions{}), mcp.ClientOptions{Wire: l.Server("far")})

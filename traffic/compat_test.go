@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// TestEventsOfAnOlderVersion reads what junction traffic --json --notes printed on 2026-11-28: each event has the same form today.
+// TestEventsOfAnOlderVersion reads the output of junction traffic --json --notes from 2026-11-28:
+// each event has the same form today.
 func TestEventsOfAnOlderVersion(t *testing.T) {
 	f, err := os.Open("testdata/2026-11-28/traffic.jsonl")
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 
 const methodDiscover = "server/discover"
 
-// refusesDiscovery reports whether a response is that of a legacy server to server/discover: an error that no modern server gives.
+// refusesDiscovery reports whether a response is a legacy server's to server/discover: an error
+// that no modern server returns.
 func (e *Event) refusesDiscovery() bool {
 	if e.Kind != Error || e.Hop != Server || e.Method != methodDiscover {
 		return false
@@ -22,7 +23,7 @@ func (e *Event) refusesDiscovery() bool {
 	return err == nil && isLegacy(&jsonrpc.Error{Code: code, Data: jsonrpc.Get(fault, "data")})
 }
 
-// isLegacy reports whether an error that answers server/discover says that the server is legacy.
+// isLegacy reports whether an error in response to server/discover comes from a legacy server.
 func isLegacy(e *jsonrpc.Error) bool {
 	if e.Code == revision.CodeUnsupportedRevision {
 		return len(revision.Offered(e)) > 0 && revision.CommonModern(revision.Offered(e)) == nil
@@ -30,14 +31,15 @@ func isLegacy(e *jsonrpc.Error) bool {
 	return !revision.IsModern(e)
 }
 
-// statusIsLegacy reports whether err is the HTTP status by which a legacy server refuses server/discover.
+// statusIsLegacy reports whether err is the HTTP status of a legacy server that refuses
+// server/discover.
 func statusIsLegacy(err error) bool {
 	var status *mcp.StatusError
 	if !errors.As(err, &status) || status.Status < 400 || status.Status >= 500 {
 		return false
 	}
 	switch status.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests: // it says nothing of the method
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests: // these do not depend on the method
 		return false
 	}
 	return status.Fault == nil || isLegacy(&jsonrpc.Error{Code: status.Fault.Code, Data: status.Fault.Data})

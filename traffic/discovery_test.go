@@ -16,7 +16,7 @@ func TestARefusedDiscoverySaysThatTheServerIsLegacyAndIsNoError(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		status int
-		answer string // to server/discover
+		answer string // response to server/discover
 		kind   string
 		legacy bool
 	}{

@@ -1,5 +1,6 @@
-// Package traffic shows what clients, Junction and servers say to each other, message by message, while they say it.
+// Package traffic shows the messages of clients, Junction and servers as they are sent.
 //
-// A [Log] is the [mcp.Wire] of connections on both sides. While nobody watches it costs one look at a number for each
-// message, and while somebody does a copy of it; whoever watches slowly misses messages, and hears how many.
+// A [Log] is the [mcp.Wire] of connections on both sides. Without watchers it costs one load of a
+// number for each message, and with watchers a copy of the message. Slow watchers miss messages,
+// and get their number.
 package traffic

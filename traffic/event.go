@@ -21,21 +21,22 @@ const (
 	Notification = "notification"
 	Response     = "response"
 	Error        = "error"   // a response with an error
-	Failure      = "failure" // no response came; Fault says why
-	Note         = "note"    // no message: what was done with a request; the field Note says what kind of thing, Message what
-	Dropped      = "dropped" // messages were missed here, as they came faster than they were taken; Count says how many
+	Failure      = "failure" // a request without a response; Fault has the reason
+	Note         = "note"    // not a message: a fact about a request; the field Note has its kind, Message its content
+	Dropped      = "dropped" // messages missed at this point, because the watcher was too slow; Count has their number
 )
 
-// The limits of what is shown of a message.
+// The limits of the shown parts of a message.
 const (
 	maxShownText  = 64 << 10 // characters of one string
 	maxShown      = 1 << 20  // bytes in all
-	maxShownDepth = 32       // objects and arrays in each other
+	maxShownDepth = 32       // depth of objects and arrays
 	maxShownWords = 500      // characters of a name, a method or an id
-	maxFault      = 4 << 10  // bytes of why no response came
+	maxFault      = 4 << 10  // bytes of Fault
 )
 
-// An Event is one message that went over one hop. Empty fields are omitted. The tags are those of [fields.Table].
+// An Event is one message on one hop. Empty fields are omitted. The tags are those of
+// [fields.Table].
 type Event struct {
 	Time     time.Time `json:"time" doc:"the time of the message"`
 	Kind     string    `json:"kind" doc:"'request', 'notification', 'response', 'error'; 'failure' without a response, with 'fault'; 'dropped', with the 'count' of messages that came too fast; with '--notes' also 'note', which is not a message"`
@@ -44,46 +45,47 @@ type Event struct {
 	Server   string    `json:"server,omitempty" doc:"the configured name of the server"`
 	Client   string    `json:"client,omitempty" redact:"words" doc:"the client's name and version, as it gives them"`
 	Revision string    `json:"revision,omitempty" doc:"the revision of the client's connection"`
-	// Call is 0 for messages of no call.
+	// Call is 0 for messages outside of calls.
 	Call uint64          `json:"call,omitempty" doc:"a number shared by all messages of one request of a client, on both hops"`
 	ID   json.RawMessage `json:"id,omitempty" redact:"words" doc:"the id of the message"`
-	// Method and Name are those of the request, or of the one that is answered.
+	// Method and Name belong to the request, or to the request of a response.
 	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the answered one"`
 	Name   string        `json:"name,omitempty" redact:"uri" doc:"the tool, prompt or URI of the request, or of the answered one"`
 	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds from the request to its response"`
 	Size   int           `json:"size,omitempty" doc:"bytes of the message"`
-	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
-	// is too large is left out.
+	// Message is the message without secrets, as far as names and forms reveal them. Long strings
+	// are shortened, and a message that is too large is omitted.
 	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without texts that are too long; of a note the treatment of the request"`
-	// Shared says that many events have this message, byte for byte.
+	// Shared reports whether many events share this message, byte for byte.
 	Shared bool   `json:"-"`
 	Fault  string `json:"fault,omitempty" redact:"fault" doc:"the reason for a missing response"`
 	Note   string `json:"note,omitempty" doc:"the [kind of a note](console.md#the-api), such as 'http' or 'policy'"`
 	Legacy bool   `json:"legacy,omitempty" doc:"'true' if a server refuses 'server/discover', as legacy servers do; this shows its era and is not an error"`
-	// Transport is "process" where the messages are made to be shown.
+	// Transport is "process" for messages that are generated for watchers.
 	Transport string `json:"transport,omitempty" doc:"the transport of the hop: 'stream', 'http', 'sse', or 'process' for a server in this process"`
 	Count     int    `json:"count,omitempty" doc:"the number of missed messages"`
 
-	asks   *asked // what this request asks, and the others
-	of     *asked // what the event answers, or belongs to
-	read   bool   // what the message says is in the event
-	asIs   bool   // there is nothing to hide in it
-	failed bool   // as it says
+	asks   *asked // facts of this request for later messages
+	of     *asked // request of this message
+	read   bool   // whether the fields are filled from the message
+	asIs   bool   // whether the message has nothing to hide
+	failed bool   // result of Failed
 }
 
-// weight returns roughly how many bytes an event holds.
+// weight returns the approximate size of an event in bytes.
 func (e *Event) weight() int64 {
 	const rest = 300
 	return int64(rest + len(e.Message) + len(e.ID) + len(e.Method) + len(e.Name) + len(e.Client) + len(e.Fault))
 }
 
-// hide makes the event one that may be shown. Its message is then in text, which hide returns.
+// hide removes secrets from the event. Its message is then in text, which hide returns.
 func (e *Event) hide(text []byte, words *wordsBefore) []byte {
 	e.hideWords(words)
 	return e.hideMessage(text)
 }
 
-// wordsBefore are the redacted texts of the event before, which most have in common with it, in their order.
+// wordsBefore holds the redacted texts of the previous event, in order. Most texts of consecutive
+// events are equal.
 type wordsBefore [8]word
 
 type word struct{ said, shown string }
@@ -99,7 +101,7 @@ func redacted(class, text string) string {
 	return redact.Text(text, maxShownWords)
 }
 
-// hideWords is hide without the message.
+// hideWords removes secrets from all fields except the message.
 func (e *Event) hideWords(last *wordsBefore) {
 	events.Texts(e, func(n int, class string, text *string) {
 		w := &last[n]
@@ -125,13 +127,13 @@ func (e *Event) hideMessage(text []byte) []byte {
 	return text
 }
 
-// events writes events, in the time of the callers whose messages they are.
+// events encodes events without reflection, because encoding takes time from the calls.
 var events = fields.Of[Event]()
 
-// AppendJSON appends the event as encoding/json writes it, but faster.
+// AppendJSON appends the event like encoding/json, but faster.
 func (e *Event) AppendJSON(dst []byte) []byte { return events.Append(dst, e, nil) }
 
-// readMessage fills the event from its message, of which only the start was read when it passed.
+// readMessage fills the fields from the message, of which Passes read only the start.
 func (e *Event) readMessage() {
 	if e.read = true; e.Kind == "" && !e.readKind() || e.of == nil {
 		return
@@ -141,7 +143,7 @@ func (e *Event) readMessage() {
 	e.of.mu.Unlock()
 	switch e.Kind {
 	case Response, Error:
-		if e.ToServer || e.of.id != string(e.ID) { // it answers a request of the server, which may have the same id
+		if e.ToServer || e.of.id != string(e.ID) { // a response to a request of the server, which may have the same id
 			break
 		}
 		fallthrough
@@ -156,7 +158,7 @@ func (e *Event) readMessage() {
 	}
 }
 
-// readKind reports whether the message is one.
+// readKind sets the kind, and reports whether the message is valid.
 func (e *Event) readKind() bool {
 	var h head
 	if e.asIs = h.read(e.Message); h.kind == "" {
@@ -178,7 +180,7 @@ func (e *Event) readKind() bool {
 	return true
 }
 
-// Failed reports whether the event says that something failed: a request, or a tool.
+// Failed reports whether the event is the failure of a request or of a tool.
 func (e *Event) Failed() bool {
 	switch {
 	case e.Legacy:

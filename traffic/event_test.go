@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Each field that holds text of a peer has the tag redact, and is shown without secrets. The others are words of this process.
+// TestTextsOfPeersAreShownWithoutSecrets checks that each field with text of a peer has the tag
+// redact, and is shown without secrets. The texts of the other fields come from this process.
 func TestTextsOfPeersAreShownWithoutSecrets(t *testing.T) {
 	const token = "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
 	plain := []string{"time", "kind", "hop", "server", "revision", "note", "transport"}
@@ -27,7 +28,7 @@ func TestTextsOfPeersAreShownWithoutSecrets(t *testing.T) {
 			t.Errorf("%s has the class %q", f.Name, f.Tag.Get("redact"))
 		}
 		var words wordsBefore
-		for range 2 { // the second time as the one before
+		for range 2 { // the second time with the texts of the first
 			shown := e
 			shown.hide(nil, &words)
 			if text := string(shown.AppendJSON(nil)); f.Tag.Get("redact") != "" && strings.Contains(text, token) {

@@ -9,16 +9,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Handler shows what is asked of a Handler in this process, under that name, as [Log.Server] does of a connection. There are
-// no messages, so they are made, in the form of the modern revision, while somebody watches.
+// Handler shows the requests to a Handler in this process, under that name, like [Log.Server] for a
+// connection. There are no messages, so they are generated in the form of the modern revision while
+// there are watchers.
 func (l *Log) Handler(name string, next mcp.Handler) mcp.Handler {
 	return event.Tap(&hop{log: l, name: Server, server: name})(next)
 }
 
-// inProcess is the transport of messages that are made to be shown.
+// inProcess is the transport of generated messages.
 const inProcess = "process"
 
-// A call is one of a Handler in this process.
+// A call is a call of a Handler in this process.
 type call struct {
 	hop  *hop
 	id   int64

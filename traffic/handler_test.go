@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server in this process is shown as one behind a connection.
+// TestAServerInTheSameProcessIsSeen checks that a server in this process is shown like one behind a
+// connection.
 func TestAServerInTheSameProcessIsSeen(t *testing.T) {
 	const call, answer = "tools/call greet", "response tools/call greet"
 	for revision, want := range map[string][]string{
@@ -60,7 +61,7 @@ func TestAnErrorOfAServerInTheSameProcessIsSeen(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	ask() // nobody watches
+	ask() // without watchers
 	n := watch(t, &l)
 	ask()
 	if _, got := n.upTo("0 server<- error tools/list", 1); !slices.Equal(got, []string{"0 server-> request tools/list", "0 server<- error tools/list"}) {
@@ -94,7 +95,7 @@ func BenchmarkHandler(b *testing.B) {
 	}
 }
 
-// silent is a client that takes notifications.
+// silent is a client that accepts notifications.
 type silent struct{}
 
 func (silent) Notify(context.Context, string, json.RawMessage) error { return nil }

@@ -7,19 +7,19 @@ import (
 	"github.com/junction-mcp/junction/internal/redact"
 )
 
-// A head is what a message says of itself, in parts of it.
+// A head holds the main members of a message.
 type head struct {
-	kind   string // empty if it is no message
+	kind   string // empty if it is not a message
 	id     []byte
 	method string
-	name   string // of a tool or prompt, or a URI
-	client string // of initialize
-	failed bool   // a tool says so
+	name   string // name of a tool or prompt, or a URI
+	client string // from initialize
+	failed bool   // whether a tool failed
 
-	within string // the member of the message whose members come
+	within string // member of the message whose members follow
 }
 
-// request reads the id and the method of a message; both are there in a request.
+// request returns the id and the method of a message; both are set for a request.
 func request(message []byte) (id []byte, method string) {
 	jsonrpc.EachMember(message, func(name, value []byte) bool {
 		switch string(plain(name)) {
@@ -33,7 +33,7 @@ func request(message []byte) (id []byte, method string) {
 	return id, method
 }
 
-// methodOf is the text of a method. It makes none of those that most messages have.
+// methodOf returns the text of a method. It does not allocate for the most frequent ones.
 func methodOf(quoted []byte) string {
 	switch string(quoted) {
 	case `"tools/call"`:
@@ -47,8 +47,8 @@ func methodOf(quoted []byte) string {
 	return method
 }
 
-// read reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict. It reports
-// whether the message may be shown as it is.
+// read reads a message that was parsed or generated before. It is fast, and not strict. It reports
+// whether the message may be shown unchanged.
 func (h *head) read(message []byte) (asIs bool) {
 	if asIs = limitsOf(Request).AsIs(message, h.member); !asIs {
 		*h = head{}
@@ -72,7 +72,8 @@ func (h *head) read(message []byte) (asIs bool) {
 	return asIs
 }
 
-// plain is a name without its quotes and its escapes, which hide from nobody else what a message is.
+// plain returns a name without quotes and with escapes replaced, because a peer may escape any
+// letter.
 func plain(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -81,7 +82,7 @@ func plain(quoted []byte) []byte {
 	return []byte(text)
 }
 
-// member reads a member of the message, or of one that it has. rest begins with the value.
+// member reads a member of the message, or of one of its members. rest begins with the value.
 func (h *head) member(depth int, name, rest []byte) {
 	switch depth {
 	case 1:
@@ -126,14 +127,14 @@ func (h *head) param(name, rest []byte) {
 	}
 }
 
-// first is the value that rest begins with.
+// first returns the value at the beginning of rest.
 func first(rest []byte) []byte {
 	end, _ := jsonrpc.SkipValue(rest, 0)
 	return rest[:end:end]
 }
 
-// limitsOf returns the limits of what is shown of a message of a kind, and which members are shown although their names look
-// like a secret's: the headers in a note are hidden by their own names.
+// limitsOf returns the limits for messages of a kind. It exempts members whose names only look like
+// those of secrets: the headers in a note are hidden by their own names.
 func limitsOf(kind string) *redact.Limits {
 	shown := func(name string) bool { return name == "progressToken" }
 	if kind == Note {

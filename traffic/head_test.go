@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Some encoders write each / as \/, which is the same method.
+// TestAMessageIsReadWhateverItsEncoderEscapes covers encoders that write each / as \/, which is the
+// same method.
 func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
 	for message, want := range map[string]head{
 		`{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"a\/b"}}`:                                {kind: Request, method: "tools/call", name: "a/b"},
@@ -28,7 +29,8 @@ func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
 	}
 }
 
-// What is found together with what must be hidden is what a walk through the message finds.
+// TestAMessageIsReadTheSameWhateverItHides checks that reading together with hiding finds the same
+// members as a walk through the message.
 func TestAMessageIsReadTheSameWhateverItHides(t *testing.T) {
 	for message, asIs := range map[string]bool{
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"n","arguments":{"name":"no","uri":"no"},"requestState":"s","_meta":{"name":"no"}}}`: true,
@@ -80,7 +82,7 @@ func TestAnEventThatSaysThatSomethingFailedIsOneThatFailed(t *testing.T) {
 		if passed.readMessage(); passed.Failed() != want {
 			t.Errorf("%s: failed is %v", message, !want)
 		}
-		known := Event{Kind: passed.Kind, Message: json.RawMessage(message)} // of another process
+		known := Event{Kind: passed.Kind, Message: json.RawMessage(message)} // from another process
 		if known.Failed() != want {
 			t.Errorf("%s of another process: failed is %v", message, !want)
 		}

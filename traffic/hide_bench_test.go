@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What a message costs whoever watches, and what it costs the call.
+// BenchmarkMessage measures the cost of a message for watchers, and for the call.
 func BenchmarkMessage(b *testing.B) {
 	text := []byte(`{"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"echo","arguments":{"name":"ann"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"me","version":"2"},"io.modelcontextprotocol/clientCapabilities":{}}}}`)
 	b.Run("shown", func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 
 const mark = "s3cr3t-value-0123456789"
 
-// A peer that puts one space in front of its message has all its secrets shown.
+// TestSecretsAreHiddenBehindASpace covers a bug: a space before a message revealed all its secrets.
 func TestSecretsAreHiddenBehindASpace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -32,7 +32,7 @@ func TestSecretsAreHiddenBehindASpace(t *testing.T) {
 	})
 }
 
-// The headers repeat what is hidden in the message.
+// TestSecretsOfURIsAreHidden covers headers, which repeat the hidden parts of the message.
 func TestSecretsOfURIsAreHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -48,7 +48,8 @@ func TestSecretsOfURIsAreHidden(t *testing.T) {
 	})
 }
 
-// What a peer says of itself, its method and its ids, are shown as they are.
+// TestSecretsInMethodsIdsAndNamesAreHidden covers a peer's name, method and ids, which were shown
+// unchanged.
 func TestSecretsInMethodsIdsAndNamesAreHidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -62,7 +63,8 @@ func TestSecretsInMethodsIdsAndNamesAreHidden(t *testing.T) {
 	})
 }
 
-// What waits for one who watches has a limit of 32 MiB, but only messages count.
+// TestAnEventHasALimit covers the limit of 32 MiB for a watcher's queue, which counted only
+// messages.
 func TestAnEventHasALimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -76,7 +78,8 @@ func TestAnEventHasALimit(t *testing.T) {
 	})
 }
 
-// The same over a real endpoint: the body begins with a line feed.
+// TestSecretsAreHiddenBehindALineFeedOfAClient uses a real endpoint: the body begins with a line
+// feed.
 func TestSecretsAreHiddenBehindALineFeedOfAClient(t *testing.T) {
 	var l Log
 	n := watch(t, &l)
@@ -102,7 +105,8 @@ func TestSecretsAreHiddenBehindALineFeedOfAClient(t *testing.T) {
 	}
 }
 
-// What a transport adds to a message, such as a configured Authorization, is nothing to see.
+// TestConfiguredHeadersAreNotShown covers headers that a transport adds to a message, such as a
+// configured Authorization.
 func TestConfiguredHeadersAreNotShown(t *testing.T) {
 	h := streamable.HandlerWith(server(t), streamable.Options{})
 	defer h.Close()
@@ -115,7 +119,7 @@ func TestConfiguredHeadersAreNotShown(t *testing.T) {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		_ = l.Watch(ctx, func(e *Event) error {
-			line, _ := json.Marshal(e) // as junction up does
+			line, _ := json.Marshal(e) // like junction up
 			mu.Lock()
 			defer mu.Unlock()
 			if strings.Contains(string(line), "c0nfigured") {
@@ -147,7 +151,7 @@ func TestConfiguredHeadersAreNotShown(t *testing.T) {
 	}
 }
 
-// Of what waits, all counts: errors, too.
+// TestWhatWaitsHasALimitInBytes checks that all queued events count, including errors.
 func TestWhatWaitsHasALimitInBytes(t *testing.T) {
 	var l Log
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,32 +13,33 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Log shows messages to everybody who watches. The zero value is ready to use, and its methods are safe for concurrent
-// use.
+// A Log shows messages to its watchers. The zero value is ready to use, and its methods are safe
+// for concurrent use.
 type Log struct {
 	calls    atomic.Uint64
 	rounds   rounds
-	asked    atomic.Int64 // of Handlers in this process, and by them
+	asked    atomic.Int64 // requests to and from Handlers in this process
 	watching atomic.Int32
-	noting   atomic.Int32                                 // of these, those who see notes
-	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
-	buffers  sync.Pool                                    // of *[]byte, for notes and what is made to be shown
+	noting   atomic.Int32                                 // watchers that want notes
+	also     atomic.Pointer[func(*Event) json.RawMessage] // the function of Hide
+	buffers  sync.Pool                                    // of *[]byte, for notes and generated messages
 
-	mu       sync.Mutex                 // of those who join and leave
-	watchers atomic.Pointer[[]*watcher] // not changed, but replaced
+	mu       sync.Mutex                 // guards changes of watchers
+	watchers atomic.Pointer[[]*watcher] // replaced, never modified
 }
 
-// Clients is the wire of what serves clients: [mcp.ServeOptions].
+// Clients returns the wire for connections of clients: [mcp.ServeOptions].
 func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
 
-// Server is the wire of a client of the server with that name: [mcp.ClientOptions].
+// Server returns the wire for a client of the server with that name: [mcp.ClientOptions].
 func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
 
-// Hide lets hide say what is shown of the message of each event, before secrets are hidden of it: who serves may know of more
-// than names and looks tell. It is called while somebody watches, by those who do, and must not change the event.
+// Hide sets a function that returns the message of each event to show, before secrets are removed.
+// It may know secrets that names and forms do not reveal. It is called by the watchers, and must
+// not change the event.
 func (l *Log) Hide(hide func(*Event) json.RawMessage) { l.also.Store(&hide) }
 
-// add gives an event to all who watch, and waits for none of them. They keep nothing of it.
+// add passes an event to all watchers, without waiting. They copy what they keep.
 func (l *Log) add(e *Event) {
 	if all := l.watchers.Load(); all != nil {
 		for _, w := range *all {
@@ -53,7 +54,7 @@ type hop struct {
 	name, server string
 }
 
-// A watched is a request that was seen, and the context in which the messages that follow find it.
+// A watched is a seen request, in the context of the messages that follow it.
 type watched struct {
 	context.Context
 	call uint64
@@ -61,13 +62,13 @@ type watched struct {
 	*asked
 }
 
-// An asked is what the messages that follow a request have to know of it.
+// An asked holds the facts of a request for the messages that follow it.
 type asked struct {
 	id, method string
 	began      time.Time
 
 	mu           sync.Mutex
-	name, client string // known once somebody who watches has read the request, if not before
+	name, client string // set when a watcher has read the request, if not before
 }
 
 type requestKey struct{}
@@ -83,13 +84,13 @@ func (r *watched) Value(key any) any {
 // Watching implements [mcp.Wire].
 func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 
-// Passes implements [mcp.Wire]. It reads no more of a message than is needed for those that follow: those who watch read many at
-// once, which costs half.
+// Passes implements [mcp.Wire]. It reads only the parts of a message that later messages need.
+// Watchers read the rest in batches, which costs half.
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	e := Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message), Message: m.Message}
 	of, _ := ctx.Value(requestKey{}).(*watched)
 	if of == nil {
-		of = note.Find[*watched](ctx) // of a call that began in this process
+		of = note.Find[*watched](ctx) // a call that began in this process
 	}
 	if of != nil {
 		e.Call = of.call
@@ -103,7 +104,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	switch {
 	case m.Err != nil:
 		e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault))
-		if m.Err == context.Canceled { // its own text does not tell what was
+		if m.Err == context.Canceled { // more precise than its own text
 			e.Fault = "the request was cancelled before a response came"
 		}
 		e.Legacy = h.name == Server && e.of != nil && e.of.method == methodDiscover && statusIsLegacy(m.Err)
@@ -118,7 +119,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	return ctx
 }
 
-// asks returns the context for what is done because of a request.
+// asks returns the context for the work on a request.
 func (h *hop) asks(ctx context.Context, e *Event, id, method string) context.Context {
 	r := &watched{Context: ctx, call: e.Call, hop: h, asked: &asked{id: id, method: method, client: e.Client, began: e.Time}}
 	if h.name == Client {

@@ -22,12 +22,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// notes are what one who watches saw, in a few words a message.
+// notes collects the messages that a watcher got, each as a few words.
 type notes struct {
 	mu    sync.Mutex
 	more  sync.Cond
 	lines []string // without notes
-	all   []Event  // the same
+	all   []Event  // without notes
 	notes []Event
 }
 
@@ -59,7 +59,8 @@ func (n *notes) showAll(events []*Event) error {
 	return nil
 }
 
-// upTo waits until the last message is this one, for the last time of so many, and returns those of each hop.
+// upTo waits until the last message has occurred so many times, and returns the messages of each
+// hop.
 func (n *notes) upTo(last string, times int) (client, server []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -76,7 +77,7 @@ func (n *notes) upTo(last string, times int) (client, server []string) {
 	}
 	for _, line := range n.lines {
 		switch {
-		case strings.Contains(line, "subscriptions"), strings.Contains(line, "notifications/initialized"): // which belong to no call, and may come now
+		case strings.Contains(line, "subscriptions"), strings.Contains(line, "notifications/initialized"): // outside of calls, at any time
 		case strings.Contains(line, " client"):
 			client = append(client, line)
 		default:
@@ -86,7 +87,7 @@ func (n *notes) upTo(last string, times int) (client, server []string) {
 	return client, server
 }
 
-// watch watches until the test ends.
+// watch collects messages until the test ends.
 func watch(t *testing.T, l *Log) *notes {
 	t.Helper()
 	n := &notes{}
@@ -109,7 +110,7 @@ type greeting struct {
 	Name string `json:"name"`
 }
 
-// server has a tool that asks its user, and says how far it is.
+// server returns a server with a tool that asks its user, and reports progress.
 func server(t *testing.T) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServer("test", "1")
@@ -125,7 +126,7 @@ func server(t *testing.T) *mcp.Server {
 	return s
 }
 
-// between returns a client of a proxy, of which l sees both sides, to a server.
+// between returns a client of a server behind a proxy, with l on both sides.
 func between(t *testing.T, l *Log, h mcp.Handler, overHTTP bool, revisions [2]string) *mcp.Client {
 	t.Helper()
 	transport := func(h mcp.Handler, o mcp.ServeOptions) mcp.Transport {
@@ -255,7 +256,7 @@ func TestARequestThatGetsNoResponseIsSeen(t *testing.T) {
 	}
 }
 
-// message shows a message to a server to whoever watches.
+// message passes a message to a server to the watchers.
 func message(l *Log, text string) {
 	if w := l.Server("far"); w.Watching() {
 		w.Passes(context.Background(), mcp.WireMessage{ToServer: true, Message: []byte(text)})
@@ -280,7 +281,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	})
 }
 
-// watchIn is watch in a bubble.
+// watchIn is like watch, in a synctest bubble.
 func watchIn(t *testing.T, l *Log) *notes {
 	n := &notes{}
 	n.more.L = &n.mu
@@ -289,7 +290,7 @@ func watchIn(t *testing.T, l *Log) *notes {
 	return n
 }
 
-// shown waits, in a bubble, until what waits was shown.
+// shown waits, in a bubble, until the queued messages were shown.
 func shown() {
 	time.Sleep(2 * watchPause)
 	synctest.Wait()
@@ -336,10 +337,10 @@ func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
 					return n.show(e)
 				})
 				synctest.Wait()
-				for i := range test.sent { // nobody is waited for
+				for i := range test.sent { // no watcher delays it
 					message(&l, test.text)
 					if i%10 == 0 {
-						shown() // the quick one keeps up
+						shown() // the fast watcher keeps up
 					}
 				}
 				close(hold)
@@ -428,14 +429,14 @@ func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
 	}
 }
 
-// noted are the notes of a kind, of one hop.
+// noted returns the notes of a kind, of one hop.
 func (n *notes) noted(kind, hop string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.notedNow(kind, hop)
 }
 
-// notedNow is noted; mu is held.
+// notedNow is like noted. The caller holds mu.
 func (n *notes) notedNow(kind, hop string) (all []string) {
 	for _, e := range n.notes {
 		if e.Note == kind && e.Hop == hop && e.Method != "logging/setLevel" {
@@ -454,7 +455,7 @@ func TestTheHeadersOfBothSidesAreNoted(t *testing.T) {
 			t.Fatal(r, err)
 		}
 		n.mu.Lock()
-		for len(n.notedNow("http", Client)) < 1 { // looked at under the lock, or the last one may come before the wait for it
+		for len(n.notedNow("http", Client)) < 1 { // under the lock, because the last one could come before Wait
 			n.more.Wait()
 		}
 		n.mu.Unlock()
@@ -514,7 +515,8 @@ func TestEachRequestOfABatchHasTheHeadersThatCarriedIt(t *testing.T) {
 	}
 }
 
-// A note of something that cannot be JSON, and one that nobody hears.
+// TestNotesAreShownWhileSomebodyWatches covers a note that cannot be encoded as JSON, and one
+// without watchers.
 func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -535,7 +537,8 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 	})
 }
 
-// What is remembered of rounds has a limit, and what a client makes up leads nowhere.
+// TestRoundsAreForgotten checks that the stored rounds have a limit, and that an invented state
+// matches none.
 func TestRoundsAreForgotten(t *testing.T) {
 	var r rounds
 	request := func(n int) uint64 {
@@ -559,7 +562,8 @@ func TestRoundsAreForgotten(t *testing.T) {
 	}
 }
 
-// What this process calls of its own accord has a number, too, which its notes share; nobody who watches, no number.
+// TestTheCallsOfTheProcessItselfHaveANumber checks that calls of this process and their notes share
+// a number. Without watchers there is none.
 func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
 	var l Log
 	if n := l.Calling("chat", "far", "tools/call", "greet"); n != nil {
@@ -592,7 +596,8 @@ func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
 	}
 }
 
-// What is written without reflection is what encoding/json reads, and writes.
+// TestAnEventIsWrittenAsEncodingJSONDoes checks that encoding/json produces and reads the same text
+// as AppendJSON.
 func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	full := Event{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_500, time.FixedZone("", 3600)), Kind: Response, Hop: Server, ToServer: true, Server: "s\"1", Client: "c/1", Revision: modern, Call: 1<<64 - 1, ID: json.RawMessage(`"a"`),
 		Method: "m\n", Name: "é", Took: 17, Size: 3, Message: json.RawMessage(`{"a":[1]}`), Fault: "f", Note: "n", Legacy: true, Transport: "http", Count: 2}
@@ -612,7 +617,8 @@ func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-// Notes cost more than half of what is shown of a call, and most who watch do not want them.
+// TestNotesAreMadeForThoseWhoWantThem checks that notes are made on demand: they cost more than
+// half of a shown call, and most watchers do not want them.
 func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -654,7 +660,8 @@ func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
 	})
 }
 
-// A note that many requests have is looked through once, and shown like any other: without secrets, and as [Log.Hide] wants.
+// TestNotesThatManyRequestsHaveAreShown checks that a shared note is redacted once, and shown like
+// any other: without secrets, and after [Log.Hide].
 func TestNotesThatManyRequestsHaveAreShown(t *testing.T) {
 	var l Log
 	note := json.RawMessage(`{"url":"https://me:s3cret@h.example/","requestHeaders":{"Accept":["*/*"]}}`)
@@ -691,7 +698,7 @@ func TestNotesThatManyRequestsHaveAreShown(t *testing.T) {
 	hides.Store(true)
 	n.Note("http", note)
 	<-took
-	for i := range 3 * maxShared { // others, so that it is forgotten
+	for i := range 3 * maxShared { // others, so that it is dropped
 		n.Note("http", json.RawMessage(strconv.Itoa(i)))
 		<-took
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Calling begins a call that this process makes of its own accord, of which client is the name: what goes to servers with a
-// context that has the Noter, see [mcp.WithNoter], has the same number as its notes. It is nil while nobody watches.
+// Calling begins a call of this process; client is its name. Messages to servers with a context
+// with the Noter, see [mcp.WithNoter], have the same number as its notes. It returns nil without
+// watchers.
 func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	if l.watching.Load() == 0 {
 		return nil
@@ -17,7 +18,8 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, asked: &asked{method: method, name: name, client: client, began: time.Now()}}
 }
 
-// CallOf returns the number of the call that a Noter of [Log.Calling] began; 0 for another one.
+// CallOf returns the number of the call that a Noter of [Log.Calling] began, or 0 for another
+// Noter.
 func CallOf(n mcp.Noter) uint64 {
 	if r, is := n.(*watched); is {
 		return r.call
@@ -25,12 +27,12 @@ func CallOf(n mcp.Noter) uint64 {
 	return 0
 }
 
-// appender is what becomes JSON faster than encoding/json makes it.
+// appender is a value that encodes itself faster than encoding/json does.
 type appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
 }
 
-// Note implements [mcp.Noter]: it shows what is said of a request, as an event that belongs to the same call.
+// Note implements [mcp.Noter]. It shows a note about a request as an event of the same call.
 func (r *watched) Note(kind string, note any) {
 	log := r.hop.log
 	if log.noting.Load() == 0 {
@@ -57,7 +59,7 @@ func (r *watched) Note(kind string, note any) {
 	log.add(&e)
 }
 
-// buffer returns one for a message that is made to be shown; it goes back to buffers.
+// buffer returns a buffer for a generated message; the caller returns it to buffers.
 func (l *Log) buffer() *[]byte {
 	if b, is := l.buffers.Get().(*[]byte); is {
 		return b

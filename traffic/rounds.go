@@ -8,20 +8,20 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxRounds is how many calls are remembered that may have another round; of one that is forgotten the next round has a
-// number of its own.
+// maxRounds limits the stored calls that may have another round. The next round of a dropped call
+// gets a new number.
 const maxRounds = 4_096
 
-// rounds know which call the next round belongs to, by the state that a modern client brings back.
+// rounds finds the call of a further round, by the state that a modern client returns.
 type rounds struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
 	calls  map[uint64]uint64 // by the hash of the state
-	hashes [maxRounds]uint64 // in the order in which they came
+	hashes [maxRounds]uint64 // in order of arrival
 	next   int
 }
 
-// add remembers the state of a response that asks for another round.
+// add stores the state of a response that requests another round.
 func (r *rounds) add(response []byte, call uint64) {
 	if !bytes.Contains(response, []byte(`"input_required"`)) {
 		return
@@ -41,7 +41,7 @@ func (r *rounds) add(response []byte, call uint64) {
 	r.next = (r.next + 1) % maxRounds
 }
 
-// call is the number of the call that a request goes on with; 0 for a new one.
+// call returns the number of the call that a request continues, or 0 for a new one.
 func (r *rounds) call(request []byte) uint64 {
 	if !bytes.Contains(request, []byte(`"requestState"`)) {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// see returns what See shows, a line each, and ends it.
+// see returns a function that ends See and returns its events, a line each.
 func see(l *Log) (lines func() []string) {
 	var all []string
 	stop := l.See(func(e *Event) {
@@ -55,7 +55,8 @@ func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
 	}
 }
 
-// A legacy server numbers its requests from 1, as its client does.
+// TestResponseOfAClientIsNotThatOfItsOwnRequest covers a legacy server that numbers its requests
+// from 1, like its client.
 func TestResponseOfAClientIsNotThatOfItsOwnRequest(t *testing.T) {
 	var l Log
 	lines := see(&l)

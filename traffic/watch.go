@@ -10,30 +10,31 @@ import (
 	"time"
 )
 
-// The limits of what waits for one who watches. What is more is missed.
+// The limits of a watcher's queue. Further messages are missed.
 const (
 	maxWaiting      = 4_096    // messages
-	maxWaitingBytes = 32 << 20 // of them
+	maxWaitingBytes = 32 << 20 // bytes of these
 )
 
 const (
-	// watchPause is how long a message waits for others that are shown with it: to wake who watches costs far more than a
-	// message does.
+	// watchPause is how long a message waits for others to be shown with it: waking a watcher costs
+	// far more than a message.
 	watchPause    = 20 * time.Millisecond
-	maxBatch      = 256       // messages that are shown together
-	maxBatchBytes = 256 << 10 // of them, but for a larger one
+	maxBatch      = 256       // messages shown together
+	maxBatchBytes = 256 << 10 // bytes of these, except for a larger one
 
-	maxShared = 16 // messages that many events have, of which it is known what is shown
+	maxShared = 16 // shared messages whose shown form is stored
 )
 
-// What waits is copied into buffers, which are used again. Those for texts grow from the first of these sizes to the second.
+// Queued texts are copied into reused buffers. Buffers for texts grow from the first of these sizes
+// to the second.
 const (
 	fewBytes  = 8 << 10
 	manyBytes = 256 << 10
 )
 
-// Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
-// shown, or show returns an error, which Watch returns. An event belongs to show.
+// Watch calls show with every message from now on, in sequence. It returns the cause of ctx's end
+// after it has shown the earlier messages, or the error of show. show owns the event.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	return l.Join(true)(ctx, func(events []*Event) error {
 		for _, e := range events {
@@ -47,8 +48,9 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	})
 }
 
-// Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once. Messages that come close
-// to each other are shown together; they are valid until show returns. Without notes there are none, and nobody has to make them.
+// Join is Watch in two steps: messages from now on are queued for watch, which the caller must call
+// once. Messages close to each other are shown together; they are valid until show returns. Without
+// notes, none are shown, and none need to be made.
 func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
 	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 	l.enter(w)
@@ -58,9 +60,9 @@ func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Eve
 	}
 }
 
-// See calls see with every message and every note from now on until stop is called: whole, as it went over the wire, for those whose
-// connections these are. A [Failure] has the ID of its request. The goroutines that carry the messages call it, so that it must
-// not wait; an event is valid only during the call.
+// See calls see with every complete message and note from now on until stop is called. It is for
+// the owner of the connections. A [Failure] has the ID of its request. The goroutines of the
+// messages call see, so it must not block. An event is valid only during the call.
 func (l *Log) See(see func(*Event)) (stop func()) {
 	w := &watcher{notes: true, see: see}
 	l.enter(w)
@@ -69,7 +71,7 @@ func (l *Log) See(see func(*Event)) (stop func()) {
 
 func (l *Log) enter(w *watcher) {
 	l.change(func(all []*watcher) []*watcher { return append(all, w) })
-	if w.notes { // first: whoever finds that somebody watches finds also whether notes are wanted
+	if w.notes { // first: a caller that sees the watcher must also see that it wants notes
 		l.noting.Add(1)
 	}
 	l.watching.Add(1)
@@ -85,7 +87,7 @@ func (l *Log) leave(w *watcher) {
 	})
 }
 
-// change changes who watches.
+// change replaces the list of watchers.
 func (l *Log) change(how func([]*watcher) []*watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,29 +99,29 @@ func (l *Log) change(how func([]*watcher) []*watcher) {
 	l.watchers.Store(&all)
 }
 
-// A watcher is one who watches.
+// A watcher is a consumer of events.
 type watcher struct {
-	notes bool         // are shown, too
-	see   func(*Event) // gets each event at once; nil: they wait
+	notes bool         // whether it wants notes
+	see   func(*Event) // gets each event at once; nil means the queue
 	also  *atomic.Pointer[func(*Event) json.RawMessage]
-	ready chan struct{} // there is a first message
-	full  chan struct{} // there are so many that the pause ends
+	ready chan struct{} // signals the first queued message
+	full  chan struct{} // signals that the queue is long enough to end the pause
 
 	mu     sync.Mutex
-	in     waiting // what came since the others were taken
-	taken  int     // messages that are being shown; they count, too
-	missed int     // since the newest one
+	in     waiting // messages since the last take
+	taken  int     // number of messages being shown; they count, too
+	missed int     // missed since the last queued message
 
-	out   waiting // being shown; its size is mu's
+	out   waiting // being shown; mu guards its size
 	batch []*Event
-	text  []byte // what some of their messages are in
+	text  []byte // buffer of some of their messages
 	words wordsBefore
 
-	shared []shared // the messages that many events have
-	oldest int      // of shared, when it is full
+	shared []shared // shared messages
+	oldest int      // index of the oldest in shared, when it is full
 }
 
-// add gives a message to one who watches, and waits for nothing.
+// add queues or passes an event to a watcher, without waiting.
 func (w *watcher) add(e *Event) {
 	if e.Kind == Note && !w.notes {
 		return
@@ -155,20 +157,20 @@ func (w *watcher) add(e *Event) {
 	}
 }
 
-// drop says how many messages were missed; mu is held.
+// drop queues the number of missed messages. The caller holds mu.
 func (w *watcher) drop(at time.Time) {
 	w.in.events = append(w.in.events, Event{Time: at, Kind: Dropped, Count: w.missed})
 	w.missed = 0
 }
 
-// A waiting is messages that wait, in buffers of their own.
+// A waiting is a queue of messages, with its own buffers.
 type waiting struct {
 	events []Event
-	texts  []byte // behind what is in it are the next messages
+	texts  []byte // the next messages are appended to it
 	size   int64
 }
 
-// add adds a copy of an event that has nothing of it.
+// add adds a deep copy of an event.
 func (w *waiting) add(e *Event) {
 	w.events = append(w.events, *e)
 	kept := &w.events[len(w.events)-1]
@@ -198,7 +200,7 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// show shows what comes until ctx is done.
+// show shows messages until ctx is done.
 func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
@@ -228,7 +230,7 @@ func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
 	}
 }
 
-// take takes what waits, which counts until it is released.
+// take takes the queued messages, which count until their release.
 func (w *watcher) take() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -239,7 +241,7 @@ func (w *watcher) take() {
 	w.taken = len(w.out.events)
 }
 
-// release forgets the messages that were taken and shown.
+// release drops the messages that were taken and shown.
 func (w *watcher) release() {
 	clear(w.out.events)
 	w.out.events, w.out.texts = w.out.events[:0], w.out.texts[:0]
@@ -250,7 +252,7 @@ func (w *watcher) release() {
 	}
 }
 
-// prepare makes a batch of the first of these messages, without what may not be shown.
+// prepare makes a batch of the first of these messages, without secrets.
 func (w *watcher) prepare(events []Event) {
 	w.batch = w.batch[:0]
 	for size := int64(0); len(w.batch) < min(len(events), maxBatch) && size < maxBatchBytes; {
@@ -259,7 +261,7 @@ func (w *watcher) prepare(events []Event) {
 		size += e.weight()
 	}
 	if w.text = w.text[:0]; cap(w.text) > 2*maxBatchBytes {
-		w.text = nil // of a large message
+		w.text = nil // too large after a large message
 	}
 	also := w.also.Load()
 	for _, e := range w.batch {
@@ -281,10 +283,10 @@ func (w *watcher) prepare(events []Event) {
 	}
 }
 
-// A shared message is one that many events have, and what is shown of it.
+// A shared message is a message of many events, with its shown form.
 type shared struct{ message, shown []byte }
 
-// hideShared hides of a message what may not be shown, the first time.
+// hideShared redacts a shared message once, and stores the result.
 func (w *watcher) hideShared(e *Event) {
 	for i := range w.shared {
 		if one := &w.shared[i]; isSame(one.message, e.Message) {

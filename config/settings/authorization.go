@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	maxSecretFile = 64 << 10             // bytes of a file that holds one secret
-	maxTokenTime  = 24 * time.Hour       // for which an access token may hold
-	maxLoginTime  = 365 * 24 * time.Hour // how old a login may get
+	maxSecretFile = 64 << 10             // bytes of a file with one secret
+	maxTokenTime  = 24 * time.Hour       // longest lifetime of an access token
+	maxLoginTime  = 365 * 24 * time.Hour // longest age of a login
 )
 
-// Authorization says what tokens are for, which scopes they need, and who gives them.
+// Authorization configures the audience of tokens, the scopes they need, and their issuers.
 type Authorization struct {
 	URL            string              `json:"url,omitempty" example:"https://tools.example.com" restart:"gateway" doc:"the origin by which clients and browsers reach the gateway, as --public-url; by default the address on which it listens"`
 	Needs          []string            `json:"needs,omitempty" max:"100" restart:"tokens" doc:"scopes that every request needs. Keys need them, too, and the scopes of tools: junction key create --scope"`
@@ -40,14 +40,15 @@ type Authorization struct {
 	Hosts          []string            `json:"hosts,omitempty" max:"100" restart:"tokens" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
 }
 
-// A Credential is what the gateway is registered as somewhere. Its secret is in a variable of the environment, or in a file.
+// A Credential is the gateway's registration at another server. Its secret is in an environment
+// variable or in a file.
 type Credential struct {
 	ClientID   string `json:"clientId" doc:"the gateway's client ID there"`
 	SecretEnv  string `json:"secretEnv,omitempty" doc:"the environment variable with the secret"`
 	SecretFile string `json:"secretFile,omitempty" doc:"the file with the secret; a relative path is from this file's folder"`
 }
 
-// A Provider is an OpenID provider at which users log in.
+// A Provider is an OpenID provider for the logins of users.
 type Provider struct {
 	Issuer string `json:"issuer" doc:"its URL"`
 	Credential
@@ -59,14 +60,15 @@ type Provider struct {
 	Claims ProviderClaims      `json:"claims,omitzero" doc:"the provider's claims about a user"`
 }
 
-// ProviderClaims are the names of claims, in the ID token or at the userinfo endpoint.
+// ProviderClaims holds the names of claims, in the ID token or at the userinfo endpoint.
 type ProviderClaims struct {
 	Subject string `json:"subject,omitempty" default:"sub" doc:"the claim that subjects lists"`
 	Email   string `json:"email,omitempty" default:"email" doc:"the claim of the e-mail address, which counts with email_verified"`
 	Groups  string `json:"groups,omitempty" default:"groups" doc:"the claim of the groups"`
 }
 
-// An Issuer is an authorization server that is asked about each token (RFC 7662) in place of checking its signature.
+// An Issuer is an authorization server that introspects each token (RFC 7662), instead of a check
+// of the signature.
 type Issuer struct {
 	Credential
 	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default that of its metadata"`
@@ -74,7 +76,7 @@ type Issuer struct {
 
 var scopeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`) })
 
-// check says what a schema cannot.
+// check returns the faults that the schema cannot express.
 func (a *Authorization) check() error {
 	var faults []error
 	for _, scope := range a.All() {
@@ -107,7 +109,7 @@ func (a *Authorization) check() error {
 	return errors.Join(faults...)
 }
 
-// All are all scopes that there are.
+// All returns all scopes, sorted.
 func (a *Authorization) All() []string {
 	all := slices.Concat(a.Needs, a.Scopes)
 	for _, pattern := range slices.Sorted(maps.Keys(a.Tools)) {
@@ -117,7 +119,8 @@ func (a *Authorization) All() []string {
 	return slices.Compact(all)
 }
 
-// Secret reads the secret, of a variable with getenv; a relative path is from a folder. It is empty where neither member names one.
+// Secret returns the secret, from a variable with getenv or from a file. A relative path is
+// relative to folder. It is empty if neither member is set.
 func (c *Credential) Secret(folder string, getenv func(string) string) (string, error) {
 	switch {
 	case c.SecretEnv != "":

@@ -9,32 +9,33 @@ import (
 	"github.com/junction-mcp/junction/internal/uritemplate"
 )
 
-// A Kind is what a server offers.
+// A Kind is a kind of things that servers offer.
 type Kind string
 
-// The kinds. Resources are known by their URIs, and resource templates are resources, too.
+// The kinds. Resources are identified by their URIs, and resource templates count as resources.
 const (
 	ToolKind     Kind = "tool"
 	PromptKind   Kind = "prompt"
 	ResourceKind Kind = "resource"
 )
 
-// Patterns say which of what servers offer is in a part: read_* is about tools, prompt:review_* about prompts,
-// resource:file:///docs/* about resources by their URIs or templates, and tag:WORD about whatever has the tag.
+// Patterns select a part of the offers of servers. read_* matches tools, prompt:review_* prompts,
+// resource:file:///docs/* resources by their URIs or templates, and tag:WORD everything with the
+// tag.
 type Patterns struct{ only, hide []pattern }
 
 type pattern struct {
-	kind     Kind // empty: text is a tag
+	kind     Kind // empty means that text is a tag
 	text     string
-	resolved string                // the same of URIs that are resolved
+	resolved string                // pattern for resolved URIs
 	template *uritemplate.Template // of a resource template; may be nil
 }
 
-// tagWord is what a pattern of a tag begins with.
+// tagWord is the prefix of a pattern for tags.
 const tagWord = "tag"
 
-// NewPatterns reads patterns: of what there is only, if there are any that say something of its kind, and of what is
-// hidden. The error names the one that cannot be read.
+// NewPatterns parses patterns. only selects things, if it has a pattern of their kind; hide removes
+// things from these. The error names a malformed pattern.
 func NewPatterns(only, hide []string) (*Patterns, error) {
 	p := &Patterns{}
 	for at, list := range map[string][]string{"only": only, "hide": hide} {
@@ -61,7 +62,7 @@ func parsePattern(text string) pattern {
 	case found && Kind(word) == ResourceKind:
 		one := pattern{kind: ResourceKind, text: unslashed(rest), resolved: unslashed(uritemplate.Resolved(rest))}
 		if strings.Contains(rest, "{") {
-			one.template, _ = uritemplate.Parse(rest) // one that is none matches as text
+			one.template, _ = uritemplate.Parse(rest) // a malformed template matches as text
 		}
 		return one
 	case found && Kind(word) == PromptKind, found && Kind(word) == ToolKind:
@@ -70,11 +71,11 @@ func parsePattern(text string) pattern {
 	return pattern{kind: ToolKind, text: unslashed(text)}
 }
 
-// unslashed has * match across slashes, which URIs have, and names may have.
+// unslashed makes * match across slashes, which occur in URIs and may occur in names.
 func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }
 
-// Pick reports whether something is in the part. tags are those that it has, and names all that it has. A resource has to be in
-// it by its URI as that is written, and as servers resolve it.
+// Pick reports whether a thing is in the part. tags holds all its tags, and names all its names. A
+// resource must match by its URI both as written and as servers resolve it.
 func (p *Patterns) Pick(kind Kind, tags []string, names ...string) bool {
 	if picked := p.pick(kind, tags, names); !picked || kind != ResourceKind {
 		return picked
@@ -106,26 +107,26 @@ func (one *pattern) matches(kind Kind, name string, tags []string) bool {
 		}
 	}
 	name = unslashed(name)
-	ok, _ := path.Match(one.text, name) // NewPatterns checked it
+	ok, _ := path.Match(one.text, name) // NewPatterns checked the pattern
 	if !ok && one.resolved != one.text {
 		ok, _ = path.Match(one.resolved, name)
 	}
 	return ok
 }
 
-// Patterns are those of the profile.
+// Patterns returns the patterns of the profile.
 func (p *Profile) Patterns() *Patterns { return mustPatterns(p.Only, p.Hide) }
 
-// A Selection says what a server offers, and with which tags, by its settings.
+// A Selection determines the offers of a server and their tags, by its settings.
 type Selection struct {
 	server    *Server
 	patterns  *Patterns
 	templates map[string]*uritemplate.Template // of Server.Resources
-	resolved  map[string]string                // the URIs of Server.Resources, by what they are resolved to
-	named     bool                             // only tools and prompts that have a name in the settings
+	resolved  map[string]string                // URIs of Server.Resources, by resolved URI
+	named     bool                             // offer only tools and prompts with a name in the settings
 }
 
-// Select returns what a server offers; one without settings has none to say.
+// Select returns the selection for a server, which may have no settings.
 func (s *Settings) Select(server string) *Selection {
 	one := s.Servers[server]
 	picks := &Selection{server: &one, patterns: mustPatterns(one.Only, one.Hide), templates: map[string]*uritemplate.Template{}, resolved: map[string]string{}, named: s.Names == "map"}
@@ -140,7 +141,7 @@ func (s *Settings) Select(server string) *Selection {
 	return picks
 }
 
-// mustPatterns reads patterns of settings, which were checked.
+// mustPatterns parses patterns of checked settings.
 func mustPatterns(only, hide []string) *Patterns {
 	p, err := NewPatterns(only, hide)
 	if err != nil {
@@ -169,8 +170,8 @@ func (p *Selection) Tagged() bool {
 	return len(p.server.Tags) > 0
 }
 
-// entries are the settings of something, by the name or URI that the server gives it: of a resource also those of another
-// spelling, and of the templates that it matches.
+// entries returns the settings of a thing, by the server's name or URI. For a resource it includes
+// those under another spelling, and of the templates that it matches.
 func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 	switch kind {
 	case ToolKind:
@@ -206,7 +207,7 @@ func (p *Selection) Tags(kind Kind, name string) []string {
 	return slices.Compact(tags)
 }
 
-// Offers reports whether the server offers something.
+// Offers reports whether the server offers a thing.
 func (p *Selection) Offers(kind Kind, name string) bool {
 	entries := p.entries(kind, name)
 	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Hide }) {
@@ -218,7 +219,8 @@ func (p *Selection) Offers(kind Kind, name string) bool {
 	return p.patterns.Pick(kind, p.Tags(kind, name), name)
 }
 
-// entries iterates over the settings of all tools, prompts and resources of the server, in no order.
+// entries iterates over the settings of all tools, prompts and resources of the server, in no
+// order.
 func (s *Server) entries(yield func(Entry) bool) {
 	for _, t := range s.Tools {
 		if !yield(t.Entry) {
@@ -234,7 +236,7 @@ func (s *Server) entries(yield func(Entry) bool) {
 	}
 }
 
-// AllTags returns the tags of the server and of what it offers, sorted.
+// AllTags returns the tags of the server and of its offers, sorted.
 func (s *Server) AllTags() []string {
 	tags := slices.Clone(s.Tags)
 	for e := range s.entries {
@@ -244,8 +246,8 @@ func (s *Server) AllTags() []string {
 	return slices.Compact(tags)
 }
 
-// Unmatched are those of some checked patterns that match none of these tools, prompts and tags. Patterns of resources
-// are not among them: servers have resources that they do not list.
+// Unmatched returns the checked patterns that match none of these tools, prompts and tags. It skips
+// patterns of resources, because servers have unlisted resources.
 func Unmatched(patterns, tools, prompts, tags []string) (none []string) {
 	for _, text := range patterns {
 		one := parsePattern(text)

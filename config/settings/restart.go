@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// A Restart is the tag restart of a member: what must start again before a change of the member holds. A change of any other member
-// holds at once.
+// A Restart is the tag restart of a member. It names the part that must restart before a change of
+// the member takes effect. Changes of members without the tag take effect at once.
 type Restart string
 
-// Values of the tag restart.
+// The values of the tag restart.
 const (
-	RestartServer  Restart = "server"  // the server, which junction up starts again by itself
+	RestartServer  Restart = "server"  // the server; junction up restarts it itself
 	RestartGateway Restart = "gateway" // junction up
-	RestartTokens  Restart = "tokens"  // junction up; the member has an effect only where tokens let clients in
+	RestartTokens  Restart = "tokens"  // junction up; the member only has an effect with tokens
 )
 
-// Members returns the values of those members of v, a struct of this package, that have the tag, by their paths. Of servers and
-// profiles it has none: v can be a [Server].
+// Members returns the values of the members of v, a struct of this package, that have the tag, by
+// their paths. It omits those of servers and profiles; v can be a [Server].
 func (r Restart) Members(v any) map[string]any {
 	found := map[string]any{}
 	r.collect(reflect.ValueOf(v), "", found)
@@ -43,7 +43,7 @@ func (r Restart) collect(v reflect.Value, at string, found map[string]any) {
 	}
 }
 
-// Waiting returns the paths of the members with the tag that are others in next.
+// Waiting returns the paths of the members with the tag that differ in next.
 func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 	now, then := r.Members(*s), r.Members(*next)
 	for path := range now {
@@ -55,7 +55,7 @@ func (s *Settings) Waiting(next *Settings, r Restart) (paths []string) {
 		paths = append(paths, "audit")
 	}
 	a, b := s.Authorization, next.Authorization
-	if r == RestartTokens && !slices.Equal(a.All(), b.All()) { // scopes that only tools name are among those that tokens can have
+	if r == RestartTokens && !slices.Equal(a.All(), b.All()) { // tokens can have scopes that only tools name
 		if a, b = (Authorization{Tools: a.Tools}), (Authorization{Tools: b.Tools}); !slices.Equal(a.All(), b.All()) {
 			paths = append(paths, "authorization.tools")
 		}

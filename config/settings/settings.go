@@ -1,5 +1,5 @@
-// Package settings reads what Junction adds to the servers of a configuration: the member
-// "junction" of a file that also has "mcpServers", or of a junction.json next to it.
+// Package settings reads Junction's additions to the servers of a configuration: the member
+// "junction" of a file with "mcpServers", or of a junction.json next to it.
 package settings
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
-// Settings are the member "junction" of a configuration file. What is absent means its default. They are
-// not to be changed.
+// Settings holds the member "junction" of a configuration file. A missing member means its default.
+// Callers must not change it.
 type Settings struct {
 	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether names of tools and prompts begin with the server's name: SERVER__TOOL; map offers only those that have a name in the settings of their server, under that name"`
 	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"the treatment of a name or URI of two servers: the later one gets a suffix (a URI becomes junction:SERVER/URI); the first one keeps it; or neither has it, the error of a call names both, and a resource can still be read as junction:SERVER/URI"`
@@ -42,7 +42,7 @@ type Settings struct {
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of the offer, each at its endpoint /mcp/NAME, or with --stdio --profile NAME; rules see the name as profile"`
 }
 
-// Locate has relative paths be from a folder, that of the file that has the settings.
+// Locate makes relative paths relative to folder, that of the file with the settings.
 func (s *Settings) Locate(folder string) {
 	paths := []*string{&s.Policy}
 	if s.Audit != nil {
@@ -66,12 +66,13 @@ func (s *Settings) Locate(folder string) {
 	}
 }
 
-// PolicyFiles returns the files of rules for a profile, "" for the whole gateway: that of the profile, and that of all.
+// PolicyFiles returns the files of rules for a profile, or for the whole gateway if it is "": the
+// profile's file and the common file.
 func (s *Settings) PolicyFiles(profile string) []string {
 	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
 }
 
-// SecretVariables are the variables of the environment that hold secrets of Junction itself.
+// SecretVariables returns the environment variables with secrets of Junction itself.
 func (s *Settings) SecretVariables() (names []string) {
 	credentials := []Credential{}
 	if p := s.Authorization.Provider; p != nil {
@@ -93,7 +94,7 @@ func (s *Settings) SecretVariables() (names []string) {
 	return names
 }
 
-// Audit says where and when calls are written down.
+// Audit configures the audit log of calls.
 type Audit struct {
 	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" restart:"gateway" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"the folder of the log; junction/audit in your configuration folder by default"`
 	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" restart:"gateway" doc:"when a call is on the disk: within a second, or before its result leaves, which is slower"`
@@ -110,16 +111,16 @@ type Audit struct {
 	Redact []string `json:"redact,omitempty" max:"1000" doc:"further values hidden in both, next to apparent secrets: paths such as /user/email or /items/*/price"`
 }
 
-// MaxDrain is the longest time that a Drain takes for one thing.
+// MaxDrain is the longest time for each member of a Drain.
 const MaxDrain = 10 * time.Minute
 
-// A Drain says how an HTTP address ends.
+// A Drain configures how an HTTP address shuts down.
 type Drain struct {
 	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"the time after SIGTERM in which it still takes requests, while /readyz reports 503 to balancers; by default 3s with --admin, else 0"`
 	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"the time that running requests have after that; later they get an error"`
 }
 
-// check says what a schema cannot.
+// check returns an error for faults that the schema cannot express.
 func (d *Drain) check() error {
 	for name, t := range map[string]*time.Duration{"delay": d.Delay, "time": d.Time} {
 		if t != nil && (*t < 0 || *t > MaxDrain) {
@@ -129,14 +130,14 @@ func (d *Drain) check() error {
 	return nil
 }
 
-// Limits bound what is done at a time or in a time. 0 means no limit.
+// Limits limits calls and bytes. 0 means no limit.
 type Limits struct {
 	Rate       string `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls in a second, minute or hour"`
 	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; further calls wait"`
 	Bytes      string `json:"bytes,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results in a second, minute or hour; above them calls are refused for a while"`
 }
 
-// A Server is what holds for one server.
+// A Server holds the settings of one server.
 type Server struct {
 	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"the prefix of its tools and prompts in place of its name; empty for none"`
 	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether each user or client has an instance of the server, such as a program with its state"`
@@ -157,7 +158,7 @@ type Server struct {
 	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"settings of single resources and templates, by URI and URI template"`
 }
 
-// An Entry is what holds for one thing that a server offers.
+// An Entry holds the settings of one thing that a server offers.
 type Entry struct {
 	Name        string   `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, without a prefix"`
 	Title       string   `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
@@ -166,7 +167,7 @@ type Entry struct {
 	Tags        []string `json:"tags,omitempty" max:"20" doc:"words for patterns such as tag:WORD"`
 }
 
-// A Tool is what holds for one tool of a server.
+// A Tool holds the settings of one tool of a server.
 type Tool struct {
 	Entry
 	Fixed    map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments with fixed values; clients do not see them"`
@@ -175,13 +176,14 @@ type Tool struct {
 	Redact   Redact                     `json:"redact,omitzero" doc:"values hidden in its calls"`
 }
 
-// Redact says what is hidden of calls: paths such as /user/email, where * stands for every member or element.
+// Redact lists the hidden values of calls: paths such as /user/email, in which * matches every
+// member or element.
 type Redact struct {
 	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of values that the server and the audit log get as ***"`
 	Results   []string `json:"results,omitempty" max:"100" doc:"paths of values that clients get as ***, in structured content, _meta and texts that are JSON"`
 }
 
-// A Profile is a part of what is offered.
+// A Profile is a part of the offers.
 type Profile struct {
 	Servers []string `json:"servers,omitempty" max:"1000" doc:"its servers; all by default"`
 	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of its tools, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are for others; all by default"`
@@ -191,11 +193,11 @@ type Profile struct {
 	Policy  string   `json:"policy,omitempty" doc:"a file of further rules"`
 }
 
-// inferred is the schema of Settings, and what checks against it.
+// inferred returns the schema of Settings, and its validator.
 var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
 	text, err := schema.For(reflect.TypeFor[Settings](), schema.Options{})
 	if err != nil {
-		panic(err) // tested
+		panic(err) // tests exclude this
 	}
 	v, err := schema.Compile(text)
 	if err != nil {
@@ -204,20 +206,20 @@ var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
 	return text, v
 })
 
-// Schema is the JSON Schema of the settings.
+// Schema returns the JSON Schema of the settings.
 func Schema() json.RawMessage {
 	text, _ := inferred()
 	return text
 }
 
-// Of is what holds for a server, with what holds for all.
+// Of returns the settings of a server, including the common ones.
 func (s *Settings) Of(server string) Server {
 	one := s.Servers[server]
 	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
 	return one
 }
 
-// Members are the names of what Settings hold.
+// Members returns the names of the members of Settings.
 func Members() []string {
 	var names []string
 	for f := range reflect.TypeFor[Settings]().Fields() {
@@ -227,7 +229,7 @@ func Members() []string {
 	return names
 }
 
-// Parse reads settings; raw is standard JSON. The error says what is wrong, with its path.
+// Parse parses settings; raw is standard JSON. The error describes a fault with its path.
 func Parse(raw []byte) (*Settings, error) {
 	_, v := inferred()
 	if err := v.Validate(raw); err != nil {
@@ -240,10 +242,10 @@ func Parse(raw []byte) (*Settings, error) {
 	return s, s.check()
 }
 
-// minAuditAge is the shortest time after which a file of the audit log ends or is removed.
+// minAuditAge is the shortest time after which a file of the audit log is ended or removed.
 const minAuditAge = time.Minute
 
-// longEnough says what is wrong with such a time; 0 is the default.
+// longEnough returns an error for such a time that is too short; 0 means the default.
 func longEnough(at string, age time.Duration) error {
 	if age != 0 && age < minAuditAge {
 		return fmt.Errorf("%s: expected at least %v, got %v", at, minAuditAge, age)
@@ -253,7 +255,7 @@ func longEnough(at string, age time.Duration) error {
 
 var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
-// check says what a schema cannot.
+// check returns the faults that the schema cannot express.
 func (s *Settings) check() error {
 	var faults []error
 	patterns := func(at string, list []string) {
@@ -304,7 +306,7 @@ func (s *Settings) check() error {
 	return errors.Join(faults...)
 }
 
-// checkNames says which name two tools, or two prompts, of a server are given.
+// checkNames returns an error if two tools, or two prompts, of a server get the same name.
 func (s *Server) checkNames(at string) error {
 	tools := map[string]Entry{}
 	for name, t := range s.Tools {
@@ -323,7 +325,7 @@ func (s *Server) checkNames(at string) error {
 	return nil
 }
 
-// Volume returns how many bytes a [Limits.Bytes] allows in which time; 0 without one.
+// Volume returns the bytes that [Limits.Bytes] allows in a time, or 0 without a limit.
 func (l Limits) Volume() (bytes int, in time.Duration) {
 	size, unit, found := strings.Cut(l.Bytes, "/")
 	n, ok := Size(size)
@@ -333,7 +335,8 @@ func (l Limits) Volume() (bytes int, in time.Duration) {
 	return int(n), timeOf(unit)
 }
 
-// Size reads a number of bytes such as 64MB; KB, MB and GB are powers of 1000. ok is false where it is none.
+// Size parses a number of bytes such as 64MB; KB, MB and GB are powers of 1000. ok is false for
+// other texts.
 func Size(text string) (bytes int64, ok bool) {
 	if len(text) < 3 {
 		return 0, false
@@ -343,7 +346,7 @@ func Size(text string) (bytes int64, ok bool) {
 	return n * unit, err == nil && unit > 0 && n > 0 && n < 1e6
 }
 
-// Per returns how many calls a [Limits.Rate] allows in which time; 0 without one.
+// Per returns the number of calls that [Limits.Rate] allows in a time, or 0 without a limit.
 func (l Limits) Per() (calls int, in time.Duration) {
 	var unit string
 	if n, _ := fmt.Sscanf(l.Rate, "%d/%s", &calls, &unit); n < 2 {
@@ -356,7 +359,7 @@ func timeOf(unit string) time.Duration {
 	return map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 }
 
-// A Sandbox is what a confined program may do.
+// A Sandbox holds the permissions of a confined program.
 type Sandbox struct {
 	Read      []string `json:"read,omitempty" max:"200" doc:"folders and files that it may read, absolute or below ~/"`
 	Write     []string `json:"write,omitempty" max:"200" doc:"folders and files that it may read and write; a missing one is created, as a file if the name has an extension, such as notes.db"`
@@ -372,7 +375,7 @@ type Sandbox struct {
 	Weaker    bool     `json:"weaker,omitempty" doc:"start it even if this system cannot confine all of it; by default the start is refused with the reason"`
 }
 
-// checkRedact says which paths of what is hidden are none: they would hide nothing.
+// checkRedact returns the faults of malformed paths, which would hide nothing.
 func (s *Settings) checkRedact() (faults []error) {
 	check := func(at string, paths []string) {
 		for _, path := range paths {

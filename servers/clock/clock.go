@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"math"
 	"time"
-	_ "time/tzdata" // zones are there where the machine has none
+	_ "time/tzdata" // for machines without a database of zones
 
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
-	// Zone is the time zone where none is named; default that of this machine.
+	// Zone is the time zone of calls that name none; default the zone of this machine.
 	Zone *time.Location
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -96,8 +96,8 @@ func (c *clock) convert(_ context.Context, in convertIn) (Conversion, error) {
 	return Conversion{momentOf(at), momentOf(at.In(target)), fmt.Sprintf("%+gh", hours)}, nil
 }
 
-// parse reads a time of day, of today in the zone, or a date and a time. A time that a clock skips when
-// summer begins is an error: it never is.
+// parse reads a time of day, which is today in the zone, or a date and a time. A time that a clock
+// skips when summer time begins is an error.
 func (c *clock) parse(text string, zone *time.Location) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t.In(zone), nil
@@ -120,7 +120,7 @@ func (c *clock) parse(text string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("time: expected HH:MM, or a date and a time such as 2026-11-23T15:04, got %q", text)
 }
 
-// zone finds a time zone by its name.
+// zone returns the time zone with a name, or the server's zone for "".
 func (c *clock) zone(field, name string) (*time.Location, error) {
 	if name == "" {
 		return c.options.Zone, nil
@@ -132,7 +132,7 @@ func (c *clock) zone(field, name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// zoneName is the server's zone as models know it.
+// zoneName returns the server's zone for the descriptions of tools.
 func (c *clock) zoneName() string {
 	if name := c.options.Zone.String(); name != "Local" {
 		return name

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// at is a server whose clock stands still, in Berlin.
+// at returns a client of a server in Berlin whose clock always shows now.
 func at(t *testing.T, now string) *mcp.Client {
 	t.Helper()
 	when, err := time.Parse(time.RFC3339, now)

@@ -1,4 +1,4 @@
-// Package clock is a server that tells the time and converts it between time zones: what a model
-// does not know, and reckons wrong. It ships as "time", with the tools of the reference server of that
-// name, so that what was written for that works.
+// Package clock is a server that tells the time and converts it between time zones, which models
+// get wrong. It ships as "time". Its tools are those of the reference server of that name, so that
+// clients and prompts for that server work.
 package clock

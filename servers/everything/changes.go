@@ -21,16 +21,16 @@ type updateOutput struct {
 	Counter int `json:"counter" doc:"What the resource says now."`
 }
 
-// changes is the part of the server that does not stay the same.
+// changes is the part of the server that changes.
 type changes struct {
 	server *mcp.Server
 
 	mu      sync.Mutex
-	present bool // the extra tool is there
+	present bool // whether the extra tool exists
 	counter int
 }
 
-// addChanges registers what makes the server change, and what changes.
+// addChanges registers the tools that change the server, and the counter that they change.
 func addChanges(s *mcp.Server) {
 	c := &changes{server: s}
 	mcp.AddToolWith(s, mcp.Tool{Name: "toggle-tool",

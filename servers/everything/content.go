@@ -37,7 +37,7 @@ func addContentTools(s *mcp.Server) {
 	}
 }
 
-// mixed is one block of every kind, with annotations.
+// mixed returns one block of every kind, with annotations.
 func mixed() []mcp.Content {
 	user := &mcp.Annotations{Audience: []mcp.Role{mcp.RoleUser}, Priority: new(0.4)}
 	model := &mcp.Annotations{Audience: []mcp.Role{mcp.RoleAssistant}, Priority: new(1.0), LastModified: "2026-01-02T03:04:05Z"}
@@ -46,7 +46,7 @@ func mixed() []mcp.Content {
 	return []mcp.Content{text, picture, sound, mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText)), mcp.Link(textResource())}
 }
 
-// picture is a square of 32 by 32 pixels with a disc in it, as PNG.
+// picture returns a square of 32 by 32 pixels with a disc in it, as PNG.
 func picture() []byte {
 	const size = 32
 	img := image.NewPaletted(image.Rect(0, 0, size, size), color.Palette{color.White, color.RGBA{R: 0x22, G: 0x66, B: 0xcc, A: 0xff}})
@@ -62,12 +62,12 @@ func picture() []byte {
 	return out.Bytes()
 }
 
-// icons are the picture as an icon that needs no network.
+// icons returns the picture as an icon that needs no network.
 func icons() []mcp.Icon {
 	return []mcp.Icon{{Src: "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture()), MIMEType: "image/png", Sizes: []string{"32x32"}}}
 }
 
-// tone is a quarter of a second of 440 Hz as WAV: PCM, mono, 8 bit, 8 kHz.
+// tone returns a quarter of a second of 440 Hz as WAV: PCM, mono, 8 bit, 8 kHz.
 func tone() []byte {
 	const rate, samples = 8_000, 2_000
 	out := append(make([]byte, 0, 44+samples), "RIFF"...)

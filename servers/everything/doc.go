@@ -1,8 +1,6 @@
-// Package everything is a server with one of each: every kind of tool, content,
-// resource, prompt and question that the protocol has. It is for trying out
-// clients and for testing them; nothing in it is useful, and nothing in it
-// touches the machine it runs on.
+// Package everything is a server with one of each: every kind of tool, content, resource, prompt
+// and question of the protocol. It is for trying out and testing clients. Nothing in it is useful,
+// and nothing in it touches the machine it runs on.
 //
-// The server is deterministic: what it lists and answers depends on nothing but
-// the requests it got.
+// The server is deterministic: its lists and results depend only on the requests.
 package everything

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
-// A client that meets the server in the same process.
+// ExampleNew connects a client to the server in the same process.
 func ExampleNew() {
 	c := mcp.NewClient(everything.New())
 	defer c.Close()

@@ -34,7 +34,7 @@ func says(role mcp.Role, content mcp.Content) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: role, Content: content}
 }
 
-// fixed returns a prompt of which the user says each content, always.
+// fixed returns a prompt with one message of the user for each content.
 func fixed(contents ...mcp.Content) func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 	return func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
 		result := new(mcp.GetPromptResult)

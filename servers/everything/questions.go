@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A profile is a form with every kind of field that forms may have.
+// A profile is a form with every kind of field that forms allow.
 type profile struct {
 	Name     string    `json:"name" title:"Name" doc:"What to call you." min:"1" max:"80"`
 	Email    string    `json:"email,omitempty" title:"E-mail" format:"email"`
@@ -27,7 +27,7 @@ type profile struct {
 // A colour is a choice of one among values that have titles.
 type colour string
 
-// JSONSchema makes the form show titles in place of the values.
+// MCPSchema makes the form show titles in place of the values.
 func (colour) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"string","title":"Colour","oneOf":[{"const":"#d00","title":"Red"},{"const":"#0a0","title":"Green"},{"const":"#06c","title":"Blue"}],"default":"#06c"}`)
 }
@@ -35,7 +35,7 @@ func (colour) MCPSchema() json.RawMessage {
 // A topping is one of several choices among values that have titles.
 type topping string
 
-// JSONSchema makes the form show titles in place of the values.
+// MCPSchema makes the form show titles in place of the values.
 func (topping) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"anyOf":[{"const":"cheese","title":"More cheese"},{"const":"olives","title":"Black olives"},{"const":"basil","title":"Fresh basil"}]}`)
 }
@@ -65,7 +65,7 @@ func addQuestions(s *mcp.Server) {
 	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client which folders it lets servers work in, and list them."), listRoots)
 }
 
-// answered turns a user's refusal into an ordinary answer. Any other error stays one.
+// answered converts a user's refusal to an ordinary result. Any other error stays an error.
 func answered(answer string, err error) (string, error) {
 	switch {
 	case errors.Is(err, mcp.ErrInputRequired):
@@ -100,8 +100,8 @@ func askURL(ctx context.Context, _ struct{}) (string, error) {
 	return "The user's answer to the request to open the page: " + result.Action + ".", nil
 }
 
-// askTwice also shows how work between two questions is done once only: clients
-// of some revisions make the server run the tool from the top after each answer.
+// askTwice also shows how to do work between two questions only once: with clients of some
+// revisions, the server runs the tool from the start after each reply.
 func askTwice(ctx context.Context, _ struct{}) (string, error) {
 	order, err := mcp.Elicit[orderForm](ctx, "Which size of pizza?")
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A user answers questions by what they say.
+// A user replies to each question according to its message.
 type user struct {
 	mu      sync.Mutex
-	answers map[string]string // the message: the form's content, or an action
+	answers map[string]string // by message: the form's content, or an action
 	asked   []mcp.ElicitRequest
 }
 
@@ -28,7 +28,7 @@ func (u *user) answer(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResu
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(answer)}, nil
 }
 
-// asking runs a test in every mode, with a user who gives the answers.
+// asking runs a test in every mode, with a user who gives these replies.
 func asking(t *testing.T, answers map[string]string, test func(t *testing.T, c *mcp.Client, u *user)) {
 	u := &user{answers: answers}
 	o := mcp.ClientOptions{
@@ -44,7 +44,7 @@ func asking(t *testing.T, answers map[string]string, test func(t *testing.T, c *
 	})
 }
 
-// model uses the tool it is given once, and then repeats what that said.
+// model uses the given tool once, and then repeats the tool's result.
 func model(_ context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
 	last := req.Messages[len(req.Messages)-1].Content[0]
 	said := mcp.Text("You said: " + last.Text)

@@ -17,7 +17,7 @@ const (
 	resourceText   = "This is the text of a resource."
 )
 
-// A planet is what the resources of the template tell.
+// A planet is the content of a resource of the template.
 type planet struct {
 	Name  string `json:"name"`
 	Moons int    `json:"moons"`
@@ -31,7 +31,7 @@ func planets() map[string]planet {
 	return all
 }
 
-// textResource is how the resource with the text presents itself.
+// textResource returns the description of the resource with the text.
 func textResource() mcp.Resource {
 	return mcp.Resource{
 		URI: textURI, Name: "text", Title: "Text", MIMEType: "text/plain", Size: new(int64(len(resourceText))), Icons: icons(),
@@ -70,7 +70,7 @@ func readPlanet(_ context.Context, uri string, variables map[string]string) (*mc
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "application/json", string(text))}}, nil
 }
 
-// startingWith are the words that go on from what was typed.
+// startingWith returns the words that begin with the typed text, ignoring case.
 func startingWith(typed string, words []string) *mcp.Completion {
 	c := &mcp.Completion{Values: []string{}}
 	for _, w := range words {

@@ -22,7 +22,7 @@ type logInput struct {
 	Message string `json:"message,omitempty" doc:"What to write." default:"Something happened"`
 }
 
-// addRunningTools registers tools that take time or tell something meanwhile.
+// addRunningTools registers tools that take time, report progress or log.
 func addRunningTools(s *mcp.Server) {
 	mcp.AddToolWith(s, look("count-slowly", "Count slowly", "Count up to a number and report progress at every step."), countSlowly)
 	mcp.AddToolWith(s, look("wait", "Wait", "Do nothing for some time. Cancel the call to see whether cancelling works."), wait)

@@ -41,8 +41,7 @@ func sample(ctx context.Context, in sampleInput) (string, error) {
 	return said(answer), nil
 }
 
-// sampleWithTools is the loop of an agent: the model asks for tools until it
-// has what it needs.
+// sampleWithTools runs the loop of an agent: the model uses the tool until it has its result.
 func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 	req := question(in)
 	req.Tools = []mcp.Tool{{
@@ -67,7 +66,7 @@ func sampleWithTools(ctx context.Context, in sampleInput) (string, error) {
 	return "", fmt.Errorf("the model still wanted to add numbers after %d rounds", maxModelRounds)
 }
 
-// useTools does the additions that the model wants done.
+// useTools does the additions that the model requests.
 func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 	var results mcp.SamplingContent
 	for _, c := range content {
@@ -86,7 +85,7 @@ func useTools(content mcp.SamplingContent) mcp.SamplingContent {
 	return results
 }
 
-// said is the text of a model's answer.
+// said returns the text of a model's message.
 func said(answer *mcp.CreateMessageResult) string {
 	var text strings.Builder
 	for _, c := range answer.Content {

@@ -11,8 +11,8 @@ const instructions = `This server exists to try out and to test MCP clients: it 
 - "toggle-tool" changes the list of tools; "update-resource" changes the resource everything://counter.
 Nothing here has any effect outside of the server.`
 
-// New returns a server with every feature. It holds a counter and one tool that
-// comes and goes, both for all clients together; all else is the same for ever.
+// New returns a server with every feature. It holds a counter and one tool that can be added and
+// removed. All clients share both; everything else never changes.
 func New() *mcp.Server {
 	s := mcp.NewServerWith("everything", "1.0.0", mcp.ServerOptions{
 		Title:        "Everything",
@@ -31,19 +31,19 @@ func New() *mcp.Server {
 	return s
 }
 
-// must stops the program at a mistake in the fixed features above.
+// must panics on a mistake in the fixed features above.
 func must(err error) {
 	if err != nil {
 		panic("everything: " + err.Error())
 	}
 }
 
-// look is a tool that only looks.
+// look returns a tool that only reads.
 func look(name, title, description string) mcp.Tool {
 	return mcp.Tool{Name: name, Title: title, Description: description, Annotations: readOnly()}
 }
 
-// readOnly are the annotations of a tool that only looks.
+// readOnly returns the annotations of a tool that only reads.
 func readOnly() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false)}
 }

@@ -19,8 +19,7 @@ import (
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
-// modes are the ways in which a client meets the server: every test of a
-// feature runs in all of them.
+// modes lists the ways to connect a client to the server. Each feature's test runs in all of them.
 var modes = []struct {
 	name, revision string
 	http           bool
@@ -76,7 +75,7 @@ func call(t *testing.T, c *mcp.Client, tool string, arguments any) *mcp.CallTool
 	return result
 }
 
-// says calls a tool that has to answer with the text.
+// says calls a tool and checks that its result is the text.
 func says(t *testing.T, c *mcp.Client, tool string, arguments any, want string) {
 	t.Helper()
 	if got := call(t, c, tool, arguments); got.IsError || got.Text() != want {

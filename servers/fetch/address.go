@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	dialTime = 10 * time.Second // for a connection
-	maxHosts = 100              // connections that wait for the next request
+	dialTime = 10 * time.Second // limit for a connection
+	maxHosts = 100              // idle connections
 )
 
-// transport connects to public addresses only, unless private ones are allowed. Names are looked up before
-// that, so that no name and no redirect leads elsewhere. Proxies are not used: they would look names up.
+// transport connects to public addresses only, unless private ones are allowed. It checks the
+// address after the lookup of the name, so no name and no redirect leads elsewhere. It uses no
+// proxy, because a proxy would look names up itself.
 func transport(private bool) *http.Transport {
 	d := &net.Dialer{Timeout: dialTime}
 	if !private {
@@ -35,5 +36,5 @@ func transport(private bool) *http.Transport {
 	return &http.Transport{DialContext: d.DialContext, MaxIdleConns: maxHosts, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: dialTime, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: 1 << 20}
 }
 
-// isPublic reports whether an address is one of the internet.
+// isPublic reports whether an address is on the internet.
 func isPublic(a netip.Addr) bool { return outside.Address(a) }

@@ -19,21 +19,21 @@ import (
 )
 
 const (
-	fetchTime    = 30 * time.Second // for one page, with all redirects
+	fetchTime    = 30 * time.Second // limit for one page, with all redirects
 	maxPage      = 8 << 20          // bytes of a page
 	maxRedirects = 5
 	maxURL       = 8 << 10   // bytes of a URL
-	maxLength    = 1_000_000 // characters of one answer
-	usualLength  = 5_000     // where the call does not say
+	maxLength    = 1_000_000 // characters of one result
+	usualLength  = 5_000     // without max_length
 )
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
-	// Agent is how it introduces itself to the sites, and what robots.txt may name; default "Junction".
+	// Agent is the User-Agent header and the name that robots.txt may use; default "Junction".
 	Agent string
-	// IgnoreRobots reads pages that robots.txt asks programs not to read.
+	// IgnoreRobots allows pages that robots.txt closes to programs.
 	IgnoreRobots bool
-	// AllowPrivate lets it read from loopback, private and link-local addresses.
+	// AllowPrivate allows loopback, private and link-local addresses.
 	AllowPrivate bool
 }
 
@@ -64,11 +64,11 @@ type fetchIn struct {
 	MaxLength int `json:"max_length,omitempty" doc:"how many characters to return" min:"1" max:"1000000" default:"5000"`
 	// StartIndex is the character to begin with.
 	StartIndex int `json:"start_index,omitempty" doc:"the character to begin with, to read on where an answer ended" min:"0" default:"0"`
-	// Raw returns the page as it is.
+	// Raw returns the page unchanged.
 	Raw bool `json:"raw,omitempty" doc:"return the page as it is, without making Markdown of it" default:"false"`
 }
 
-// fetch reads a page, and returns a part of it.
+// fetch returns a part of a page.
 func (f *server) fetch(ctx context.Context, in fetchIn) (string, error) {
 	page, err := parse(in.URL)
 	if err != nil {
@@ -88,7 +88,7 @@ func (f *server) fetch(ctx context.Context, in fetchIn) (string, error) {
 	return part(at, text, in.StartIndex, min(cmp.Or(in.MaxLength, usualLength), maxLength))
 }
 
-// parse reads the URL of a page.
+// parse parses the URL of a page.
 func parse(text string) (*url.URL, error) {
 	if len(text) > maxURL {
 		return nil, fmt.Errorf("url: at most %d bytes, got %d", maxURL, len(text))
@@ -106,7 +106,7 @@ func parse(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// get reads a document. at is where it was, after redirects.
+// get reads a document. at is its URL after redirects.
 func (f *server) get(ctx context.Context, u *url.URL, limit int64) (at *url.URL, kind string, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -131,7 +131,7 @@ func (f *server) get(ctx context.Context, u *url.URL, limit int64) (at *url.URL,
 	return response.Request.URL, response.Header.Get("Content-Type"), body, nil
 }
 
-// A statusError is a response that is not the page.
+// A statusError is a response with a status other than 200.
 type statusError struct {
 	at     *url.URL
 	status int
@@ -141,7 +141,7 @@ func (e *statusError) Error() string {
 	return fmt.Sprintf("%s answered %d %s", e.at, e.status, http.StatusText(e.status))
 }
 
-// checkRedirect lets redirects go to pages that may be read.
+// checkRedirect allows redirects only to pages that may be read.
 func (f *server) checkRedirect(req *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -155,7 +155,7 @@ func (f *server) checkRedirect(req *http.Request, via []*http.Request) error {
 	return f.mayRead(req.Context(), req.URL)
 }
 
-// text is a page as a model reads it.
+// text returns the text of a page for a model.
 func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte, raw bool) (string, error) {
 	kind = cmp.Or(kind, http.DetectContentType(body))
 	media, _, err := mime.ParseMediaType(kind)
@@ -182,7 +182,7 @@ func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte
 	return strings.ToValidUTF8(markdown, "\uFFFD"), nil
 }
 
-// part is what stands from one character on, with how to read on.
+// part returns up to length characters of a page, starting at from. It adds how to read on.
 func part(at *url.URL, text string, from, length int) (string, error) {
 	all := utf8.RuneCountInString(text)
 	if from > 0 && from >= all {
@@ -200,7 +200,7 @@ func part(at *url.URL, text string, from, length int) (string, error) {
 	return head + ":\n" + shown, nil
 }
 
-// skip is a text without its first characters.
+// skip returns text without its first characters.
 func skip(text string, characters int) string {
 	for i := range text {
 		if characters == 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// serve answers with what stands at a path: status, type, text.
+// serve returns the URL of a site that serves pages, by path: status or type, and text.
 func serve(t *testing.T, pages map[string][2]string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func TestPagesAreReadAsMarkdown(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		arguments map[string]any
-		want      []string // in the answer; an error where the first begins with "error: "
+		want      []string // parts of the text; the first begins with "error: " for an error
 		not       string
 	}{
 		{"HTML", map[string]any{"url": at + "/page"}, []string{"Contents of " + at + "/page:\n", "# Grüße", "[link](" + at + "/x)", "& more", "| a", "| 1"}, "alert"},

@@ -17,17 +17,18 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of what becomes of a page. Neither the parser nor the converter can be interrupted, and both multiply: a parser
-// opens formatting elements again in each paragraph, a list repeats its indentation in each line, a table its longest row.
+// Limits of the conversion. Neither the parser nor the converter can be interrupted, and both
+// multiply their input. A parser opens formatting elements again in each paragraph; a list repeats
+// its indentation in each line; a table repeats its longest row.
 const (
 	maxTags       = 250_000  // tags of a page
-	maxFormatting = 8        // formatting elements that are open at a time
+	maxFormatting = 8        // formatting elements open at a time
 	maxColumns    = 1000     // columns of a table, and columns or rows that a cell spans
-	maxCells      = 100_000  // cells of a table, with those that spans and short rows add
-	maxMarkdown   = 16 << 20 // bytes that a page is estimated to become
+	maxCells      = 100_000  // cells of a table, including those that spans and short rows add
+	maxMarkdown   = 16 << 20 // estimated bytes of the Markdown
 )
 
-// A pages makes Markdown of pages, one at a time.
+// A pages converts pages to Markdown, one at a time.
 type pages struct {
 	converter *converter.Converter
 	turn      chan struct{} // holds one element while a page is converted
@@ -40,7 +41,7 @@ func newPages() pages {
 	}
 }
 
-// markdown returns a page as Markdown, with links relative to the site at.
+// markdown returns a page as Markdown. Relative links become absolute on the site of at.
 func (p pages) markdown(ctx context.Context, page io.Reader, at *url.URL) (string, error) {
 	select {
 	case p.turn <- struct{}{}:
@@ -66,11 +67,12 @@ func (p pages) markdown(ctx context.Context, page io.Reader, at *url.URL) (strin
 	return string(markdown), err
 }
 
-// formatting are the elements that a parser opens again after the paragraph that they were opened in.
+// formatting lists the elements that a parser opens again after the end of their paragraph.
 var formatting = []string{"a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"}
 
-// simplify returns a page without what Markdown has no form for: scripts, styles, comments, pictures in tags, and
-// formatting within formatting within formatting. All tags that a parser will find are seen here, and counted.
+// simplify returns a page without the parts that Markdown cannot express: scripts, styles,
+// comments, pictures in tags, and deeply nested formatting. It sees and counts all tags that a
+// parser will find.
 func simplify(page io.Reader) ([]byte, error) {
 	var out bytes.Buffer
 	var open []string // formatting elements
@@ -131,15 +133,16 @@ func simplify(page io.Reader) ([]byte, error) {
 	}
 }
 
-// A measure estimates from above how many bytes of Markdown a document becomes, and bounds its tables.
+// A measure estimates an upper limit of the bytes of Markdown for a document, and limits its
+// tables.
 type measure struct {
-	site   int // bytes that a relative link grows by
+	site   int // bytes added to a relative link
 	size   int
-	indent int // bytes that each line begins with
+	indent int // bytes at the start of each line
 	table  *tableSize
 }
 
-// A tableSize is what a table has so far.
+// A tableSize holds the measures of a table so far.
 type tableSize struct{ rows, columns, widest, spanned, longest int }
 
 func (m *measure) walk(n *html.Node) {
@@ -153,7 +156,7 @@ func (m *measure) walk(n *html.Node) {
 		case "blockquote", "ul":
 			m.indent += 4
 		case "ol":
-			m.indent += 24 // its numbers may be as long
+			m.indent += 24 // the longest width of its numbers
 		case "a", "img":
 			m.size += m.site
 			for _, a := range n.Attr {
@@ -173,7 +176,7 @@ func (m *measure) walk(n *html.Node) {
 				t.widest, t.longest = max(t.widest, t.columns), max(t.longest, rows)
 				t.spanned += columns * rows
 			}
-			n.AppendChild(&html.Node{Type: html.TextNode, Data: " "}) // parts cells where the table is written cell by cell
+			n.AppendChild(&html.Node{Type: html.TextNode, Data: " "}) // separates cells if the table is written cell by cell
 		}
 	}
 	for c := n.FirstChild; c != nil; c = c.NextSibling {
@@ -182,7 +185,7 @@ func (m *measure) walk(n *html.Node) {
 	if n.Type == html.ElementNode && n.Data == "table" {
 		t := m.table
 		if cells := (t.rows + t.longest) * t.widest; max(cells, t.spanned) > maxCells || t.widest > maxColumns {
-			n.Attr = []html.Attribute{{Key: "role", Val: "presentation"}} // which the converter writes cell by cell
+			n.Attr = []html.Attribute{{Key: "role", Val: "presentation"}} // makes the converter write it cell by cell
 		} else {
 			m.size += 4 * cells
 		}
@@ -190,7 +193,7 @@ func (m *measure) walk(n *html.Node) {
 	m.indent, m.table = indent, outer
 }
 
-// span returns how many columns or rows a cell has, and limits the attribute to what browsers allow.
+// span returns the number of columns or rows of a cell. It limits the attribute as browsers do.
 func span(n *html.Node, name string) int {
 	for i, a := range n.Attr {
 		if a.Key == name {

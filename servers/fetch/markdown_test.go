@@ -30,15 +30,16 @@ func TestPageBecomesMarkdown(t *testing.T) {
 	}
 }
 
-// A page costs memory in proportion to its bytes, however its elements multiply.
+// TestPageCannotMultiply checks that a page costs memory in proportion to its bytes, even if its
+// elements multiply.
 func TestPageCannotMultiply(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine reads the largest pages, to measure what that takes")
 	}
-	fill := func(head, body, tail string) string { // with as many bodies as bytes and tags allow
+	fill := func(head, body, tail string) string { // with as many bodies as the limits of bytes and tags allow
 		tags := (maxTags - 1 - strings.Count(head+tail, "<")) / max(1, strings.Count(body, "<"))
 		if !strings.Contains(body, "<") {
-			tags = maxPage // bytes decide
+			tags = maxPage // only the bytes limit
 		}
 		return head + strings.Repeat(body, min(tags, (maxPage/4-len(head)-len(tail))/len(body))) + tail
 	}
@@ -87,7 +88,7 @@ func FuzzMarkdown(f *testing.F) {
 	p := newPages()
 	f.Fuzz(func(t *testing.T, page string) {
 		got, err := p.markdown(t.Context(), strings.NewReader(page), examplePage)
-		if err == nil && len(got) > 100*len(page)+8*maxCells { // what spans add to one table is bounded by itself
+		if err == nil && len(got) > 100*len(page)+8*maxCells { // spans within one table have their own limit
 			t.Fatalf("%d bytes became %d", len(page), len(got))
 		}
 	})

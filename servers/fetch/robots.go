@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxRobots  = 500 << 10 // bytes of a robots.txt, as RFC 9309 asks for
-	robotsTime = time.Hour // how long one is remembered
-	maxSites   = 1_000     // sites of which one is remembered
+	maxRobots  = 500 << 10 // bytes of a robots.txt, the minimum of RFC 9309
+	robotsTime = time.Hour // age at which one is read again
+	maxSites   = 1_000     // number of sites in memory
 )
 
-// robots are the rules of sites for programs.
+// robots holds the rules of sites for programs.
 type robots struct {
 	mu  sync.Mutex
 	all map[string]*site
@@ -30,7 +30,7 @@ type site struct {
 	read  time.Time
 }
 
-// mayRead says why robots.txt does not want a page to be read, if so (RFC 9309).
+// mayRead returns an error if robots.txt forbids programs to read the page (RFC 9309).
 func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 	if f.options.IgnoreRobots {
 		return nil
@@ -49,8 +49,8 @@ func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 	return nil
 }
 
-// rulesOf are those of a page's site. Where they cannot be had, nothing may be read; where there are none,
-// everything may.
+// rulesOf returns the rules of a page's site. If they cannot be read, it returns an error and the
+// page is forbidden. A site without rules allows everything.
 func (f *server) rulesOf(ctx context.Context, page *url.URL) (*robotstxt.RobotsData, error) {
 	origin := page.Scheme + "://" + page.Host
 	f.robots.mu.Lock()

@@ -13,8 +13,8 @@ import (
 
 // Limits of edits.
 const (
-	maxEditSize = 8 << 20  // bytes of a file that is edited
-	maxDiff     = 64 << 10 // bytes of a diff in an answer
+	maxEditSize = 8 << 20  // bytes of a file to edit
+	maxDiff     = 64 << 10 // bytes of a diff in a result
 	shownPlaces = 5        // line numbers in an error
 )
 
@@ -72,7 +72,7 @@ func (f *files) editFile(_ context.Context, in editInput) (editOutput, error) {
 	return out, nil
 }
 
-// editable reads a text file that is not too large to be edited.
+// editable returns the content of a text file, unless it is too large to edit.
 func (p place) editable() ([]byte, error) {
 	file, info, err := p.open()
 	if err != nil {
@@ -91,7 +91,8 @@ func (p place) editable() ([]byte, error) {
 	return data, nil
 }
 
-// apply makes one edit. In a file most of whose lines end with CRLF, texts that were written with LF mean CRLF.
+// apply makes one edit and returns the new text and the number of replacements. In a file with
+// mostly CRLF line ends, an LF in the edit means CRLF.
 func (e edit) apply(text string) (string, int, error) {
 	found := strings.Count(text, e.Old)
 	if strings.Count(text, "\r\n")*2 > strings.Count(text, "\n") {
@@ -114,7 +115,7 @@ func (e edit) apply(text string) (string, int, error) {
 	return strings.ReplaceAll(text, e.Old, e.New), found, nil
 }
 
-// linesOf names the first lines in which old begins.
+// linesOf lists the numbers of the first lines in which old begins.
 func linesOf(text, old string) string {
 	var at []string
 	line := 1
@@ -134,10 +135,10 @@ func linesOf(text, old string) string {
 	return strings.Join(at, ", ")
 }
 
-// unified is a unified diff, cut off where it is very long.
+// unified returns a unified diff, cut off at maxDiff.
 func unified(name string, before, after []byte) string {
 	text := diff.Diff(name, before, name, after)
-	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // its first line is the command line of a diff
+	if _, rest, found := bytes.Cut(text, []byte("\n")); found { // the first line is the diff command
 		text = rest
 	}
 	if len(text) <= maxDiff {

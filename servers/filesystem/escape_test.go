@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// everyTool calls each tool with the path, and hands out what it answered.
+// everyTool calls each tool with the path, and passes each result to see.
 func everyTool(f *fixture, path string, see func(tool string, a answer)) {
 	f.t.Helper()
 	for tool, arguments := range map[string]args{
@@ -60,7 +60,7 @@ func TestPathsDoNotLeadOut(t *testing.T) {
 	f.unharmed()
 }
 
-// unharmed makes sure that nothing outside of the roots was changed.
+// unharmed checks that nothing outside of the roots was changed.
 func (f *fixture) unharmed() {
 	f.t.Helper()
 	entries, err := os.ReadDir(f.outside)
@@ -125,8 +125,8 @@ func TestLinksInsideARootAreFollowed(t *testing.T) {
 	}
 }
 
-// A folder is replaced by a link to the outside, and back, all the time while
-// files are written below it. Each write goes inside or fails.
+// TestSwappingAFolderForALinkDoesNotLeadOut replaces a folder by a link to the outside, and back,
+// over and over, while files are written below it. Each write stays inside or fails.
 func TestSwappingAFolderForALinkDoesNotLeadOut(t *testing.T) {
 	f := serve(t, Options{Write: true})
 	folder, aside, link := filepath.Join(f.work, "d"), filepath.Join(f.work, "aside"), filepath.Join(f.work, "link")

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/servers/filesystem"
 )
 
-// A client that meets the server in the same process. To serve a host, hand the
-// server to a transport: stdio.Serve(ctx, s).
+// ExampleNew connects a client to the server in the same process. To serve a host, pass the server
+// to a transport: stdio.Serve(ctx, s).
 func ExampleNew() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 // Limits of lists.
 const (
-	maxListed       = 5_000  // entries of one folder in an answer
-	maxScanned      = 50_000 // entries of one folder looked at
+	maxListed       = 5_000  // entries of one folder in a result
+	maxScanned      = 50_000 // entries of one folder that are read
 	maxTreeEntries  = 5_000
 	readFolderBatch = 512
 )
@@ -68,11 +68,11 @@ func (f *files) listFolder(ctx context.Context, in folderInput) (folderOutput, e
 	return out, nil
 }
 
-// shown is a file name as text: names are bytes, and not all of them are UTF-8.
+// shown returns a file name as valid UTF-8. File names are bytes and may be invalid.
 func shown(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
-// entries reads a folder, sorted by name; truncated says that it holds more
-// than was looked at.
+// entries returns the entries of a folder, sorted by name. truncated reports whether it has more
+// than maxScanned.
 func (p place) entries(ctx context.Context) (entries []fs.DirEntry, truncated bool, err error) {
 	info, err := p.root.fs.Stat(p.rel)
 	if err != nil {
@@ -122,7 +122,7 @@ type node struct {
 	note     string
 }
 
-// tree goes level by level, so that a limit cuts off the depths, not the width.
+// tree reads level by level, so that the limit cuts off deep levels and keeps the top complete.
 func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	p, err := f.find(in.Path)
 	if err != nil {
@@ -160,7 +160,7 @@ func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	return b.String(), nil
 }
 
-// add puts an entry below n, and into the queue where the tree goes on below it.
+// add adds an entry below n. It appends the entry to the queue if the tree continues below it.
 func (n *node) add(e fs.DirEntry, depth int, queue []*node) []*node {
 	child := &node{name: shown(e.Name()), at: n.at.join(e.Name()), depth: n.depth + 1}
 	n.children = append(n.children, child)

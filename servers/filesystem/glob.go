@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// compileGlob turns a pattern for names into a test of slash-separated paths.
-// * and ? stay within a folder, ** does not, [a-z] and [!a-z] are classes,
-// {a,b} are alternatives. A pattern without a slash is about the name alone.
+// compileGlob converts a pattern for names to a test of slash-separated paths. * and ? match within
+// a folder, ** across folders. [a-z] and [!a-z] are classes, {a,b} are alternatives. A pattern
+// without a slash matches the base name alone.
 func compileGlob(pattern string) (func(rel string) bool, error) {
 	if pattern == "" {
 		return func(string) bool { return true }, nil
@@ -28,7 +28,7 @@ func compileGlob(pattern string) (func(rel string) bool, error) {
 	return func(rel string) bool { return re.MatchString(path.Base(rel)) }, nil
 }
 
-// globExpression is the pattern as a regular expression.
+// globExpression returns the pattern as a regular expression.
 func globExpression(pattern string) (string, error) {
 	var b strings.Builder
 	b.WriteString(`^(?s:`)
@@ -73,10 +73,10 @@ func quoteByte(c byte) string {
 	if c < 0x80 {
 		return regexp.QuoteMeta(string(rune(c)))
 	}
-	return string([]byte{c}) // part of a character
+	return string([]byte{c}) // one byte of a character
 }
 
-// globStar writes * or **, and returns how many bytes beyond the first it took.
+// globStar writes * or **, and returns the number of bytes read after the first.
 func globStar(b *strings.Builder, pattern string) int {
 	switch {
 	case strings.HasPrefix(pattern, "**/"):
@@ -90,7 +90,7 @@ func globStar(b *strings.Builder, pattern string) int {
 	return 0
 }
 
-// globClass writes a class, and returns how many bytes beyond the first it took.
+// globClass writes a class, and returns the number of bytes read after the first.
 func globClass(b *strings.Builder, pattern string) (int, error) {
 	end := strings.IndexByte(pattern[1:], ']')
 	if end < 1 {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxLookedAt is how many entries of a folder are compared with a name that none of them has.
+// maxLookedAt limits the entries of a folder that are compared with a name.
 const maxLookedAt = 10_000
 
-// lookAlike returns the place itself if it exists, or else the one whose names look the same. Of several that do, the
-// error lists the names with escapes. Where none does, the place is returned as it is.
+// lookAlike returns the place itself if it exists, or else the one whose names look the same. If
+// several look the same, the error lists their names with escapes. If none does, it returns p.
 func (p place) lookAlike() (place, error) {
 	if _, err := p.root.fs.Lstat(p.rel); p.rel == "." || !errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -29,7 +29,7 @@ func (p place) lookAlike() (place, error) {
 			same, err := place{p.root, at}.sameLook(name)
 			switch {
 			case err != nil || len(same) == 0:
-				return p, nil // the operation itself reports what is missing
+				return p, nil // the operation itself reports the missing name
 			case len(same) > 1:
 				slices.Sort(same)
 				return place{}, fmt.Errorf("%s: several names look like it: %+q", p, same)
@@ -63,10 +63,11 @@ func (p place) sameLook(name string) (same []string, err error) {
 			return same, err
 		}
 	}
-	return nil, nil // an entry not read may look the same, too
+	return nil, nil // an unread entry may look the same, too
 }
 
-// look returns a name as a reader sees it: accents composed, one kind of space, quote and hyphen, nothing invisible.
+// look returns the visible form of a name: accents composed, one kind of space, quote and hyphen,
+// nothing invisible.
 func look(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

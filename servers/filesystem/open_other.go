@@ -4,8 +4,8 @@ package filesystem
 
 import "io/fs"
 
-// nonBlocking has no meaning here: there are no pipes among files.
+// nonBlocking has no effect here: there are no pipes among files.
 const nonBlocking = 0
 
-// links is how many names the file has, 0 if that is not known.
+// links returns the number of names of the file, or 0 if unknown.
 func links(fs.FileInfo) uint64 { return 0 }

@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// nonBlocking keeps opening a pipe from waiting for its other end.
+// nonBlocking prevents that opening a pipe waits for its other end.
 const nonBlocking = syscall.O_NONBLOCK
 
-// links is how many names the file has, 0 if that is not known.
+// links returns the number of names of the file, or 0 if unknown.
 func links(info fs.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(stat.Nlink)

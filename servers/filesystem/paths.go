@@ -14,12 +14,12 @@ import (
 // maxPath is the longest path accepted, in bytes.
 const maxPath = 8 << 10
 
-// A root is a folder that can be reached into.
+// A root is a folder that the server can reach.
 type root struct {
-	name string   // what paths call it
-	dir  string   // where it is, as it was given
-	real string   // where it is, with links resolved
-	fs   *os.Root // the only way in
+	name string   // in paths of tools
+	dir  string   // absolute, as given
+	real string   // with links resolved
+	fs   *os.Root // the only access to its files
 }
 
 func openRoots(dirs []string) ([]*root, error) {
@@ -58,7 +58,7 @@ func openRoot(dir string) (*root, error) {
 	return &root{dir: absolute, real: real, fs: opened}, nil
 }
 
-// freeName makes the name of a root one that no other has.
+// freeName returns a unique name for a root and adds it to taken.
 func freeName(base string, taken map[string]bool) string {
 	base = strings.Trim(strings.ReplaceAll(base, string(filepath.Separator), ""), " ")
 	if base == "" || base == "." {
@@ -78,7 +78,7 @@ type place struct {
 	rel  string
 }
 
-// String is the path as tools write it: root/folder/file.
+// String returns the path in the form of the tools: root/folder/file.
 func (p place) String() string {
 	if p.rel == "." {
 		return p.root.name
@@ -89,7 +89,7 @@ func (p place) String() string {
 // join returns the place of an entry of the folder p.
 func (p place) join(name string) place { return place{p.root, filepath.Join(p.rel, name)} }
 
-// uri is the place as a file: URI.
+// uri returns the place as a file: URI.
 func (p place) uri() string {
 	path := filepath.ToSlash(filepath.Join(p.root.dir, p.rel))
 	if !strings.HasPrefix(path, "/") {
@@ -98,8 +98,9 @@ func (p place) uri() string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// find turns a path of a caller into a place. Names that nothing has exactly mean the entry that looks the same: models
-// write the space that they see, and not the one that macOS puts into the names of screenshots.
+// find converts a caller's path to a place. If no entry has exactly that name, it returns the entry
+// that looks the same. Models write an ordinary space where macOS writes another one into the names
+// of screenshots.
 func (f *files) find(path string) (place, error) {
 	p, err := f.findExact(path)
 	if err != nil {
@@ -108,8 +109,8 @@ func (f *files) find(path string) (place, error) {
 	return p.lookAlike()
 }
 
-// findExact turns a path into a place. It looks at the path only; what is there, and whether a link leads out, the root
-// itself finds out.
+// findExact converts a path to a place. It examines only the path. The root itself checks the file
+// and its links.
 func (f *files) findExact(path string) (place, error) {
 	switch {
 	case len(path) > maxPath:
@@ -140,7 +141,7 @@ func (f *files) findExact(path string) (place, error) {
 			return inside(r, rest, path)
 		}
 	}
-	if len(f.roots) == 1 { // nothing else can be meant
+	if len(f.roots) == 1 { // the only possible meaning
 		return inside(f.roots[0], native, path)
 	}
 	return place{}, fmt.Errorf("path %q: begins with no root; %s", path, f.known())
@@ -154,7 +155,7 @@ func inside(r *root, rel, path string) (place, error) {
 	return place{r, rel}, nil
 }
 
-// known tells which roots there are.
+// known lists the roots for an error.
 func (f *files) known() string {
 	names := make([]string, len(f.roots))
 	for i, r := range f.roots {
@@ -163,7 +164,7 @@ func (f *files) known() string {
 	return "roots: " + strings.Join(names, ", ")
 }
 
-// wrap makes an error of the operating system one that a model can act upon.
+// wrap removes the operating system's path from an error and adds the place and a hint for models.
 func (p place) wrap(err error) error {
 	for {
 		var at *fs.PathError
@@ -182,7 +183,7 @@ func (p place) wrap(err error) error {
 	return fmt.Errorf("%s: %w", p, err)
 }
 
-// open opens a regular file for reading, and nothing else.
+// open opens a regular file for reading. It refuses all other kinds.
 func (p place) open() (*os.File, fs.FileInfo, error) {
 	info, err := p.root.fs.Stat(p.rel)
 	if err != nil {
@@ -191,7 +192,7 @@ func (p place) open() (*os.File, fs.FileInfo, error) {
 	if err := p.regular(info); err != nil {
 		return nil, nil, err
 	}
-	// A pipe may have taken the file's place meanwhile: opening must not wait.
+	// A pipe may have replaced the file meanwhile: opening must not block.
 	file, err := p.root.fs.OpenFile(p.rel, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
 		return nil, nil, p.wrap(err)
@@ -217,7 +218,7 @@ func (p place) regular(info fs.FileInfo) error {
 	}
 }
 
-// Kinds of entries.
+// The kinds of entries.
 const (
 	kindFile   = "file"
 	kindFolder = "folder"

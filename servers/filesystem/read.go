@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxFiles is how many files read-files reads at once.
+// maxFiles limits the files of one call of read-files.
 const maxFiles = 50
 
 type readInput struct {
@@ -51,7 +51,7 @@ func (f *files) readFile(ctx context.Context, in readInput) ([]mcp.Content, erro
 	return f.lines(ctx, p, file, in)
 }
 
-// looksLikeText judges by the beginning of a file, and goes back to it.
+// looksLikeText examines the beginning of a file, and then seeks back to it.
 func looksLikeText(file io.ReadSeeker) (bool, error) {
 	head := make([]byte, 8<<10)
 	n, err := io.ReadFull(file, head)
@@ -62,8 +62,8 @@ func looksLikeText(file io.ReadSeeker) (bool, error) {
 	return isText(head[:n], n == len(head)), err
 }
 
-// isText reports whether data is UTF-8 without zero bytes; cut says that it may
-// end in the middle of a character.
+// isText reports whether data is UTF-8 without zero bytes. If cut is set, data may end in the
+// middle of a character.
 func isText(data []byte, cut bool) bool {
 	if cut {
 		data = wholeRunes(data)
@@ -71,7 +71,7 @@ func isText(data []byte, cut bool) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// wholeRunes omits a character that is not complete at the end.
+// wholeRunes removes an incomplete character from the end.
 func wholeRunes(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
 		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {
@@ -84,7 +84,7 @@ func wholeRunes(data []byte) []byte {
 	return data
 }
 
-// lines reads a range of lines, as far as they fit.
+// lines returns a range of lines, up to maxRead bytes.
 func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput) ([]mcp.Content, error) {
 	r := bufio.NewReaderSize(file, 64<<10)
 	if err := skipLines(ctx, r, in.FromLine-1); err != nil {
@@ -99,7 +99,7 @@ func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput
 			return nil, p.wrap(err)
 		}
 		if !whole {
-			if more = true; start > 0 { // it comes whole with the next range
+			if more = true; start > 0 { // the next range returns all of it
 				text.Truncate(start)
 				break
 			}
@@ -121,7 +121,7 @@ func (f *files) lines(ctx context.Context, p place, file io.Reader, in readInput
 	return readable(p, text.String(), fmt.Sprintf("[Lines %d to %d. There are more: go on with from_line %d.]", in.FromLine, line-1, line))
 }
 
-// skipLines passes over n lines; io.EOF if the file is shorter.
+// skipLines skips n lines. It returns an error if the file is shorter.
 func skipLines(ctx context.Context, r *bufio.Reader, n int) error {
 	for n > 0 {
 		_, err := r.ReadSlice('\n')
@@ -140,8 +140,8 @@ func skipLines(ctx context.Context, r *bufio.Reader, n int) error {
 	return nil
 }
 
-// appendLine appends one line as long as text stays within limit; whole is
-// false if it did not fit.
+// appendLine appends one line while text stays within limit. whole reports whether all of it
+// fitted.
 func appendLine(text *bytes.Buffer, r *bufio.Reader, limit int) (whole bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -156,7 +156,7 @@ func appendLine(text *bytes.Buffer, r *bufio.Reader, limit int) (whole bool, err
 	}
 }
 
-// tail reads the last lines, as far as they fit.
+// tail returns the last lines, up to maxRead bytes.
 func (f *files) tail(p place, file *os.File, size int64, lines int) ([]mcp.Content, error) {
 	from := max(0, size-int64(f.maxRead))
 	data, err := io.ReadAll(io.NewSectionReader(file, from, int64(f.maxRead)))
@@ -167,7 +167,7 @@ func (f *files) tail(p place, file *os.File, size int64, lines int) ([]mcp.Conte
 	for n := 0; n < lines && at > 0; n++ {
 		at = bytes.LastIndexByte(data[:at-1], '\n') + 1
 	}
-	if at == 0 && from > 0 { // the first line may be half a line
+	if at == 0 && from > 0 { // the first line may be incomplete
 		at = bytes.IndexByte(data, '\n') + 1
 		for at == 0 && len(data) > 0 && !utf8.RuneStart(data[0]) {
 			data = data[1:]
@@ -180,8 +180,8 @@ func (f *files) tail(p place, file *os.File, size int64, lines int) ([]mcp.Conte
 	return readable(p, string(data[at:]), note)
 }
 
-// readable is text as content. What turns out not to be UTF-8 in the end is an
-// error, as it would reach the model mangled.
+// readable returns text as content. Text that is not UTF-8 is an error, because the model would get
+// it damaged.
 func readable(p place, text, note string) ([]mcp.Content, error) {
 	if !utf8.ValidString(text) {
 		return nil, fmt.Errorf("%s: begins as UTF-8 text but is not UTF-8 throughout; it cannot be shown as text", p)
@@ -196,7 +196,7 @@ func readable(p place, text, note string) ([]mcp.Content, error) {
 	return content, nil
 }
 
-// binary reads a file that is no text.
+// binary returns the content of a file that is not text.
 func (f *files) binary(p place, file io.Reader, size int64) ([]mcp.Content, error) {
 	data, err := f.whole(p, file, size)
 	if err != nil {
@@ -214,7 +214,7 @@ func (f *files) binary(p place, file io.Reader, size int64) ([]mcp.Content, erro
 	}
 }
 
-// whole reads all of a file, if it is small enough.
+// whole returns all of a file, or an error if it exceeds maxRead.
 func (f *files) whole(p place, file io.Reader, size int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(file, int64(f.maxRead)+1))
 	if err != nil {
@@ -226,8 +226,8 @@ func (f *files) whole(p place, file io.Reader, size int64) ([]byte, error) {
 	return data, nil
 }
 
-// readFiles reads text files, each as a block of its own below its path. All
-// together are as long as one file may be.
+// readFiles reads text files, each as a separate block below its path. Together they may be as long
+// as one file.
 func (f *files) readFiles(ctx context.Context, in readSeveralInput) ([]mcp.Content, error) {
 	if len(in.Paths) > maxFiles {
 		return nil, fmt.Errorf("paths: at most %d, got %d", maxFiles, len(in.Paths))

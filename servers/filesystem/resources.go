@@ -15,10 +15,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// mimeFolder is how folders are marked; the specification names it.
+// mimeFolder is the media type of folders in the specification.
 const mimeFolder = "inode/directory"
 
-// addResources registers each root, and a template for what is below them.
+// addResources registers each root, and a template for the files below the roots.
 func (f *files) addResources(s *mcp.Server) error {
 	for _, r := range f.roots {
 		err := s.SetResource(mcp.Resource{
@@ -84,7 +84,7 @@ func (p place) listing(ctx context.Context, uri string) (*mcp.ReadResourceResult
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, mimeFolder, b.String())}}, nil
 }
 
-// findURI turns a file: URI into a place.
+// findURI converts a file: URI to a place.
 func (f *files) findURI(uri string) (place, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") {
@@ -100,7 +100,7 @@ func (f *files) findURI(uri string) (place, error) {
 	return f.find(path)
 }
 
-// mimeOf tells the type of a file by its name, and else by its content.
+// mimeOf returns the type of a file by its name, or else by its content.
 func mimeOf(p place, data []byte) string {
 	if kind := mime.TypeByExtension(filepath.Ext(p.rel)); kind != "" {
 		return kind
@@ -108,7 +108,7 @@ func mimeOf(p place, data []byte) string {
 	return http.DetectContentType(data)
 }
 
-// textual is the type of a text: extensions such as .ts are those of films too.
+// textual returns the type of a text file. Extensions such as .ts also name films.
 func textual(kind string) string {
 	for _, other := range []string{"video/", "audio/", "application/octet-stream"} {
 		if strings.HasPrefix(kind, other) {

@@ -19,8 +19,8 @@ const (
 	searchTime    = 10 * time.Second
 	maxVisited    = 200_000 // files and folders
 	maxSearchSize = 16 << 20
-	maxShownLine  = 300       // bytes of a line in an answer
-	maxMatchLine  = 256 << 10 // bytes of a line that is looked at
+	maxShownLine  = 300       // bytes of a line in a result
+	maxMatchLine  = 256 << 10 // bytes of a line to search
 )
 
 type searchInput struct {
@@ -43,17 +43,17 @@ type match struct {
 	Text string `json:"text,omitempty" doc:"The line."`
 }
 
-// errEnough ends a search that has found all it may.
+// errEnough ends a search at one of its limits.
 var errEnough = errors.New("enough")
 
-// A searching is one search under way.
+// A searching is a running search.
 type searching struct {
 	top     place
 	name    func(rel string) bool
 	text    *regexp.Regexp // nil: names only
 	limit   int
 	visited int
-	skipped int // files too large to look into
+	skipped int // files too large to search
 	out     searchOutput
 }
 
@@ -118,8 +118,8 @@ func (s *searching) begin(ctx context.Context) error {
 	return s.folder(ctx, s.top)
 }
 
-// folder searches a folder and what is below it. Links are not followed, so
-// there are no circles; what cannot be read is passed over, but for the top.
+// folder searches a folder and its subfolders. It follows no links, so there are no cycles. It
+// skips unreadable folders, except the top.
 func (s *searching) folder(ctx context.Context, p place) error {
 	entries, _, err := p.entries(ctx)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *searching) found(m match) error {
 	return nil
 }
 
-// file looks for the text in a file, unless it is too large or no text.
+// file searches a file for the text, unless it is too large or not text.
 func (s *searching) file(ctx context.Context, p place) error {
 	file, info, err := p.open()
 	if err != nil {
@@ -197,10 +197,10 @@ func (s *searching) file(ctx context.Context, p place) error {
 			return err
 		}
 	}
-	return nil // a line that is too long ends the file: it is no text written by people
+	return nil // a line that is too long ends the file: such a file was not written by hand
 }
 
-// excerpt is the part of a line around the match.
+// excerpt returns the part of a line around the match.
 func excerpt(line []byte, at int) string {
 	line = bytes.TrimRight(line, "\r")
 	if len(line) <= maxShownLine {

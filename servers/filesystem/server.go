@@ -13,22 +13,22 @@ import (
 // DefaultMaxRead is the default of [Options.MaxRead].
 const DefaultMaxRead = 1 << 20
 
-// Options say what a server serves.
+// Options configure a server.
 type Options struct {
-	// Roots are the folders that the server can reach into, at least one. Each
-	// has the name of its folder; where two have the same, the later is called
-	// "name-2" and so on. A root stays open as long as the server lives.
+	// Roots are the folders that the server can reach, at least one. Each root has the name of its
+	// folder; a later one with the same name becomes "name-2" and so on. A root stays open until
+	// the process ends.
 	Roots []string
 	// Write allows changes; without it the server only reads.
 	Write bool
-	// MaxRead is how many bytes of a file are read at a time, and how large a
-	// file may be that cannot be read in parts; default [DefaultMaxRead].
+	// MaxRead is the number of bytes read from a file at a time, and the limit for files that
+	// cannot be read in parts; default [DefaultMaxRead].
 	MaxRead int
-	// Logger gets what was changed; default slog.Default().
+	// Logger logs the changes; default slog.Default().
 	Logger *slog.Logger
 }
 
-// files is the state behind the tools.
+// files is the state of the tools.
 type files struct {
 	roots   []*root
 	maxRead int
@@ -36,8 +36,7 @@ type files struct {
 	writing sync.Mutex // one change at a time, so that edits do not undo each other
 }
 
-// New returns a server for the folders in o.Roots. The error names the root
-// that cannot be opened.
+// New returns a server for the folders in o.Roots. The error names a root that cannot be opened.
 func New(o Options) (*mcp.Server, error) {
 	f := &files{maxRead: o.MaxRead, log: o.Logger}
 	f.maxRead = cmp.Or(max(f.maxRead, 0), DefaultMaxRead)

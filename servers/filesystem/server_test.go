@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A fixture is a server over two roots, "work" and "notes", next to which is a
-// folder that must not be reached.
+// A fixture is a server over two roots, "work" and "notes". The folder outside is next to them and
+// must stay unreachable.
 type fixture struct {
 	t                    *testing.T
 	server               *mcp.Server
@@ -41,7 +41,7 @@ func serve(t *testing.T, o Options) *fixture {
 	return f
 }
 
-// put writes a file as somebody else would, not through the server.
+// put writes a file directly, not through the server.
 func (f *fixture) put(dir, name, content string) string {
 	f.t.Helper()
 	path := filepath.Join(dir, name)
@@ -70,7 +70,7 @@ func (f *fixture) link(target, path string) {
 	}
 }
 
-// An answer is a tool's result, decoded.
+// An answer is a decoded result of a tool.
 type answer struct {
 	mcp.CallToolResult
 }
@@ -109,7 +109,7 @@ func (f *fixture) try(tool string, arguments any) (answer, error) {
 	return a, a.UnmarshalJSON(data)
 }
 
-// must calls a tool that has to succeed, and decodes its structured content.
+// must calls a tool, checks that it succeeds, and decodes its structured content.
 func must[T any](f *fixture, tool string, arguments any) T {
 	f.t.Helper()
 	a := f.call(tool, arguments)
@@ -123,7 +123,7 @@ func must[T any](f *fixture, tool string, arguments any) T {
 	return out
 }
 
-// text calls a tool that has to succeed with text.
+// text calls a tool, checks that it succeeds, and returns its text.
 func (f *fixture) text(tool string, arguments any) string {
 	f.t.Helper()
 	a := f.call(tool, arguments)
@@ -133,7 +133,7 @@ func (f *fixture) text(tool string, arguments any) string {
 	return a.text()
 }
 
-// refused calls a tool that has to fail, with all the words in its error.
+// refused calls a tool and checks that it fails with all the words in its error.
 func (f *fixture) refused(tool string, arguments any, words ...string) {
 	f.t.Helper()
 	a := f.call(tool, arguments)

@@ -50,14 +50,13 @@ func (f *files) writeFile(_ context.Context, in writeInput) (writeOutput, error)
 	return writeOutput{p.String(), len(data), replaced}, nil
 }
 
-// replace puts a file with the data in its place, at once: whoever reads sees
-// the old file or the new one. It never writes into the old file, so other hard
-// links to that keep their content.
+// replace replaces a file atomically: readers see the old file or the new one. It never writes into
+// the old file, so its other hard links keep their content.
 func (p place) replace(data []byte, overwrite bool) (replaced bool, err error) {
 	if p.rel == "." {
 		return false, fmt.Errorf("%s: is a root, not a file", p)
 	}
-	// All that follows happens in this very folder, whatever becomes of its name.
+	// All steps below use this very folder, even if its name changes.
 	folder, err := p.root.fs.OpenRoot(filepath.Dir(p.rel))
 	if err != nil {
 		return false, p.wrap(err)
@@ -96,7 +95,7 @@ func (p place) exists() error {
 	return fmt.Errorf("%s: %w; set overwrite to replace it, or change it with edit-file", p, fs.ErrExist)
 }
 
-// writeTemporary writes a new file completely, with the permissions of the old one.
+// writeTemporary writes a complete new file with the permissions of the old one.
 func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) error {
 	file, err := folder.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -112,9 +111,9 @@ func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) 
 	return errors.Join(err, file.Close())
 }
 
-// settle gives a file its final name. Without overwrite it does so by a hard
-// link, which fails where the name was taken meanwhile; where the file system
-// has no hard links the check made before must do.
+// settle gives a file its final name. Without overwrite it makes a hard link, which fails if the
+// name was taken meanwhile. On file systems without hard links only the earlier check protects the
+// name.
 func settle(in *os.Root, from, to string, overwrite bool) error {
 	if overwrite {
 		return in.Rename(from, to)
@@ -127,7 +126,7 @@ func settle(in *os.Root, from, to string, overwrite bool) error {
 		return in.Rename(from, to)
 	}
 	if err := in.Remove(from); err != nil {
-		return errors.Join(err, in.Remove(to)) // it stays where it was
+		return errors.Join(err, in.Remove(to)) // it stays at the old name
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("from: %w", err)
 	}
-	to, err := f.findExact(in.To) // a move may be what makes a name exact
+	to, err := f.findExact(in.To) // exact: the purpose may be to change a name into one that looks the same
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("to: %w", err)
 	}
@@ -166,8 +165,8 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	return moveOutput{from.String(), to.String()}, nil
 }
 
-// moveWithin moves to a path that must be free. A folder can only be kept from
-// replacing an empty one by looking first; a file is safe from any race.
+// moveWithin moves to a path that must be free. For a folder, only the check beforehand protects an
+// empty folder from replacement. For a file there is no race.
 func (f *files) moveWithin(from, to place) error {
 	in := from.root.fs
 	info, err := in.Lstat(from.rel)

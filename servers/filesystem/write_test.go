@@ -43,7 +43,7 @@ func TestWriteFile(t *testing.T) {
 	f.noLeftovers()
 }
 
-// noLeftovers makes sure that no temporary file was left behind.
+// noLeftovers checks that no temporary file remains.
 func (f *fixture) noLeftovers() {
 	f.t.Helper()
 	for _, dir := range []string{f.work, f.notes} {
@@ -110,7 +110,7 @@ func TestEditFile(t *testing.T) {
 	for _, tt := range []struct {
 		name, before string
 		edits        string
-		after        string // empty: refused
+		after        string // empty if refused
 		says         []string
 	}{
 		{"one place", "a\nb\nc\n", `[{"old":"b","new":"B"}]`, "a\nB\nc\n", []string{"-b\n+B\n"}},

@@ -12,7 +12,8 @@ import (
 	"github.com/junction-mcp/junction/servers/graphql"
 )
 
-// A client meets the server in the same process. To serve a host, hand the server to a transport: stdio.Serve(ctx, s).
+// ExampleOpen connects a client to the server in the same process. To serve a host, pass the server
+// to a transport: stdio.Serve(ctx, s).
 func ExampleOpen() {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)

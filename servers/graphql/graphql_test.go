@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/servers/httptool"
 )
 
-// types are those of a small API.
+// types is the introspection result of a small API.
 const types = `{"data":{"__schema":{"queryType":{"name":"Q"},"mutationType":{"name":"M"},"types":[
 {"kind":"OBJECT","name":"Q","fields":[
  {"name":"user","description":"One user.","args":[{"name":"id","type":{"kind":"NON_NULL","ofType":{"kind":"SCALAR","name":"ID"}}},{"name":"kind","type":{"kind":"ENUM","name":"Kind"},"defaultValue":"BIG"}],"type":{"kind":"OBJECT","name":"User"}},
@@ -36,7 +36,8 @@ const types = `{"data":{"__schema":{"queryType":{"name":"Q"},"mutationType":{"na
 {"kind":"INPUT_OBJECT","name":"Where","inputFields":[{"name":"and","type":{"kind":"LIST","ofType":{"kind":"NON_NULL","ofType":{"kind":"INPUT_OBJECT","name":"Where"}}}},{"name":"age","type":{"kind":"SCALAR","name":"Int"}}]}
 ]}}}`
 
-// serve serves an API that answers introspection, and everything else with answer. last is the last request.
+// serve serves an API that returns types to introspection, and answer to every other request. last
+// is the body of the last request.
 func serve(t *testing.T, answer string, o Options) (c *mcp.Client, last *string) {
 	t.Helper()
 	last = new(string)

@@ -11,10 +11,10 @@ import (
 
 const (
 	fieldsArgument = "fields"
-	maxSelected    = 300      // fields that are asked for where nobody says which
-	maxUnion       = 10       // types of a union or an interface that are asked for
-	maxSelection   = 16 << 10 // bytes of a selection set that is given
-	maxNested      = 20       // braces, brackets and parentheses within each other in one
+	maxSelected    = 300      // selected fields without the argument "fields"
+	maxUnion       = 10       // selected types of a union or an interface
+	maxSelection   = 16 << 10 // bytes of a selection set in an argument
+	maxNested      = 20       // depth of its braces, brackets and parentheses
 )
 
 // selecting writes a selection set.
@@ -23,7 +23,8 @@ type selecting struct {
 	left   int
 }
 
-// selection is what is asked for of a type: its scalars, and those of objects within, so many levels deep; "" for a scalar.
+// selection returns the default selection of a type: its scalars and those of nested objects, to a
+// depth. It returns "" for a scalar.
 func (s *schema) selection(t *tree.Object, depth int) string {
 	return (&selecting{s, maxSelected}).of(bare(t), depth)
 }
@@ -53,7 +54,8 @@ func (w *selecting) of(t *tree.Object, depth int) string {
 	return "{" + strings.Join(names, " ") + "}"
 }
 
-// fields are those of a type that need no arguments: scalars first, as far as there may be more.
+// fields returns the names of the fields that need no arguments, scalars first, up to the limit of
+// selected fields.
 func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	var objects []*tree.Object
 	for _, e := range t.List("fields") {
@@ -84,8 +86,8 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 	return names
 }
 
-// checkSelection refuses a text that is not one selection set: whatever it says, it ends where it ends. The API checks the
-// rest.
+// checkSelection refuses a text that is not exactly one selection set, so that it cannot end the
+// enclosing one. The API checks the rest.
 func checkSelection(text string) error {
 	if len(text) > maxSelection {
 		return fmt.Errorf("it has more than %d bytes", maxSelection)
@@ -125,7 +127,7 @@ func checkSelection(text string) error {
 	return nil
 }
 
-// skipString returns where a string ends that begins at i.
+// skipString returns the end of the string that begins at i.
 func skipString(text string, i int) (int, error) {
 	if strings.HasPrefix(text[i:], `"""`) {
 		return 0, errors.New(`""" cannot stand in it`)

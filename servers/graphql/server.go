@@ -24,38 +24,40 @@ import (
 const (
 	defaultDepth   = 2
 	maxDepth       = 6
-	maxTypes       = 48 << 20 // bytes of the answer to introspection
+	maxTypes       = 48 << 20 // bytes of the introspection result
 	maxTools       = 5_000
 	maxName        = 64
-	maxDescription = 4 << 10 // bytes of the description of a tool
-	maxErrors      = 10      // of an answer in a result
+	maxDescription = 4 << 10 // bytes of a tool's description
+	maxErrors      = 10      // errors of a response in a result
 )
 
-// Options say which API becomes a server, and how. Only URL is needed.
+// Options select an API and configure its server. Only URL is required.
 type Options struct {
-	// URL is where the API is: http or https.
+	// URL is the URL of the API: http or https.
 	URL string
-	// Schema is the path of a file with the answer to introspection, for an API that does not answer it; default the API.
+	// Schema is the path of a file with the introspection result, for an API that does not support
+	// introspection; default the API itself.
 	Schema string
-	// Name is the name of the server; default graphql.
+	// Name is the name of the server; default "graphql".
 	Name string
-	// Include are patterns, as those of path.Match, of the fields that become tools; by default all do. Exclude are those
-	// of fields that do not.
+	// Include lists patterns, as for path.Match, of the fields that become tools; default all.
+	// Exclude lists patterns of fields that do not.
 	Include, Exclude []string
-	// Depth is how many levels of a result are asked for where a call does not say which fields, 1 to 6; default 2.
+	// Depth is the number of levels of a result that are selected if a call does not select fields,
+	// 1 to 6; default 2.
 	Depth int
-	// Requests say what requests may cost, and have the credentials. Base is not used.
+	// Requests limits requests and holds the credentials. Its Base is ignored.
 	Requests httptool.Options
 }
 
-// A Server is a server whose tools are the fields of an API. Close it when done.
+// A Server is a server whose tools are the fields of an API. The caller must close it.
 type Server struct {
 	*mcp.Server
 	client *httptool.Client
 	url    *url.URL
 }
 
-// Open asks the API for its types and returns its server.
+// Open reads the types of the API and returns its server.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s, err := open(ctx, o)
 	if err != nil {
@@ -93,7 +95,7 @@ func open(ctx context.Context, o Options) (*Server, error) {
 	return s, s.addAll(types, &o)
 }
 
-// types reads the types, of the API or of a file.
+// types reads the types from the API or from a file.
 func (s *Server) types(ctx context.Context, o Options) (*schema, error) {
 	var text []byte
 	if o.Schema != "" {
@@ -137,7 +139,8 @@ func (s *Server) request(query string, variables *tree.Object) *httptool.Request
 	}
 }
 
-// addAll registers a tool for each field that is picked. A mutation with the name of a query is called mutate_NAME.
+// addAll registers a tool for each selected field. A mutation with the name of a query becomes
+// mutate_NAME.
 func (s *Server) addAll(types *schema, o *Options) error {
 	taken := map[string]bool{}
 	for i, root := range []string{types.query, types.mutation} {
@@ -169,7 +172,8 @@ func picked(name string, o *Options) bool {
 	return (len(o.Include) == 0 || slices.ContainsFunc(o.Include, matches)) && !slices.ContainsFunc(o.Exclude, matches)
 }
 
-// toolName is that of a field, in 64 characters.
+// toolName returns the tool name of a field, at most 64 characters. asked reports whether a query
+// has the same name.
 func toolName(field, operation string, asked bool) string {
 	name := field
 	if asked {
@@ -182,7 +186,7 @@ func toolName(field, operation string, asked bool) string {
 	return name
 }
 
-// isName reports whether a text is a name of GraphQL.
+// isName reports whether a text is a valid name in GraphQL.
 func isName(text string) bool {
 	for i, c := range []byte(text) {
 		if c != '_' && (c|0x20 < 'a' || c|0x20 > 'z') && (i == 0 || c < '0' || c > '9') {
@@ -192,16 +196,16 @@ func isName(text string) bool {
 	return text != ""
 }
 
-// Close ends idle connections and forgets the answers kept.
+// Close closes idle connections and drops the stored responses.
 func (s *Server) Close() error { return s.client.Close() }
 
 // A fieldTool is the tool of one field.
 type fieldTool struct {
 	server    *Server
-	operation string // query or mutation
+	operation string // "query" or "mutation"
 	field     *tree.Object
 	name      string
-	selection string // "" where the field is a scalar
+	selection string // empty if the field is a scalar
 }
 
 func (f *fieldTool) tool(name string, types *schema) mcp.Tool {
@@ -228,7 +232,7 @@ func (f *fieldTool) call(ctx context.Context, arguments json.RawMessage) (*mcp.C
 	return f.result(answer), nil
 }
 
-// query writes the document, with a variable for each argument that is given.
+// query writes the document, with a variable for each given argument.
 func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 	var declared, passed []string
 	variables, isArgument := tree.NewObject(), false
@@ -264,7 +268,7 @@ func (f *fieldTool) query(given *tree.Object) (string, *tree.Object, error) {
 	return text + " " + selection + "}", variables, nil
 }
 
-// result is what the field gave, and the errors next to it.
+// result returns the field's value, and the errors next to it.
 func (f *fieldTool) result(answer *httptool.Answer) *mcp.CallToolResult {
 	value, err := tree.ParseJSON(answer.Body)
 	body, _ := value.(*tree.Object)

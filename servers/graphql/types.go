@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// introspection asks for the types (GraphQL, section 4.2). Types are wrapped in lists and ! to nine levels.
+// introspection is the query for the types (GraphQL, section 4.2). It reads types within up to nine
+// levels of lists and !.
 const introspection = `query IntrospectionQuery { __schema { queryType { name } mutationType { name } types { kind name description
  fields { name description args { ...A } type { ...T } } inputFields { ...A } enumValues { name } possibleTypes { name } } } }
 fragment A on __InputValue { name description type { ...T } defaultValue }
@@ -21,13 +22,13 @@ const (
 	maxInner = 200 // fields of one input object in a schema
 )
 
-// A schema is the types of an API.
+// A schema holds the types of an API.
 type schema struct {
 	types           map[string]*tree.Object
 	query, mutation string
 }
 
-// readSchema reads the answer to introspection.
+// readSchema reads the introspection result.
 func readSchema(value any) (*schema, error) {
 	answer, _ := value.(*tree.Object)
 	if answer.Has("data") {
@@ -46,12 +47,12 @@ func readSchema(value any) (*schema, error) {
 	return s, nil
 }
 
-// asks reports whether there is a query of that name.
+// asks reports whether a query has that name.
 func (s *schema) asks(name string) bool {
 	return slices.ContainsFunc(s.types[s.query].List("fields"), func(e any) bool { f, ok := e.(*tree.Object); return ok && f.Text("name") == name })
 }
 
-// bare takes lists and ! off a type.
+// bare returns a type without lists and !.
 func bare(t *tree.Object) *tree.Object {
 	for t.Object("ofType") != nil {
 		t = t.Object("ofType")
@@ -59,7 +60,7 @@ func bare(t *tree.Object) *tree.Object {
 	return t
 }
 
-// written is a type as it stands in a document, such as [ID!]!.
+// written returns a type in the syntax of a document, such as [ID!]!.
 func written(t *tree.Object) string {
 	switch t.Text("kind") {
 	case "NON_NULL":
@@ -70,20 +71,20 @@ func written(t *tree.Object) string {
 	return t.Text("name")
 }
 
-// needed reports whether an argument or a field of an input must be given.
+// needed reports whether an argument or a field of an input is required.
 func needed(argument *tree.Object) bool {
 	return argument.Object("type").Text("kind") == "NON_NULL" && argument.Get("defaultValue") == nil
 }
 
-// inputs makes JSON Schema of input types.
+// inputs converts input types to JSON Schema.
 type inputs struct {
 	schema *schema
-	cut    int // how many inputs may be within each other; 0: any number
+	cut    int // greatest depth of nested inputs; 0 means no limit
 	defs   *tree.Object
-	left   int // schemas that may still be made
+	left   int // remaining number of schemas
 }
 
-// of is the schema of a type, which also takes null unless it must not.
+// of returns the schema of a type. It allows null unless the type is non-null.
 func (in *inputs) of(t *tree.Object, depth int) *tree.Object {
 	if t.Text("kind") == "NON_NULL" {
 		return in.value(t.Object("ofType"), depth)
@@ -122,7 +123,7 @@ func (in *inputs) value(t *tree.Object, depth int) *tree.Object {
 			return tree.NewObject("type", "object", "description", "an input of the type "+name)
 		}
 		if !in.defs.Has(name) {
-			in.defs.Set(name, true) // its place, before those within it
+			in.defs.Set(name, true) // reserves its place, before the nested ones
 			in.defs.Set(name, in.object(in.schema.types[name], depth+1))
 		}
 		return tree.NewObject("$ref", "#/$defs/"+name)
@@ -162,7 +163,7 @@ func (in *inputs) enum(name string) *tree.Object {
 	return out
 }
 
-// object is the schema of an input object. Depths of its fields are those where it was met first.
+// object returns the schema of an input object. The depth of its fields is that of its first use.
 func (in *inputs) object(t *tree.Object, depth int) *tree.Object {
 	out := in.fields(t.List("inputFields"), depth)
 	if text := clip(t.Text("description"), maxText); text != "" {
@@ -171,7 +172,7 @@ func (in *inputs) object(t *tree.Object, depth int) *tree.Object {
 	return out
 }
 
-// fields is the schema of arguments, or of the fields of an input object.
+// fields returns the schema of arguments, or of the fields of an input object.
 func (in *inputs) fields(list []any, depth int) *tree.Object {
 	properties, required := tree.NewObject(), []any{}
 	for i, e := range list {
@@ -200,7 +201,8 @@ func (in *inputs) fields(list []any, depth int) *tree.Object {
 	return out
 }
 
-// input is the schema of a tool's arguments, as deep as is within the limits.
+// input returns the schema of a tool's arguments, cut at the greatest depth that is within the
+// limits.
 func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 	var out *tree.Object
 	for _, cut := range []int{0, 6, 4, 3, 2, 1} {

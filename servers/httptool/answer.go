@@ -17,33 +17,36 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What of an answer is shown.
+// Limits of the parts of a response that a result shows.
 const (
-	maxErrorBody  = 4 << 10 // bytes of the body of an error
-	maxBeginning  = 2 << 10 // bytes of the text of a long answer, in front of the link to the whole
-	maxMedia      = 4 << 20 // bytes of a picture or a sound that stands in a result
+	maxErrorBody  = 4 << 10 // bytes of an error's body
+	maxBeginning  = 2 << 10 // bytes of the beginning of a long response, before the link to all of it
+	maxMedia      = 4 << 20 // bytes of a picture or a sound in a result
 	maxHeaderText = 1 << 10 // bytes of a header in a result
-	maxNesting    = 100     // of JSON that is structured content; messages may be nested 128 deep
+	maxNesting    = 100     // depth of JSON in structured content; messages may be nested 128 deep
 )
 
-// A Shape says what a result must look like.
+// A Shape describes the required form of a result.
 type Shape struct {
-	// Object is whether the tool has an output schema, so that a result that is no error needs structured content. An answer
-	// without one is the empty object then, and one that is something else a tool error that says so.
+	// Object reports whether the tool has an output schema, so that a successful result needs
+	// structured content. An empty response then becomes the empty object. A response that is not
+	// an object becomes a tool error with the reason.
 	Object bool
-	// Check says why structured content does not fit the output schema; nil for no check.
+	// Check returns an error if structured content does not fit the output schema; nil means no
+	// check.
 	Check func(body any) error
-	// Headers are those of the answer that a result tells of, in addition to those by which APIs page: Link and the like.
+	// Headers lists response headers to show in a result, in addition to those for paging, such as
+	// Link.
 	Headers []string
 }
 
-// paging are the headers that say where there is more, and what was made.
+// paging lists the headers about further pages, created resources and limits.
 var paging = []string{
 	"Link", "Location", "Content-Location", "Retry-After", "X-Total", "X-Total-Count", "X-Total-Pages", "X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page",
 	"X-Next-Cursor", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag", "Sunset", "Deprecation",
 }
 
-// Result makes the result of a tool of an answer.
+// Result converts a response to the result of a tool.
 func (c *Client) Result(a *Answer, shape Shape) *mcp.CallToolResult {
 	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil {
@@ -81,7 +84,7 @@ func (c *Client) Result(a *Answer, shape Shape) *mcp.CallToolResult {
 	return result
 }
 
-// refusal is the result of an answer that is an error of the API.
+// refusal returns the result for an error response of the API.
 func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s: the API answered %d %s", a.Request.name(), a.Status, http.StatusText(a.Status))
@@ -102,14 +105,15 @@ func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
 	return mcp.ToolError("%s", text.String())
 }
 
-// fail makes an error of the result of an answer that is not what the tool's output schema says.
+// fail changes the result into a tool error, because the response does not fit the tool's output
+// schema.
 func fail(result *mcp.CallToolResult, a *Answer, why error) {
 	result.IsError, result.StructuredContent = true, nil
 	said := mcp.Textf("%s: the API carried it out (status %d), but its answer is not what its description says: %v. The answer is:", a.Request.name(), a.Status, why)
 	result.Content = append([]mcp.Content{said}, result.Content...)
 }
 
-// json is the result of an answer in JSON.
+// json returns the result for a JSON response.
 func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	plain := compact(body)
 	var result *mcp.CallToolResult
@@ -141,7 +145,8 @@ func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
 	return result
 }
 
-// part is an object with those members that are short, for an answer that is long and a tool that must give an object.
+// part returns an object with the short members of o, for a long response of a tool that must
+// return an object.
 func (c *Client) part(o *tree.Object) json.RawMessage {
 	some, left := tree.NewObject(), c.options.MaxInline
 	for _, name := range o.Names() {
@@ -154,7 +159,7 @@ func (c *Client) part(o *tree.Object) json.RawMessage {
 	return tree.Append(nil, some)
 }
 
-// text is the result of an answer in text.
+// text returns the result for a text response.
 func (c *Client) text(media string, body []byte) *mcp.CallToolResult {
 	if len(body) > c.options.MaxInline {
 		return c.linked(media, true, body, "")
@@ -162,7 +167,7 @@ func (c *Client) text(media string, body []byte) *mcp.CallToolResult {
 	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(body))}}
 }
 
-// linked keeps a body, and is the result that has a link to it and says how it begins.
+// linked stores a body and returns a result with a link to it and its beginning.
 func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.CallToolResult {
 	if text {
 		said = fmt.Sprintf("The answer has %d bytes. It begins:\n%s", len(body), cut(body, maxBeginning))
@@ -178,7 +183,7 @@ func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.
 	}}
 }
 
-// headersOf are the lines of those headers that a result tells of.
+// headersOf returns lines with the headers that a result shows.
 func headersOf(h http.Header, names []string) string {
 	var lines []string
 	seen := map[string]bool{"Set-Cookie": true, "Content-Type": true, "Content-Length": true, "Date": true}
@@ -196,7 +201,7 @@ func isJSON(media string, body []byte) bool {
 	return (media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")) && jsontext.Value(body).IsValid()
 }
 
-// isText reports whether a type is text, though perhaps not called so.
+// isText reports whether a media type is text, even if its name differs.
 func isText(media string) bool {
 	switch media {
 	case "application/json", "application/xml", "application/javascript", "application/x-ndjson", "application/jsonl", "application/yaml", "application/x-yaml",
@@ -206,7 +211,7 @@ func isText(media string) bool {
 	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
 }
 
-// compact takes the space out of JSON; what is no JSON stays as it is.
+// compact removes the white space from JSON. It returns other input unchanged.
 func compact(body []byte) []byte {
 	value := jsontext.Value(bytes.Clone(body))
 	if value.Compact() != nil {
@@ -215,7 +220,7 @@ func compact(body []byte) []byte {
 	return value
 }
 
-// nesting is how deep valid JSON is nested.
+// nesting returns the nesting depth of valid JSON.
 func nesting(text []byte) int {
 	d, deepest := jsontext.NewDecoder(bytes.NewReader(text)), 0
 	for {
@@ -229,7 +234,7 @@ func nesting(text []byte) int {
 	}
 }
 
-// cut shortens text to n bytes, at the end of a character.
+// cut shortens text to at most n bytes, at the end of a character.
 func cut(text []byte, n int) string {
 	if len(text) <= n {
 		return string(text)

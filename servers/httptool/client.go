@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
-// The defaults of Options, and what cannot be changed.
+// The defaults of Options, and fixed limits.
 const (
 	defaultTime      = time.Minute
 	defaultMaxAnswer = 8 << 20
@@ -30,44 +30,51 @@ const (
 	defaultMaxKept   = 64 << 20
 	defaultKeptTime  = 15 * time.Minute
 	maxRedirects     = 5
-	maxAtOnce        = 32 // requests of one Client
-	maxIdle          = 8  // connections that wait for the next request
+	maxAtOnce        = 32 // concurrent requests of one Client
+	maxIdle          = 8  // idle connections
 	dialTime         = 30 * time.Second
 )
 
-// Options say where requests go and what they may cost. The zero value of each field means its default.
+// Options configure the destination and the limits of requests. The zero value of each field means
+// its default.
 type Options struct {
-	// Base is the URL that paths are relative to, and whose origin gets the credentials: http or https, without a query.
+	// Base is the base URL of relative paths: http or https, without a query. Its origin gets the
+	// credentials.
 	Base string
-	// Credentials go with every request to the origin of Base, as do fixed headers, which are credentials in a header.
+	// Credentials are sent with every request to the origin of Base. Fixed headers count as
+	// credentials in a header.
 	Credentials []Credential
-	// Timeout is the time for a request and all of its answer; default one minute.
+	// Timeout limits a request with its complete response; default one minute.
 	Timeout time.Duration
-	// MaxAnswer is how many bytes an answer may have; default 8 MiB. Clients refuse messages of more than 16 MiB or so.
+	// MaxAnswer limits a response, in bytes; default 8 MiB. Clients refuse messages of more than
+	// about 16 MiB.
 	MaxAnswer int64
-	// MaxInline is how many bytes of an answer stand in a result; default 64 KiB. A longer one becomes a resource.
+	// MaxInline limits the bytes of a response in a result; default 64 KiB. A longer response
+	// becomes a resource.
 	MaxInline int
-	// MaxKept is how many bytes of answers are kept as resources, the oldest of which go first; default 64 MiB.
+	// MaxKept limits the bytes of responses stored as resources; default 64 MiB. The oldest are
+	// dropped first.
 	MaxKept int64
-	// KeptTime is how long an answer is kept; default 15 minutes.
+	// KeptTime is how long a response is stored; default 15 minutes.
 	KeptTime time.Duration
-	// Transport sends the requests; default one of its own, with the proxies of the environment.
+	// Transport sends the requests; the default is a new one with the proxies of the environment.
 	Transport http.RoundTripper
-	// OutsideOnly refuses connections to this machine and to private networks, whatever names lead there. It does not
-	// apply to Transport, nor to a proxy, which connects by itself.
+	// OutsideOnly refuses connections to this machine and to private networks, by address, after
+	// the lookup of names. It does not apply to Transport, nor to a proxy, which connects itself.
 	OutsideOnly bool
-	// Logger receives what goes wrong inside; default slog.Default().
+	// Logger logs internal faults; default slog.Default().
 	Logger *slog.Logger
 }
 
 const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// A Client sends the requests of tools. Its methods may be called concurrently. Close it when done.
+// A Client sends the requests of tools. Its methods may be called concurrently. The caller must
+// close it.
 type Client struct {
 	options Options
 	base    *url.URL
 	http    *http.Client
-	turns   *share.Turns // to send a request
+	turns   *share.Turns // limits concurrent requests
 	kept    *kept.Answers
 }
 
@@ -76,21 +83,22 @@ type Request struct {
 	Method string
 	URL    *url.URL // absolute, or a path and a query below Options.Base
 	Header http.Header
-	Body   []byte // its type is in Header
-	// Credentials go with this request, if it goes to the origin of Base.
+	Body   []byte // media type in Header
+	// Credentials are sent with this request, if its destination is the origin of Base.
 	Credentials []Credential
 }
 
-// An Answer is what came back.
+// An Answer is a response.
 type Answer struct {
 	Request *Request
 	Status  int
 	Header  http.Header
 	Body    []byte
-	// Header and Body are without the credentials that the server repeated.
+	// Header and Body have no credentials: they are hidden if the server repeats them.
 }
 
-// NewClient returns a Client. name is that of the server whose resources are the answers kept: letters, digits, '-', '_' and '.'.
+// NewClient returns a Client. name identifies the server in the URIs of stored responses: letters,
+// digits, '-', '_' and '.'.
 func NewClient(name string, o Options) (*Client, error) {
 	base, err := parseBase(o.Base)
 	if err != nil {
@@ -117,7 +125,7 @@ func NewClient(name string, o Options) (*Client, error) {
 	transport := o.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
-		if usual, ok := transport.(*http.Transport); ok { // a program may have put another in its place
+		if usual, ok := transport.(*http.Transport); ok { // a program may have replaced it
 			own := usual.Clone()
 			own.MaxIdleConnsPerHost = maxIdle
 			transport = own
@@ -130,7 +138,8 @@ func NewClient(name string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// outsideOnly returns a transport that connects to addresses of the internet, or to the proxies of another one.
+// outsideOnly returns a transport that connects to addresses of the internet, or to the proxies of
+// proxied.
 func outsideOnly(proxied *http.Transport) http.RoundTripper {
 	direct := proxied.Clone()
 	direct.Proxy = nil
@@ -154,7 +163,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// parseBase reads a base URL; none is a nil URL.
+// parseBase parses a base URL. It returns nil for an empty text.
 func parseBase(text string) (*url.URL, error) {
 	if text == "" {
 		return nil, nil
@@ -162,7 +171,7 @@ func parseBase(text string) (*url.URL, error) {
 	base, err := url.Parse(text)
 	switch {
 	case err != nil:
-		return nil, errors.New("base URL: it cannot be read; expected one such as https://api.example.com/v1") // the error repeats it
+		return nil, errors.New("base URL: it cannot be read; expected one such as https://api.example.com/v1") // the parser's error repeats the URL
 	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return nil, fmt.Errorf("base URL: expected http://HOST or https://HOST, got %q", base.Redacted())
 	case base.User != nil:
@@ -173,14 +182,14 @@ func parseBase(text string) (*url.URL, error) {
 	return base, nil
 }
 
-// Close ends idle connections and forgets the answers kept.
+// Close closes idle connections and drops the stored responses.
 func (c *Client) Close() error {
 	c.kept.Close()
 	c.http.CloseIdleConnections()
 	return nil
 }
 
-// Offer registers the answers kept as resources of a server.
+// Offer registers the stored responses as resources of a server.
 func (c *Client) Offer(s *mcp.Server) {
 	s.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: c.kept.Prefix + "{id}", Name: "answer", Title: "An answer of the API",
@@ -188,7 +197,7 @@ func (c *Client) Offer(s *mcp.Server) {
 	}, c.kept.Read)
 }
 
-// Send sends a request. The error says what went wrong without the query of the URL, in which secrets may stand.
+// Send sends a request. The error omits the query of the URL, because it may have secrets.
 func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	for _, credential := range r.Credentials {
 		if err := credential.Check(); err != nil {
@@ -235,7 +244,7 @@ func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	return &Answer{Request: r, Status: response.StatusCode, Header: hideAll(response.Header, all), Body: hide(body, all)}, nil
 }
 
-// resolve makes a URL absolute.
+// resolve returns the absolute URL of u.
 func (c *Client) resolve(u *url.URL) (*url.URL, error) {
 	switch {
 	case u.IsAbs() && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil:
@@ -255,14 +264,14 @@ func (c *Client) resolve(u *url.URL) (*url.URL, error) {
 	return &joined, nil
 }
 
-// name says which request it is, without its query.
+// name returns the method and the path of a request, without its query.
 func (r *Request) name() string { return r.Method + " " + r.URL.EscapedPath() }
 
-// failure words why there is no answer.
+// failure returns the error of a request without a response.
 func (c *Client) failure(ctx context.Context, r *Request, err error, credentials ...Credential) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		err = wrapped.Err // which does not repeat the URL
+		err = wrapped.Err // without the URL
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -276,7 +285,7 @@ func (c *Client) failure(ctx context.Context, r *Request, err error, credentials
 	return fmt.Errorf("%s: %w", r.name(), err)
 }
 
-// hide takes secrets out of what a server answered.
+// hide removes secrets from the body of a response.
 func hide(body []byte, credentials []Credential) []byte {
 	for _, c := range credentials {
 		for _, form := range c.forms() {
@@ -286,7 +295,7 @@ func hide(body []byte, credentials []Credential) []byte {
 	return body
 }
 
-// hideAll is hide for headers, such as a link to the next page that has the key in its query.
+// hideAll removes secrets from headers, such as a link to the next page with the key in its query.
 func hideAll(h http.Header, credentials []Credential) http.Header {
 	hidden := make(http.Header, len(h))
 	for name, values := range h {
@@ -297,7 +306,7 @@ func hideAll(h http.Header, credentials []Credential) http.Header {
 	return hidden
 }
 
-// checkRedirect follows a redirect within the origin, if it means the same request.
+// checkRedirect follows a redirect within the origin, unless it would change the request.
 func checkRedirect(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
@@ -306,16 +315,16 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	case !outside.SameOrigin(first.URL, next.URL):
 		return fmt.Errorf("it was redirected to another origin, %s://%s, which is refused", next.URL.Scheme, next.URL.Host)
 	case next.Method != first.Method && next.Response.StatusCode != http.StatusSeeOther:
-		return http.ErrUseLastResponse // what was to be written would only be read
+		return http.ErrUseLastResponse // a request to write would become one that only reads
 	}
 	return nil
 }
 
-// attachKey is where a request's context has its credentials.
+// attachKey is the key of the credentials in a request's context.
 type attachKey struct{}
 
-// attaching adds the credentials to what goes to their origin, at the last moment: nothing that could be logged, repeated
-// in an error or sent elsewhere by a redirect has them.
+// attaching adds the credentials to requests to their origin, at the last moment. So they cannot
+// get into logs, errors, or redirects to other origins.
 type attaching struct {
 	next http.RoundTripper
 	base *url.URL

@@ -10,26 +10,26 @@ import (
 	"strings"
 )
 
-// A Place is where in a request a credential stands.
+// A Place is the place of a credential in a request.
 type Place string
 
 // The places of credentials.
 const (
 	Bearer Place = "bearer" // Authorization: Bearer VALUE
-	Basic  Place = "basic"  // Authorization: Basic, of a VALUE that is USER:PASSWORD
-	Header Place = "header" // a header with a name
-	Query  Place = "query"  // a parameter of the query with a name
-	Cookie Place = "cookie" // a cookie with a name
+	Basic  Place = "basic"  // Authorization: Basic; VALUE is USER:PASSWORD
+	Header Place = "header" // a header
+	Query  Place = "query"  // a query parameter
+	Cookie Place = "cookie" // a cookie
 )
 
-// A Credential is a secret that a server asks for. It prints without its value.
+// A Credential is a secret for a server. It prints without its value.
 type Credential struct {
 	In    Place
-	Name  string // of the header, the parameter or the cookie
+	Name  string // of the header, the query parameter or the cookie
 	Value string
 }
 
-// Check says what is wrong with a credential, without its value.
+// Check returns an error, without the value, if a credential is invalid.
 func (c Credential) Check() error {
 	switch c.In {
 	case Bearer, Basic:
@@ -61,13 +61,13 @@ func (c Credential) String() string {
 	return "credential " + string(c.In) + " " + c.Name
 }
 
-// GoString is String.
+// GoString returns c.String().
 func (c Credential) GoString() string { return c.String() }
 
-// LogValue is String.
+// LogValue returns c.String() as a value.
 func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// attach puts the credential into a request.
+// attach adds the credential to a request.
 func (c Credential) attach(r *http.Request) {
 	switch c.In {
 	case Bearer:
@@ -87,10 +87,10 @@ func (c Credential) attach(r *http.Request) {
 	}
 }
 
-// minSecret is how long a secret is that is looked for in what servers answer; a shorter one would be found in words.
+// minSecret is the shortest secret that hide removes. A shorter one would also occur inside words.
 const minSecret = 6
 
-// forms are the spellings of the secret that a server may repeat.
+// forms returns the spellings of the secret that a server may repeat.
 func (c Credential) forms() []string {
 	forms := []string{c.Value, url.QueryEscape(c.Value), url.PathEscape(c.Value)}
 	if c.In == Basic {
@@ -106,12 +106,12 @@ func (c Credential) forms() []string {
 	return kept
 }
 
-// isToken reports whether a text can be the name of a header or a cookie.
+// isToken reports whether a text is a valid name of a header or a cookie.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r) })
 }
 
-// isLine reports whether a text can be the value of a header.
+// isLine reports whether a text is a valid value of a header.
 func isLine(value string) bool {
 	return !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f })
 }

@@ -1,20 +1,23 @@
-// Package httptool makes tools of HTTP requests: a [Template] says which request, and [New] returns a server with such
-// tools. The packages for whole APIs, servers/openapi and servers/graphql, send their requests with its [Client].
+// Package httptool converts HTTP requests to tools: a [Template] describes a request, and [New]
+// returns a server with such tools. The packages for whole APIs, servers/openapi and
+// servers/graphql, send their requests with its [Client].
 //
-// # What an argument can do
+// # Arguments
 //
-// It fills the place that the template gives it, and nothing else: in a path it stays within its segment, in a query
-// within its value, in a header within its line and in JSON within its string. What cannot stand in a place is refused.
+// An argument fills only its place in the template. In a path it stays within its segment, in a
+// query within its value, in a header within its line and in JSON within its string. Values that do
+// not fit their place are refused.
 //
-// # Where a request can go
+// # Destinations
 //
-// To the origin of its URL. Redirects to other origins are refused, and a [Credential] is attached while a request goes
-// out, to the origin of [Options.Base] only. No credential is in an error or a log, and what a server repeats of one is
-// hidden from the result.
+// Requests go to the origin of their URL. Redirects to other origins are refused. A [Credential] is
+// attached when a request is sent, and only to the origin of [Options.Base]. Errors and logs have
+// no credentials, and a result hides those that a server repeats.
 //
-// # What an answer becomes
+// # Results
 //
-// JSON is structured content, and its text; text, pictures and sound are content of their kind. What is long, or none of
-// these, is kept for a while as a resource, and the result has a link to it and how it begins. A status of 400 or more is
-// a tool error with the status and a part of the body.
+// JSON becomes structured content with its text; text, pictures and sound become content of their
+// kind. Long responses and all other types are stored for a while as a resource. The result then
+// has a link to it, and its beginning. A status of 400 or more becomes a tool error with the status
+// and a part of the body.
 package httptool

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/servers/httptool"
 )
 
-// One request as a tool. A client meets the server in the same process; to serve a host, hand the server to a transport:
-// stdio.Serve(ctx, s).
+// ExampleNew serves one request as a tool, to a client in the same process. To serve a host, pass
+// the server to a transport: stdio.Serve(ctx, s).
 func ExampleNew() {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s, with %s", r.Method, r.URL, r.Header.Get("Authorization"))

@@ -14,13 +14,13 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// pieces are a text with arguments in it.
+// pieces are the parts of a text with arguments.
 type pieces []piece
 
-// A piece is a text or, where argument is set, the argument of that name.
+// A piece is a text or, if argument is set, the argument of that name.
 type piece struct{ text, argument string }
 
-// lone is the argument that is all of the text; else "".
+// lone returns the argument that is the whole text, or "".
 func (p pieces) lone() string {
 	if len(p) == 1 {
 		return p[0].argument
@@ -28,7 +28,7 @@ func (p pieces) lone() string {
 	return ""
 }
 
-// parsePieces finds {name} in a text.
+// parsePieces splits a text at each {name}.
 func parsePieces(text string) (pieces, error) {
 	var all pieces
 	var plain strings.Builder
@@ -84,7 +84,7 @@ func parseBody(value any) (any, error) {
 	return value, nil
 }
 
-// arguments are the names of all arguments, each once.
+// arguments returns the names of all arguments, each once.
 func (f *filling) arguments() (names []string) {
 	add := func(p pieces) {
 		for _, one := range p {
@@ -119,7 +119,7 @@ func (f *filling) arguments() (names []string) {
 	return names
 }
 
-// call sends the request for arguments.
+// call sends the request for a call with these arguments.
 func (f *filling) call(ctx context.Context, client *Client, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 	value, err := tree.ParseJSON(arguments)
 	if err != nil {
@@ -187,7 +187,7 @@ func (f *filling) fillPath(given *tree.Object) (*url.URL, error) {
 	return ParseEscaped(f.origin, "/"+strings.Join(segments, "/"))
 }
 
-// named are the names of the arguments in a text, for an error.
+// named returns the names of the arguments in a text, for an error.
 func (p pieces) named() string {
 	var names []string
 	for _, one := range p {
@@ -198,7 +198,8 @@ func (p pieces) named() string {
 	return strings.Join(names, ", ")
 }
 
-// CheckSegment refuses a segment of a path, escaped, that would make another path of it: an empty one, "." and "..".
+// CheckSegment refuses an escaped path segment that would change the path: an empty one, "." and
+// "..".
 func CheckSegment(escaped string) error {
 	switch plain, err := url.PathUnescape(escaped); {
 	case err != nil:
@@ -211,7 +212,7 @@ func CheckSegment(escaped string) error {
 	return nil
 }
 
-// ParseEscaped returns the URL of an origin, which may be empty, with a path that is escaped already.
+// ParseEscaped returns the URL of an origin, which may be empty, with an escaped path.
 func ParseEscaped(origin, escaped string) (*url.URL, error) {
 	u := &url.URL{}
 	if origin != "" {
@@ -256,7 +257,8 @@ func (f *filling) fillPairs(given *tree.Object, r *Request) error {
 	return nil
 }
 
-// values are those of a pair: none where its one argument is missing, several where it is a list.
+// values returns the values of a pair: none if its only argument is missing, several if that is a
+// list.
 func (p pair) values(given *tree.Object) ([]string, error) {
 	name := p.value.lone()
 	if name == "" {
@@ -279,7 +281,7 @@ func (p pair) values(given *tree.Object) ([]string, error) {
 	return values, nil
 }
 
-// fillText writes a text, each argument escaped where that is asked for.
+// fillText writes a text. It escapes each argument unless escape is nil.
 func fillText(p pieces, given *tree.Object, escape func(string) string) (string, error) {
 	var out strings.Builder
 	for _, one := range p {
@@ -298,7 +300,7 @@ func fillText(p pieces, given *tree.Object, escape func(string) string) (string,
 	return out.String(), nil
 }
 
-// fillBody writes a value of a body; there is false where it is an argument that is missing.
+// fillBody fills a value of a body. there is false if the value is a missing argument.
 func fillBody(value any, given *tree.Object) (filled any, there bool, err error) {
 	switch v := value.(type) {
 	case pieces:

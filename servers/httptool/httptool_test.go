@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// echo answers with what it was sent.
+// echo responds with the request.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Content-Type", "text/plain")
@@ -272,7 +272,7 @@ func TestAnAnswerThatIsTooLargeIsRefused(t *testing.T) {
 	}
 }
 
-// slow never answers.
+// slow is a transport that never responds.
 type slow struct{}
 
 func (slow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -289,7 +289,7 @@ func TestARequestEndsInTime(t *testing.T) {
 		u, _ := ParseEscaped("", "/x")
 		u.RawQuery = "key=secret"
 		errs := make(chan error, maxAtOnce+1)
-		for range maxAtOnce + 1 { // one of them waits for a place
+		for range maxAtOnce + 1 { // one of them must wait
 			go func() {
 				_, err := c.Send(t.Context(), &Request{Method: "GET", URL: u})
 				errs <- err

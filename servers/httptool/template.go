@@ -15,36 +15,40 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// A Template is a tool that sends one request. In URL, Header, Body and Text, {name} is the argument of that name; {{ and }}
-// are braces.
+// A Template is a tool that sends one request. In URL, Header, Body and Text, {name} is the
+// argument of that name; {{ and }} are braces.
 //
-// A member of the body, a parameter of the query or a header that is nothing but {name} is omitted where the argument is
-// missing or null. In a body it then has the argument's own type, and a list in a query or a header becomes one value for
-// each element. Everywhere else an argument is text, a number or a boolean.
+// A member of the body, a query parameter or a header that is only {name} is omitted if the
+// argument is missing or null. In a body it has the argument's own type. In a query or a header a
+// list becomes one value for each element. Everywhere else an argument must be text, a number or a
+// boolean.
 type Template struct {
-	// Tool names and describes the tool. Without an InputSchema every argument is a text that must be given; without
-	// Annotations they follow from the method (see [AnnotationsFor]).
+	// Tool names and describes the tool. Without an InputSchema every argument is a required
+	// string. Without Annotations they follow from the method (see [AnnotationsFor]).
 	Tool mcp.Tool
-	// Method is GET by default, and POST where there is a body.
+	// Method is GET by default, and POST with a body.
 	Method string
-	// URL is absolute, or a path below Options.Base. An argument may stand in the path and in values of the query.
+	// URL is absolute, or a path below Options.Base. Arguments are allowed in the path and in
+	// values of the query.
 	URL string
-	// Header has headers by name.
+	// Header holds headers by name.
 	Header map[string]string
-	// Body is a body in JSON; nil for none.
+	// Body is a JSON body; nil means none.
 	Body json.RawMessage
-	// Text is a body of another type, which Header names; arguments stand in it as they are. Empty for none.
+	// Text is a body of another type, which Header names. Its arguments are not escaped. Empty
+	// means none.
 	Text string
 }
 
-// A Server is a server whose tools are requests. Close it when done.
+// A Server is a server whose tools are requests. The caller must close it.
 type Server struct {
 	*mcp.Server
 	client *Client
 }
 
-// New returns a server with the tools of templates. Without Options.Base the origin of all URLs gets the credentials; if
-// they have several, there must be a Base. The error names the template and what is wrong with it.
+// New returns a server with the tools of templates. Without Options.Base the common origin of all
+// URLs gets the credentials; if the origins differ, credentials need a Base. The error names the
+// template and its mistake.
 func New(name string, o Options, templates ...Template) (*Server, error) {
 	prepared := make([]*filling, len(templates))
 	for i, t := range templates {
@@ -74,11 +78,11 @@ func New(name string, o Options, templates ...Template) (*Server, error) {
 	return s, nil
 }
 
-// Close ends idle connections and forgets the answers kept.
+// Close closes idle connections and drops the stored responses.
 func (s *Server) Close() error { return s.client.Close() }
 
-// AnnotationsFor says what a method promises (RFC 9110, section 9.2): GET, HEAD, OPTIONS and TRACE only read, PUT and DELETE
-// may be repeated, DELETE destroys. All deal with the outside world.
+// AnnotationsFor returns the properties of a method (RFC 9110, section 9.2). GET, HEAD, OPTIONS and
+// TRACE only read, PUT and DELETE are idempotent, DELETE is destructive. All have an open world.
 func AnnotationsFor(method string) *mcp.ToolAnnotations {
 	a := &mcp.ToolAnnotations{OpenWorldHint: new(true)}
 	switch method {
@@ -94,7 +98,7 @@ func AnnotationsFor(method string) *mcp.ToolAnnotations {
 	return a
 }
 
-// commonOrigin is the origin that all URLs have; else "".
+// commonOrigin returns the origin of all URLs, or "" if they differ.
 func commonOrigin(all []*filling) string {
 	origin := ""
 	for _, f := range all {
@@ -110,28 +114,28 @@ func commonOrigin(all []*filling) string {
 	return origin
 }
 
-// A filling is a template that was read.
+// A filling is a parsed template.
 type filling struct {
 	template Template
 	tool     mcp.Tool
 	method   string
 	absolute bool
-	origin   string // "" where the URL is a path
+	origin   string // empty if the URL is a path
 	path     []pieces
 	query    []pair
 	header   []pair
-	body     any // nil without one
+	body     any // nil if there is none
 	hasBody  bool
 	text     pieces
 }
 
-// A pair is a parameter of the query, or a header.
+// A pair is a query parameter or a header.
 type pair struct {
 	name  string
 	value pieces
 }
 
-// prepare reads a template.
+// prepare parses a template.
 func prepare(t Template) (*filling, error) {
 	f := &filling{template: t, tool: t.Tool, method: strings.ToUpper(t.Method)}
 	if f.method == "" {
@@ -151,7 +155,8 @@ func prepare(t Template) (*filling, error) {
 	return f, nil
 }
 
-// readURL takes the URL apart before an argument is in it, so that none can change its parts.
+// readURL splits the URL before any argument is filled in, so that no argument can change its
+// parts.
 func (f *filling) readURL() error {
 	rest, query, _ := strings.Cut(f.template.URL, "?")
 	if strings.Contains(f.template.URL, "#") {
@@ -230,7 +235,7 @@ func (f *filling) readBody() (err error) {
 	return nil
 }
 
-// describe completes the tool, and finds arguments of the template that its schema does not have.
+// describe completes the tool. It refuses arguments of the template that are missing in its schema.
 func (f *filling) describe() error {
 	used := f.arguments()
 	f.tool.Annotations = cmp.Or(f.tool.Annotations, AnnotationsFor(f.method))

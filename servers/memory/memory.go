@@ -18,9 +18,9 @@ import (
 const (
 	maxName    = 500     // bytes of a name or a kind
 	maxText    = 8 << 10 // bytes of an observation
-	maxChanges = 1_000   // of one call
-	maxFound   = 100     // entities that one call gives
-	maxBytes   = 200_000 // of their texts
+	maxChanges = 1_000   // changes of one call
+	maxFound   = 100     // entities in the result of one call
+	maxBytes   = 200_000 // bytes of the texts of these entities
 )
 
 const schema = `
@@ -30,47 +30,47 @@ CREATE TABLE IF NOT EXISTS relations (source TEXT NOT NULL REFERENCES entities(n
 	kind TEXT NOT NULL, PRIMARY KEY (source, target, kind)) STRICT;
 CREATE INDEX IF NOT EXISTS relations_by_target ON relations(target);`
 
-// A Memory is a server with its file. Close it when done.
+// A Memory is a server with its file. The caller must close it.
 type Memory struct {
 	*mcp.Server
 	db *sql.DB
 }
 
-// An Entity is a thing that is remembered.
+// An Entity is a remembered thing.
 type Entity struct {
 	Name         string   `json:"name"`
 	EntityType   string   `json:"entityType"`
 	Observations []string `json:"observations"`
 }
 
-// A Relation says what one entity is to another, in the active voice.
+// A Relation describes what one entity is to another, in the active voice.
 type Relation struct {
 	From         string `json:"from"`
 	To           string `json:"to"`
 	RelationType string `json:"relationType"`
 }
 
-// A Graph is a part of what is remembered.
+// A Graph is a part of the stored graph.
 type Graph struct {
 	Entities  []Entity   `json:"entities"`
-	Relations []Relation `json:"relations"` // between these entities
-	// More is how many entities there are that are not given; search_nodes finds some of them.
+	Relations []Relation `json:"relations"` // between the entities of this part
+	// More is the number of further entities; search_nodes finds them.
 	More int `json:"more,omitempty"`
 }
 
-// Observed is what was observed of an entity.
+// Observed holds observations of an entity.
 type Observed struct {
 	EntityName string   `json:"entityName"`
 	Contents   []string `json:"contents"`
 }
 
-// Open returns the server for a file, which is made where it is missing, for its owner alone. Several
-// processes may share the file.
+// Open returns the server for a file. It creates a missing file, which only its owner can access.
+// Several processes may share the file.
 func Open(ctx context.Context, path string) (*Memory, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives the files next to it the same mode
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite gives its other files the same mode
 	if err != nil {
 		return nil, fmt.Errorf("memory: %w", err)
 	}
@@ -117,7 +117,7 @@ func (m *Memory) addTools() {
 	mcp.AddToolWith(m.Server, change("delete_relations", "Forget relations", "Delete relations.", true), m.deleteRelations)
 }
 
-// change runs f in a transaction that others see whole or not at all.
+// change runs f in a transaction.
 func (m *Memory) change(ctx context.Context, n int, f func(*sql.Tx) error) error {
 	if n == 0 || n > maxChanges {
 		return fmt.Errorf("expected 1 to %d changes, got %d", maxChanges, n)
@@ -133,7 +133,7 @@ func (m *Memory) change(ctx context.Context, n int, f func(*sql.Tx) error) error
 	return tx.Commit()
 }
 
-// named says what is wrong with a name or a kind.
+// named checks a name or a kind.
 func named(field, name string) error {
 	if strings.TrimSpace(name) == "" || len(name) > maxName {
 		return fmt.Errorf("%s: expected 1 to %d bytes, got %d", field, maxName, len(name))
@@ -141,7 +141,7 @@ func named(field, name string) error {
 	return nil
 }
 
-// exists says that an entity is missing, if so.
+// exists returns an error if an entity is missing.
 func exists(ctx context.Context, tx *sql.Tx, name string) error {
 	var one int
 	err := tx.QueryRowContext(ctx, `SELECT 1 FROM entities WHERE name = ?`, name).Scan(&one)
@@ -151,7 +151,7 @@ func exists(ctx context.Context, tx *sql.Tx, name string) error {
 	return err
 }
 
-// observe adds observations, and returns those that are new.
+// observe adds observations, and returns the new ones.
 func observe(ctx context.Context, tx *sql.Tx, entity string, texts []string) (added []string, err error) {
 	added = []string{}
 	for _, text := range texts {

@@ -23,7 +23,7 @@ func opened(t *testing.T, path string) *mcp.Client {
 	return mcp.NewClient(m.Server)
 }
 
-// said is what a call gave.
+// said returns the result of a call as text.
 func said(t *testing.T, c *mcp.Client, tool, arguments string) string {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), tool, json.RawMessage(arguments))
@@ -46,7 +46,7 @@ func TestWhatIsRememberedIsThereInTheNextProcess(t *testing.T) {
 		{"create_relations", `{"relations":[{"from":"Ada","to":"咖啡馆","relationType":"goes to"},{"from":"Ada","to":"咖啡馆","relationType":"goes to"}]}`, `{"relations":[{"from":"Ada","to":"咖啡馆","relationType":"goes to"}]}`},
 		{"create_relations", `{"relations":[{"from":"Ada","to":"Bob","relationType":"knows"}]}`, `failed: there is no entity "Bob"`},
 		{"add_observations", `{"observations":[{"entityName":"Ada","contents":["is 36"]},{"entityName":"Bob","contents":["is 7"]}]}`, `failed: there is no entity "Bob"`},
-		{"search_nodes", `{"query":"is 36"}`, `{"entities":[],"relations":[]}`}, // all of the call above, or nothing
+		{"search_nodes", `{"query":"is 36"}`, `{"entities":[],"relations":[]}`}, // the call above changed nothing
 		{"search_nodes", `{"query":"TEA oslo"}`, `"entityType":"person","observations":["likes tea","lives in 50% of Oslo","plays chess"]`},
 		{"search_nodes", `{"query":"十点"}`, `"name":"咖啡馆"`},
 		{"search_nodes", `{"query":"50%"}`, `"name":"Ada"`},

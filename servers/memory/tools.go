@@ -35,11 +35,11 @@ type openIn struct {
 }
 
 type searchIn struct {
-	// Query has words; an entity must have all of them.
+	// Query holds words; an entity must have all of them.
 	Query string `json:"query"`
 }
 
-// Changed says what a call changed: how many things were new, or are gone.
+// Changed holds the number of things that a call added or removed.
 type Changed struct {
 	Changed int `json:"changed"`
 }
@@ -96,7 +96,7 @@ func (m *Memory) createRelations(ctx context.Context, in relationsIn) (relations
 	return made, err
 }
 
-// Added are the observations that were new, by entity.
+// Added holds the new observations, by entity.
 type Added struct {
 	Results []Observed `json:"results"`
 }
@@ -167,7 +167,7 @@ func (m *Memory) search(ctx context.Context, in searchIn) (Graph, error) {
 		where += ` AND (name LIKE ? ESCAPE '\' OR kind LIKE ? ESCAPE '\' OR EXISTS (SELECT 1 FROM observations WHERE entity = name AND text LIKE ? ESCAPE '\'))`
 		arguments = append(arguments, pattern, pattern, pattern)
 		if len(arguments) > 60 {
-			break // more words find no more
+			break // ignores further words
 		}
 	}
 	return m.graph(ctx, where, arguments)
@@ -186,11 +186,11 @@ func (m *Memory) read(ctx context.Context, _ struct{}) (Graph, error) {
 	return m.graph(ctx, "1 = 1", nil)
 }
 
-// graph gives the entities that a condition holds for, those that were created last first, with the
-// relations between them.
+// graph returns the entities that satisfy a condition, the newest first, with the relations between
+// them.
 func (m *Memory) graph(ctx context.Context, where string, arguments []any) (Graph, error) {
 	g := Graph{Entities: []Entity{}, Relations: []Relation{}}
-	tx, err := m.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // one state of the file for all of it
+	tx, err := m.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // all queries see one state of the file
 	if err != nil {
 		return g, err
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// baseOf is the URL of the first server that a document, a path or an operation names; nil where it names none.
+// baseOf returns the URL of the first server of a document, a path or an operation, or nil if it
+// has none.
 func (d *document) baseOf(from part, variables map[string]string) (*url.URL, error) {
 	list := from.List("servers")
 	if len(list) == 0 {
@@ -42,7 +43,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	return u, nil
 }
 
-// fillVariables puts the values of variables, given or by default, into the URL of a server.
+// fillVariables fills the variables in the URL of a server with given or default values.
 func fillVariables(server *tree.Object, given map[string]string) (string, error) {
 	text := server.Text("url")
 	variables := server.Object("variables")
@@ -65,7 +66,8 @@ func fillVariables(server *tree.Object, given map[string]string) (string, error)
 	return text, nil
 }
 
-// rootBase is where the document's operations are: at the base URL that was given, or else at its first server.
+// rootBase returns the base URL of the document's operations: the given one, or else its first
+// server.
 func (d *document) rootBase(root part, given string, variables map[string]string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -14,17 +14,17 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// A body is what an operation takes as the body of its request.
+// A body describes the request body of an operation.
 type body struct {
 	media       string
 	description string
 	required    bool
-	content     part // with a member "schema"; until the tool is made
+	content     part // with a member "schema"; dropped when the tool is made
 	encoding    *tree.Object
 	files       map[string]bool // properties that are bytes
 }
 
-// forms are the types of bodies, the one that says most first.
+// forms lists tests of the media types of bodies, the most expressive type first.
 var forms = []func(media string) bool{
 	func(m string) bool { return m == "application/json" },
 	isJSON,
@@ -45,7 +45,8 @@ func isJSON(media string) bool {
 	return media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
 }
 
-// bodyOf reads the body of an operation; nil for none. Of several types the one that says most is taken.
+// bodyOf returns the body of an operation, or nil if it has none. Of several types it returns the
+// most expressive.
 func (d *document) bodyOf(operation part) (*body, error) {
 	if operation.Object.Object("requestBody") == nil {
 		return nil, nil
@@ -71,8 +72,8 @@ func (d *document) bodyOf(operation part) (*body, error) {
 	return nil, nil
 }
 
-// mediaWithin returns the type within a range, such as */*, that values of a schema are written as: JSON for all but
-// strings, which are text where the range has it, or else bytes.
+// mediaWithin returns the media type within a range, such as */*, for values of a schema. Strings
+// become text if the range allows it, or else bytes. All other values become JSON.
 func (d *document) mediaWithin(mediaRange string, schema part) string {
 	mediaRange = strings.ToLower(mediaRange)
 	schema, _, err := d.follow(schema)
@@ -87,7 +88,7 @@ func (d *document) mediaWithin(mediaRange string, schema part) string {
 	return "application/octet-stream"
 }
 
-// findFiles notes which properties of a form are bytes.
+// findFiles finds the properties of a form that are bytes.
 func (b *body) findFiles(d *document) {
 	b.files = map[string]bool{}
 	schema, _, err := d.follow(b.content.at("schema"))
@@ -109,7 +110,7 @@ func (b *body) findFiles(d *document) {
 	}
 }
 
-// schema is that of the argument "body".
+// schema returns the schema of the argument "body".
 func (b *body) schema(c *converter) any {
 	if !b.isStructured() {
 		out := tree.NewObject("type", "string", "description", strings.TrimSpace(clip(b.description, maxInputText)+" The body, of type "+b.media+"."))
@@ -119,7 +120,7 @@ func (b *body) schema(c *converter) any {
 		}
 		return out
 	}
-	schema, _, err := c.d.follow(b.content.at("schema")) // so that what is a file can be said of its properties
+	schema, _, err := c.d.follow(b.content.at("schema")) // gives access to the properties that are files
 	if err != nil {
 		schema = part{b.content.file, tree.NewObject()}
 	}
@@ -133,7 +134,7 @@ func (b *body) schema(c *converter) any {
 	return out
 }
 
-// markFiles says of properties that are bytes how they are given.
+// markFiles adds to the description of byte properties how to pass them.
 func (b *body) markFiles(properties *tree.Object) {
 	for _, name := range properties.Names() {
 		if !b.files[name] {
@@ -156,7 +157,7 @@ func (b *body) isStructured() bool {
 	return isJSON(media) || media == formType || media == multipartType
 }
 
-// encode writes a body and says of which type it is.
+// encode returns the encoded body and its media type.
 func (b *body) encode(value any) ([]byte, string, error) {
 	media := strings.ToLower(b.media)
 	switch {
@@ -179,7 +180,8 @@ func (b *body) encode(value any) ([]byte, string, error) {
 	return data, b.media, err
 }
 
-// form writes an object as a form. What is no plain value is JSON, unless the document says a style.
+// form encodes an object as a form. Values other than plain ones become JSON, unless the document
+// names a style.
 func (b *body) form(value any) (string, error) {
 	object, ok := value.(*tree.Object)
 	if !ok {
@@ -209,7 +211,7 @@ func (b *body) form(value any) (string, error) {
 	return strings.Join(pairs, "&"), nil
 }
 
-// plainOrJSON writes objects as JSON, those in a list, too.
+// plainOrJSON encodes objects as JSON, including those in a list.
 func plainOrJSON(value any) any {
 	switch v := value.(type) {
 	case *tree.Object:
@@ -228,7 +230,7 @@ func plainOrJSON(value any) any {
 	return value
 }
 
-// multipart writes an object as a form of several parts, the elements of a list as one each.
+// multipart encodes an object as a form with several parts. Each element of a list becomes a part.
 func (b *body) multipart(value any) ([]byte, string, error) {
 	object, ok := value.(*tree.Object)
 	if !ok {
@@ -289,12 +291,12 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 	return err
 }
 
-// quoted writes a name as browsers do (RFC 7578, section 2).
+// quoted quotes a name as browsers do (RFC 7578, section 2).
 func quoted(name string) string {
 	return `"` + strings.NewReplacer("\r", "%0D", "\n", "%0A", `"`, "%22").Replace(name) + `"`
 }
 
-// decodeBytes reads base64, padded or not.
+// decodeBytes decodes base64, padded or not.
 func decodeBytes(text string) ([]byte, error) {
 	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(strings.TrimSpace(text), "="))
 	if err != nil {

@@ -20,33 +20,33 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What a document may cost.
+// Limits of a document.
 const (
 	maxDocument  = 48 << 20         // bytes of all its files
-	maxFiles     = 100              // that it consists of
-	maxRefs      = 16               // that lead to each other
-	documentTime = 60 * time.Second // to fetch all files
+	maxFiles     = 100              // number of its files
+	maxRefs      = 16               // length of a chain of references
+	documentTime = 60 * time.Second // limit to fetch all files
 )
 
-// A document is a description in one or several files.
+// A document is an API description in one or several files.
 type document struct {
 	main    *file
-	version string // 3.0 or 3.1
+	version string // "3.0" or "3.1"
 	files   map[string]*file
-	missing map[string]error // files that could not be read
+	missing map[string]error // errors of unreadable files
 	read    func(name string) ([]byte, error)
-	left    int      // bytes that may still be read
-	from    *url.URL // where it is; nil for a file
-	outside bool     // it came from the internet, and must not lead inside
+	left    int      // remaining bytes to read
+	from    *url.URL // URL of the document; nil for a file
+	outside bool     // whether it came from the internet, and must not refer to private networks
 }
 
-// A file is a part of a document. References in it are relative to it.
+// A file is a part of a document. Its references are relative to it.
 type file struct {
-	name string // a path below the folder of the main file, or a URL
+	name string // path below the folder of the main file, or a URL
 	root any
 }
 
-// A part is an object of a document, with the file it is in.
+// A part is an object of a document, with its file.
 type part struct {
 	file *file
 	*tree.Object
@@ -70,13 +70,13 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy == nil {
 			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 				if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil && !outside.Address(at.Addr()) {
-					d.outside = false // a name of the own network
+					d.outside = false // a name of a private network
 				}
 			}})
 		}
 		d.read = func(name string) ([]byte, error) { return fetch(ctx, transport, u, name, d.left) }
 	default:
-		from, err := filepath.EvalSymlinks(from) // where the parts of the document are
+		from, err := filepath.EvalSymlinks(from) // so that the document's other files are found
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 	return d, nil
 }
 
-// open reads a file once.
+// open reads a file, once.
 func (d *document) open(name string) (*file, error) {
 	if f := d.files[name]; f != nil {
 		return f, nil
@@ -121,8 +121,8 @@ func (d *document) open(name string) (*file, error) {
 	return f, nil
 }
 
-// openAll reads the files that references in a value lead to, so that nothing is read later. What cannot be read is missed
-// by whoever follows the reference.
+// openAll reads the files that a value refers to, so that nothing is read later. If a file cannot
+// be read, following its reference fails.
 func (d *document) openAll(f *file, value any) {
 	switch v := value.(type) {
 	case []any:
@@ -149,7 +149,7 @@ func (d *document) openAll(f *file, value any) {
 	}
 }
 
-// locate finds the file and the pointer of a reference that stands in f.
+// locate returns the file and the pointer of a reference in f.
 func (d *document) locate(f *file, ref string) (name, pointer string, err error) {
 	target, pointer, _ := strings.Cut(ref, "#")
 	switch {
@@ -176,8 +176,8 @@ func (d *document) locate(f *file, ref string) (name, pointer string, err error)
 	return path.Join(path.Dir(f.name), plain), pointer, nil
 }
 
-// follow returns what an object stands for: itself, or what its $ref leads to. key names the target where it was a
-// reference; else it is "".
+// follow returns p itself, or the target of its $ref. key names the target of a reference;
+// otherwise it is "".
 func (d *document) follow(p part) (target part, key string, err error) {
 	for range maxRefs {
 		ref := p.Text("$ref")
@@ -201,7 +201,7 @@ func (d *document) follow(p part) (target part, key string, err error) {
 	return part{}, "", fmt.Errorf("a $ref leads to a $ref more than %d times", maxRefs)
 }
 
-// lookup finds what a JSON Pointer names; nil for nothing.
+// lookup returns the value at a JSON Pointer, or nil if there is none.
 func lookup(value any, pointer string) any {
 	if plain, err := url.PathUnescape(pointer); err == nil {
 		pointer = plain
@@ -230,7 +230,7 @@ func lookup(value any, pointer string) any {
 	return value
 }
 
-// checkVersion says of which version the document is.
+// checkVersion sets the version of the document, and refuses unsupported ones.
 func (d *document) checkVersion() error {
 	root, ok := d.main.root.(*tree.Object)
 	if !ok {
@@ -253,7 +253,7 @@ func (d *document) checkVersion() error {
 	return nil
 }
 
-// textOf is a text, or a number as text.
+// textOf returns a string, or a number as text.
 func textOf(value any) string {
 	if n, ok := value.(tree.Number); ok {
 		return string(n)
@@ -262,7 +262,7 @@ func textOf(value any) string {
 	return text
 }
 
-// readFile reads a file of a folder.
+// readFile reads a file of a folder, at most most bytes.
 func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	f, err := root.Open(filepath.FromSlash(name))
 	if err != nil {
@@ -275,7 +275,7 @@ func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	return readAll(f, most)
 }
 
-// fetch reads a file from the origin of the document.
+// fetch reads a file from the origin of the document, at most most bytes.
 func fetch(ctx context.Context, transport http.RoundTripper, origin *url.URL, address string, most int) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -291,7 +291,7 @@ func fetch(ctx context.Context, transport http.RoundTripper, origin *url.URL, ad
 	response, err := client.Do(r)
 	if err != nil {
 		if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-			err = wrapped.Err // which does not repeat the query
+			err = wrapped.Err // without the query
 		}
 		return nil, err
 	}

@@ -27,7 +27,8 @@ paths:
         - {name: fields, in: query, explode: false, schema: {type: array, items: {type: string}}}
 `
 
-// A client meets the server in the same process. To serve a host, hand the server to a transport: stdio.Serve(ctx, s).
+// ExampleOpen connects a client to the server in the same process. To serve a host, pass the server
+// to a transport: stdio.Serve(ctx, s).
 func ExampleOpen() {
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Method, " ", r.URL) }))
 	defer api.Close()
@@ -45,7 +46,7 @@ func ExampleOpen() {
 	ctx := context.Background()
 	s, err := openapi.Open(ctx, openapi.Options{
 		From: from, Include: openapi.Selection{Tags: []string{"pets"}},
-		Requests: httptool.Options{Base: api.URL}, // in place of https://api.example.com/v1
+		Requests: httptool.Options{Base: api.URL}, // replaces https://api.example.com/v1
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/servers/httptool"
 )
 
-// within answers every request, and notes one that leaves the API.
+// within is a transport that responds to every request, and records one that leaves the API.
 type within struct{ outside string }
 
 func (w *within) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -24,8 +24,8 @@ func (w *within) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(`{"a":[1]}`)), Request: r}, nil
 }
 
-// Whatever a document says, it is read or refused, its tools are ones that a server can list, and no argument makes a
-// request leave the API.
+// FuzzADocumentIsReadOrRefused checks that every document is read or refused, that a server can
+// list its tools, and that no argument makes a request leave the API.
 func FuzzADocumentIsReadOrRefused(f *testing.F) {
 	f.Add(documentOf("3.0.3", `{"/x/{id}":{"post":{"operationId":"op","parameters":[{"name":"id","in":"path","style":"matrix","explode":true},{"name":"q","in":"query","style":"deepObject"}],
 		"requestBody":{"content":{"multipart/form-data":{"schema":{"$ref":"#/components/schemas/Node"}}}},"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Node"}}}}}}}}`, cyclic), `{"id":"../..","q":{"a":["b"]},"body":{"name":"x"}}`)
@@ -49,7 +49,7 @@ func FuzzADocumentIsReadOrRefused(f *testing.F) {
 				t.Errorf("a tool is called %q", name)
 			}
 			if json.Valid([]byte(arguments)) && strings.HasPrefix(arguments, "{") {
-				_, _ = c.CallTool(t.Context(), name, json.RawMessage(arguments)) // what it is answered does not matter
+				_, _ = c.CallTool(t.Context(), name, json.RawMessage(arguments)) // any result is fine
 			}
 		}
 		if api.outside != "" {

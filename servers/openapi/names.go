@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	maxToolName     = 64 // characters that every provider takes
+	maxToolName     = 64 // characters that every provider accepts
 	maxArgumentName = 64
 )
 
-// nameAll names the tools of operations. A name is that of the operationId, or else of method and path, with '_' for what
-// cannot stand in one. Where it is too long, or several would have it, each of those gets a hash of its method and path, so
-// that no name depends on which other operations there are before it.
+// nameAll names the tools of operations. A name comes from the operationId, or else from method and
+// path, with '_' for invalid characters. If a name is too long or several operations have it, each
+// of these gets a hash of its method and path. So no name depends on the operations before it.
 func nameAll(all []*operation) {
 	count := map[string]int{}
 	for _, o := range all {
@@ -38,14 +38,14 @@ func nameAll(all []*operation) {
 	}
 }
 
-// hashed ends a name in so many digits of a hash.
+// hashed appends length digits of a hash of key to a name, within most bytes.
 func hashed(name, key string, length, most int) string {
 	sum := sha256.Sum256([]byte(key))
 	digits := hex.EncodeToString(sum[:])[:min(length, 2*len(sum))]
 	return name[:min(len(name), most-len(digits)-1)] + "_" + digits
 }
 
-// fit replaces what cannot stand in a name, and begins it with a letter or '_'.
+// fit replaces the invalid characters of a name, and makes it begin with a letter or '_'.
 func fit(name string, dots bool) string {
 	var out strings.Builder
 	for _, c := range []byte(name) {
@@ -68,8 +68,9 @@ func fit(name string, dots bool) string {
 	return text
 }
 
-// nameArguments names the arguments of an operation. Path, query, header and cookie come in this order; the first of a name
-// has it, the others begin with where they are, as query_id, and if that is taken end in a hash. "body" is the body's.
+// nameArguments names the arguments of an operation, in the order path, query, header, cookie. The
+// first parameter with a name keeps it. The others get their place as a prefix, such as query_id,
+// and if that is taken a hash as well. "body" is reserved for the body.
 func nameArguments(all []*parameter, body bool) {
 	taken := map[string]bool{"body": body}
 	for _, in := range []string{"path", "query", "header", "cookie"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/servers/httptool"
 )
 
-// documentOf is a document with paths, and with more members behind them.
+// documentOf returns a document with paths and with more members after them.
 func documentOf(version, paths, more string) string {
 	return `{"openapi":"` + version + `","info":{"title":"Test API","version":"2.1"},"servers":[{"url":"SERVER"}],"paths":` + paths + more + `}`
 }
@@ -47,7 +47,7 @@ func serve(t *testing.T, document string, api http.HandlerFunc, o Options) (*Ser
 	return s, c
 }
 
-// echo answers with what it was sent, without what every request has.
+// echo responds with the request, without the usual headers.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	fmt.Fprintf(w, "%s %s", r.Method, r.RequestURI)
@@ -153,7 +153,7 @@ func TestBodiesAreWrittenAsTheirType(t *testing.T) {
 			want := strings.Replace(c.want, "Content-Type", "POST /v1/x\nContent-Type", 1)
 			got := call(t, client, "op", `{"body":`+c.value+`}`)
 			text := got.Text()
-			if len(got.Content) > 0 && got.Content[len(got.Content)-1].Link != nil { // bytes are kept
+			if len(got.Content) > 0 && got.Content[len(got.Content)-1].Link != nil { // stored bytes
 				read, err := client.ReadResource(t.Context(), got.Content[len(got.Content)-1].Link.URI)
 				if err != nil {
 					t.Fatal(err)
@@ -294,7 +294,7 @@ func TestSchemasBecomeJSONSchema(t *testing.T) {
 	}
 }
 
-// cyclic are schemas that lead back to themselves, in each way there is.
+// cyclic holds schemas with every kind of reference to themselves.
 const cyclic = `,"components":{"schemas":{
 	"Node":{"type":"object","properties":{"name":{"type":"string"},"children":{"type":"array","items":{"$ref":"#/components/schemas/Node"}},"parent":{"$ref":"#/components/schemas/Node"}}},
 	"Self":{"$ref":"#/components/schemas/Self"},
@@ -330,7 +330,7 @@ func TestReferencesThatLeadBackAreKeptAndBounded(t *testing.T) {
 	inEveryDialect(t, tools)
 }
 
-// inEveryDialect lowers tools for each provider, and fails where one is left out.
+// inEveryDialect converts tools for each provider, and fails if one is omitted.
 func inEveryDialect(t *testing.T, tools map[string]mcp.Tool) {
 	t.Helper()
 	var all []model.Tool
@@ -515,7 +515,7 @@ func TestADocumentMayBeOfSeveralFilesAndInYAML(t *testing.T) {
 	}
 }
 
-// texts answers with texts by URL.
+// texts is a transport that responds with texts by URL.
 type texts map[string]string
 
 func (all texts) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -18,22 +18,22 @@ import (
 )
 
 const (
-	maxOperations      = 5_000   // that are selected
+	maxOperations      = 5_000   // selected operations
 	maxToolDescription = 4 << 10 // bytes
-	maxAnswerHeaders   = 20      // of a response that a result tells of
+	maxAnswerHeaders   = 20      // headers of a response in a result
 )
 
-// An operation is one of a document, and becomes a tool.
+// An operation is an operation of a document. It becomes a tool.
 type operation struct {
 	method, path, id, name string
 	tags                   []string
-	item, from             part // until the tool is made
+	item, from             part // dropped when the tool is made
 
 	parameters  []*parameter
 	body        *body
-	base        *url.URL // its own server; nil for the document's
+	base        *url.URL // of its own server; nil means the document's
 	credentials []httptool.Credential
-	secretNames []string // parameters of the query that are credentials
+	secretNames []string // query parameters that are credentials
 	accept      string
 	shape       httptool.Shape
 	output      *tree.Object
@@ -41,7 +41,7 @@ type operation struct {
 
 var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 
-// operationsOf lists all operations, in the order of the document.
+// operationsOf returns all operations, in the order of the document.
 func (d *document) operationsOf(root part) (all []*operation, faults []error) {
 	paths := root.at("paths")
 	for _, path := range paths.Names() {
@@ -98,7 +98,7 @@ func (o *operation) read(d *document, root part, s *security, options *Options) 
 	return nil
 }
 
-// release lets go of the document, of which a call needs nothing.
+// release drops the parts of the document, which calls do not need.
 func (o *operation) release() {
 	o.item, o.from = part{}, part{}
 	for _, p := range o.parameters {
@@ -109,8 +109,9 @@ func (o *operation) release() {
 	}
 }
 
-// readPath finds the argument of each placeholder of the path. The forms that routers have, {name+}, {+name}, {name*} and
-// {name:pattern}, become {name}; where they take several segments, so does the argument.
+// readPath finds the argument of each placeholder in the path. The forms of routers, {name+},
+// {+name}, {name*} and {name:pattern}, become {name}. If they match several segments, the argument
+// may have several.
 func (o *operation) readPath() error {
 	var path strings.Builder
 	for rest := o.path; ; {
@@ -143,7 +144,8 @@ func (o *operation) pathParameter(name string) *parameter {
 	return o.parameters[i]
 }
 
-// cutPlaceholder cuts a text at the brace that closes a placeholder, whose pattern may have braces of its own.
+// cutPlaceholder splits a text at the closing brace of a placeholder, whose pattern may have braces
+// itself.
 func cutPlaceholder(text string) (placeholder, rest string) {
 	depth := 0
 	for i, c := range text {
@@ -159,7 +161,7 @@ func cutPlaceholder(text string) (placeholder, rest string) {
 	return text, ""
 }
 
-// readResponses finds out what is answered where all goes well.
+// readResponses reads the successful responses.
 func (o *operation) readResponses(d *document) {
 	responses := o.from.at("responses")
 	var medias []string
@@ -189,7 +191,7 @@ func (o *operation) readResponses(d *document) {
 		o.accept = strings.Join(append(medias, "*/*;q=0.1"), ", ")
 	}
 	if len(bodies) != 1 || len(others) > 0 || o.method == http.MethodHead {
-		return // what has several forms has no schema
+		return // several forms have no schema
 	}
 	if outline, schema := d.outlineWithin(bodies[0].file, bodies[0].Get("schema")); outline != nil {
 		o.output = schema
@@ -198,8 +200,7 @@ func (o *operation) readResponses(d *document) {
 	}
 }
 
-// tool is how the operation presents itself, and input its schema with what is deeper than cut left out; 0 leaves out
-// nothing, and keeps references.
+// tool returns the tool of the operation, with its input schema.
 func (o *operation) tool(input *tree.Object) mcp.Tool {
 	t := mcp.Tool{Name: o.name, Title: clip(o.from.Text("summary"), 100), Description: o.description(), Annotations: httptool.AnnotationsFor(o.method)}
 	t.InputSchema = tree.Append(nil, input)
@@ -222,7 +223,8 @@ func (o *operation) description() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// input is the schema of the arguments. Without a cut it keeps references, and ok says whether it is within the limits.
+// input returns the schema of the arguments. Parts deeper than cut accept anything. If cut is 0,
+// nothing is cut, references stay, and ok reports whether the schema is within the limits.
 func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
 	c := &converter{d: d, cut: cut, defs: tree.NewObject(), names: map[string]string{}}
 	properties, required := tree.NewObject(), []any{}
@@ -253,7 +255,7 @@ func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
 	return schema, c.parts <= toolschema.MaxParts && toolschema.Fits(schema)
 }
 
-// describe gives a schema a description in front of its own.
+// describe sets the description of a schema to text, but keeps the notes of its own description.
 func describe(schema *tree.Object, text string) *tree.Object {
 	if own := schema.Text("description"); own != "" && !strings.Contains(text, own) {
 		if i := strings.Index(own, "Default: "); i >= 0 {

@@ -8,31 +8,33 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What the output schema of a tool may be.
+// Limits of a tool's output schema.
 const (
 	maxOutputSchema = 8 << 10 // bytes
-	maxOutputParts  = 1_000   // schemas within
-	maxOutputDepth  = 5       // of objects and lists within each other
-	maxOutputText   = 120     // bytes of a description within
+	maxOutputParts  = 1_000   // number of schemas
+	maxOutputDepth  = 5       // depth of objects and lists
+	maxOutputText   = 120     // bytes of each description
 )
 
-// An outline is what is said of an answer: the types of its members, each of which may be missing or null. APIs answer
-// otherwise than their documents say in everything else, and a client refuses what does not fit an output schema.
+// An outline describes the types of a response's members, each of which may be missing or null.
+// Real responses differ from their documents in everything else, and clients refuse responses that
+// do not fit an output schema.
 type outline struct {
 	text       string
-	kinds      []string // as JSON Schema names types; none: any
+	kinds      []string // types of JSON Schema; empty means any
 	properties map[string]*outline
 	names      []string
 	items      *outline
 }
 
-// outlining is the work on one outline.
+// outlining makes one outline.
 type outlining struct {
 	document *document
-	left     int // schemas that may still be looked at
+	left     int // remaining number of schemas to examine
 }
 
-// outlineWithin makes the outline of a schema that is as deep as fits; nil where the schema is not that of an object.
+// outlineWithin returns the deepest outline of a schema within the limits, or nil if the schema is
+// not that of an object.
 func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
 	for depth := maxOutputDepth; depth > 0; depth-- {
 		work := &outlining{d, maxOutputParts}
@@ -47,7 +49,7 @@ func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
 	return &outline{kinds: []string{"object"}}, tree.NewObject("type", "object")
 }
 
-// outlineOf makes the outline of a schema, as deep as said.
+// outlineOf returns the outline of a schema, to a depth.
 func (d *outlining) outlineOf(f *file, value any, depth int) *outline {
 	o, ok := value.(*tree.Object)
 	if d.left--; !ok || d.left < 0 {
@@ -62,7 +64,7 @@ func (d *outlining) outlineOf(f *file, value any, depth int) *outline {
 	return out
 }
 
-// fillOutline adds what a schema, and those that hold as well, say. nested counts the latter.
+// fillOutline adds a schema and its allOf schemas to an outline. nested counts the latter.
 func (d *outlining) fillOutline(out *outline, p part, depth, nested int) {
 	for _, t := range p.Texts("type") {
 		if slices.Contains(types, t) && !slices.Contains(out.kinds, t) {
@@ -103,7 +105,8 @@ func (d *outlining) fillOutline(out *outline, p part, depth, nested int) {
 	}
 }
 
-// alternatives are said as the types that they have; and if there is one next to null, as that one.
+// alternatives adds the types of alternatives. If only one alternative differs from null, it adds
+// that one in full.
 func (d *outlining) alternatives(out *outline, f *file, all []any, depth int) {
 	var kinds []string
 	var lone *part
@@ -142,7 +145,7 @@ func (d *outlining) alternatives(out *outline, f *file, all []any, depth int) {
 	}
 }
 
-// schema is the outline as JSON Schema.
+// schema returns the outline as JSON Schema.
 func (o *outline) schema(root bool) *tree.Object {
 	out := tree.NewObject()
 	switch {
@@ -151,7 +154,7 @@ func (o *outline) schema(root bool) *tree.Object {
 	case len(o.kinds) > 0:
 		kinds := slices.Clone(o.kinds)
 		if slices.Contains(kinds, "integer") && !slices.Contains(kinds, "number") {
-			kinds[slices.Index(kinds, "integer")] = "number" // which is 1.0 in some languages, or beyond what is an integer
+			kinds[slices.Index(kinds, "integer")] = "number" // some languages write 1.0, or numbers beyond the range of integers
 		}
 		if !slices.Contains(kinds, "null") {
 			kinds = append(kinds, "null")
@@ -175,7 +178,7 @@ func (o *outline) schema(root bool) *tree.Object {
 	return out
 }
 
-// check says why a value does not fit.
+// check returns an error if a value does not fit.
 func (o *outline) check(value any, at string) error {
 	kind := kindOf(value)
 	ok := value == nil || len(o.kinds) == 0 || slices.Contains(o.kinds, kind) || kind == "number" && slices.Contains(o.kinds, "integer")

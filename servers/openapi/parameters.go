@@ -11,29 +11,31 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-const maxParameters = 300 // of one operation
+const maxParameters = 300 // parameters of one operation
 
-// A parameter is one of an operation.
+// A parameter is a parameter of an operation.
 type parameter struct {
 	in, name, argument string
 	description        string
 	required           bool
-	schema             part   // with a member "schema"; until the tool is made
-	media              string // of a value that is written as a text of this type; "" for a style
+	schema             part   // with a member "schema"; dropped when the tool is made
+	media              string // media type of the value as text; empty means a style
 	style              string
 	explode            bool
 	reserved           bool // allowReserved
-	slashes            bool // a value in a path may have several segments
+	slashes            bool // whether a value in a path may have several segments
 }
 
-// unsettable are the headers that are no parameters (OpenAPI 3.1, Parameter Object), or that would change the request itself.
+// unsettable lists the headers that are not parameters (OpenAPI 3.1, Parameter Object), or that
+// would change the request itself.
 var unsettable = []string{
 	"Accept", "Content-Type", "Authorization", "Proxy-Authorization", "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer",
 	"Keep-Alive", "Cookie", "Expect", "Accept-Encoding",
 }
 
-// parametersOf reads the parameters of an operation and of its path. The operation's come before those of the same name
-// and place. What is a credential is none: a caller does not give it.
+// parametersOf returns the parameters of an operation and of its path. Those of the operation
+// override those with the same name and place. Credentials are omitted, because callers do not set
+// them.
 func (d *document) parametersOf(item, operation part, secrets []httptool.Credential) ([]*parameter, error) {
 	var all []*parameter
 	for _, from := range []part{item, operation} {
@@ -66,7 +68,7 @@ func (d *document) parametersOf(item, operation part, secrets []httptool.Credent
 	return all, nil
 }
 
-// readParameter reads one; nil for what is no parameter.
+// readParameter reads a parameter. It returns nil for a header that cannot be one.
 func readParameter(from part) (*parameter, error) {
 	p := &parameter{in: from.Text("in"), name: from.Text("name"), description: from.Text("description"), required: from.True("required"), schema: from}
 	defaults := map[string]string{"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
@@ -102,7 +104,7 @@ func readParameter(from part) (*parameter, error) {
 	return p, nil
 }
 
-// isCredential reports whether a parameter is where a credential stands.
+// isCredential reports whether a parameter is at the place of a credential.
 func isCredential(p *parameter, secrets []httptool.Credential) bool {
 	return slices.ContainsFunc(secrets, func(c httptool.Credential) bool {
 		switch c.In {
@@ -115,7 +117,8 @@ func isCredential(p *parameter, secrets []httptool.Credential) bool {
 	})
 }
 
-// values writes the arguments of an operation into a request: the path, the query, headers and cookies.
+// values writes the arguments of an operation into a request: the path, the query, headers and
+// cookies.
 func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	segments, query, cookies := map[string]string{}, []string{}, []string{}
 	for _, p := range o.parameters {
@@ -153,7 +156,7 @@ func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	if len(cookies) > 0 {
 		r.Header.Set("Cookie", strings.Join(cookies, "; "))
 	}
-	template, _, _ := strings.Cut(o.path, "#") // some documents tell operations apart by this, or by a query
+	template, _, _ := strings.Cut(o.path, "#") // some documents distinguish operations by a fragment or a query
 	template, fixed, _ := strings.Cut(template, "?")
 	path, err := fillPath(template, segments)
 	if err != nil {
@@ -169,7 +172,7 @@ func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	return nil
 }
 
-// asMedia writes a value as JSON, unless it is a text of another type.
+// asMedia returns a value as JSON. It returns a string unchanged if the media type is not JSON.
 func (p *parameter) asMedia(value any) any {
 	if text, ok := value.(string); ok && !strings.Contains(p.media, "json") {
 		return text
@@ -177,7 +180,7 @@ func (p *parameter) asMedia(value any) any {
 	return string(tree.Append(nil, value))
 }
 
-// checkNames refuses an object whose members would be taken for a credential in the query.
+// checkNames refuses an object with a member that would act as a credential in the query.
 func (o *operation) checkNames(query []string) error {
 	for _, pair := range query {
 		name, _, _ := strings.Cut(pair, "=")
@@ -190,7 +193,7 @@ func (o *operation) checkNames(query []string) error {
 	return nil
 }
 
-// fillPath puts the arguments into the path. None can make another path of it.
+// fillPath fills the arguments into the path. No argument can change the path's structure.
 func fillPath(template string, values map[string]string) (string, error) {
 	var out []string
 	for segment := range strings.SplitSeq(strings.TrimPrefix(template, "/"), "/") {
@@ -210,7 +213,7 @@ func fillPath(template string, values map[string]string) (string, error) {
 	return "/" + strings.Join(out, "/"), nil
 }
 
-// replaceNames puts values in the place of {name}, in one pass: what a value has is not looked at again.
+// replaceNames replaces each {name} by its value, in one pass: braces in values have no effect.
 func replaceNames(text string, values map[string]string) string {
 	var out strings.Builder
 	for {

@@ -11,32 +11,32 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What is written of a schema. Where a tool's would be more than toolschema says, what lies deep within accepts anything.
+// Limits of an input schema. If it exceeds those of toolschema, its deep parts accept anything.
 const (
-	maxInputText    = 600 // bytes of a description within
-	maxSchemaNames  = 500 // properties of one object, and alternatives of one schema
+	maxInputText    = 600 // bytes of a description
+	maxSchemaNames  = 500 // properties of one object, or alternatives of one schema
 	maxEnumerations = 300 // values of one enum
 )
 
-// A converter writes schemas of a document as JSON Schema 2020-12, for arguments. It accepts more than the document says
-// where documents are known to say too much: oneOf is written as anyOf, and a default is a text, so that nothing is sent
-// that the caller did not give.
+// A converter converts schemas of a document to JSON Schema 2020-12, for arguments. It accepts more
+// than the document where documents are often too strict: oneOf becomes anyOf. A default becomes
+// text in the description, so that only the caller's own values are sent.
 type converter struct {
 	d     *document
-	cut   int               // at which depth a schema accepts anything; 0: nowhere, and references are kept
-	defs  *tree.Object      // by name
-	names map[string]string // of defs, by target
-	parts int               // schemas so far; what comes after too many accepts anything
+	cut   int               // depth at which a schema accepts anything; 0 means none, and references stay
+	defs  *tree.Object      // definitions by name
+	names map[string]string // names in defs by target
+	parts int               // schemas so far; those over the limit accept anything
 }
 
-// types that there are.
+// types lists the types of JSON Schema.
 var types = []string{"object", "array", "string", "number", "integer", "boolean", "null"}
 
 // schema converts a schema.
 func (c *converter) schema(f *file, value any, depth int) any {
 	o, ok := value.(*tree.Object)
 	if !ok {
-		return tree.NewObject() // true, or what is no schema
+		return tree.NewObject() // true, or not a schema
 	}
 	p := part{f, o}
 	if p.Text("$ref") != "" {
@@ -45,7 +45,8 @@ func (c *converter) schema(f *file, value any, depth int) any {
 	return c.plain(p, depth)
 }
 
-// reference converts a $ref. What stands next to it counts in 3.1, and the description in any version.
+// reference converts a $ref. The keywords next to it apply in 3.1; the description applies in every
+// version.
 func (c *converter) reference(p part, depth int) any {
 	target, key, err := c.d.follow(p)
 	if err != nil {
@@ -76,12 +77,12 @@ func (c *converter) reference(p part, depth int) any {
 	return out
 }
 
-// isSimple reports whether a schema has no others within, so that it may stand where it is used.
+// isSimple reports whether a schema has no others within it, so that it may replace a reference.
 func isSimple(o *tree.Object) bool {
 	return len(o.List("enum")) <= 20 && !slices.ContainsFunc(o.Names(), func(name string) bool { return toolschema.Within(name) != toolschema.None })
 }
 
-// define enters the target of a reference among the definitions, and returns its name.
+// define adds the target of a reference to the definitions, and returns its name.
 func (c *converter) define(target part, key string) string {
 	if name, ok := c.names[key]; ok {
 		return name
@@ -91,12 +92,12 @@ func (c *converter) define(target part, key string) string {
 		name = hashed(name, key, 8, maxArgumentName)
 	}
 	c.names[key] = name
-	c.defs.Set(name, true) // its place, before those within it
+	c.defs.Set(name, true) // reserves its place, before the nested ones
 	c.defs.Set(name, c.plain(target, 0))
 	return name
 }
 
-// end is a schema of which only the type and the description are left.
+// end returns a schema with only the type and the description.
 func (c *converter) end(p part) *tree.Object {
 	out := tree.NewObject()
 	c.types(p, out)
@@ -106,7 +107,7 @@ func (c *converter) end(p part) *tree.Object {
 	return out
 }
 
-// plain converts a schema that is no reference.
+// plain converts a schema without a reference.
 func (c *converter) plain(p part, depth int) *tree.Object {
 	c.parts++
 	switch {
@@ -139,7 +140,7 @@ func (c *converter) plain(p part, depth int) *tree.Object {
 	return out
 }
 
-// keyword converts one that has schemas within.
+// keyword converts a keyword with schemas in its value.
 func (c *converter) keyword(p part, out *tree.Object, name string, hidden []string, depth int) {
 	value := p.Get(name)
 	switch toolschema.Within(name) {
@@ -178,7 +179,7 @@ func (c *converter) keyword(p part, out *tree.Object, name string, hidden []stri
 	}
 }
 
-// combine sets alternatives. oneOf becomes anyOf: documents use it for forms that overlap.
+// combine sets alternatives. oneOf becomes anyOf, because documents use it for overlapping forms.
 func (c *converter) combine(out *tree.Object, name string, converted []any) {
 	switch {
 	case (name == "oneOf" || name == "anyOf") && out.Has("anyOf"):
@@ -192,7 +193,7 @@ func (c *converter) combine(out *tree.Object, name string, converted []any) {
 	}
 }
 
-// hidden are the properties that a caller does not give: those that are read-only.
+// hidden returns the read-only properties, which callers do not set.
 func (c *converter) hidden(p part) (names []string) {
 	properties := p.at("properties")
 	for _, name := range properties.Names() {
@@ -218,11 +219,11 @@ func (c *converter) types(p part, out *tree.Object) {
 	case len(valid) > 1:
 		out.Set("type", anyOf(valid))
 	case p.Object.Object("properties") != nil && !p.Has("type"):
-		out.Set("type", "object") // which is what is meant
+		out.Set("type", "object") // the intended meaning
 	}
 }
 
-// nullable accepts null, too.
+// nullable returns a schema that also accepts null.
 func nullable(out *tree.Object) *tree.Object {
 	kind := out.Text("type")
 	if kind == "" || kind == "null" || out.Has("anyOf") || out.Has("allOf") {
@@ -238,7 +239,8 @@ func nullable(out *tree.Object) *tree.Object {
 	return out
 }
 
-// description is that of a schema, with its default and what else has no keyword of its own.
+// description returns the description of a schema, with its default and other facts without
+// keywords.
 func (c *converter) description(p part) string {
 	text := cmp.Or(clip(p.Text("description"), maxInputText), clip(p.Text("title"), maxInputText))
 	if p.True("deprecated") {
@@ -280,13 +282,13 @@ func (c *converter) values(p part, out *tree.Object) {
 	if example := p.Get("example"); example != nil {
 		kind, said := kindOf(example), p.Texts("type")
 		fits := slices.Contains(said, kind) || kind == "number" && slices.Contains(said, "integer")
-		if fits && kind != "object" && len(tree.Append(nil, example)) <= 100 { // many documents have others
+		if fits && kind != "object" && len(tree.Append(nil, example)) <= 100 { // many documents have invalid examples
 			out.Set("examples", []any{example})
 		}
 	}
 }
 
-// bounds sets the keywords whose value is a number.
+// bounds sets the keywords with numeric values.
 func bounds(o, out *tree.Object) {
 	for _, name := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"} {
 		n, ok := o.Get(name).(tree.Number)
@@ -295,7 +297,7 @@ func bounds(o, out *tree.Object) {
 		}
 	}
 	for _, pair := range [][2]string{{"exclusiveMinimum", "minimum"}, {"exclusiveMaximum", "maximum"}} {
-		if limit := out.Get(pair[1]); o.True(pair[0]) && limit != nil { // as 3.0 has it
+		if limit := out.Get(pair[1]); o.True(pair[0]) && limit != nil { // the form of 3.0
 			out.Set(pair[0], limit)
 		}
 	}
@@ -316,7 +318,7 @@ func anyOf(texts []string) []any {
 	return all
 }
 
-// clip shortens a text to n bytes, at the end of a word if there is one near.
+// clip shortens a text to n bytes, at the end of a word if one is near.
 func clip(text string, n int) string {
 	text = strings.TrimSpace(text)
 	if len(text) <= n {
@@ -329,7 +331,8 @@ func clip(text string, n int) string {
 	return text + "…"
 }
 
-// asTyped returns the values of an enum as a schema of strings has them: YAML reads 1.10 and true without quotes as others.
+// asTyped converts the values of an enum of strings to strings: YAML reads unquoted 1.10 and true
+// as other types.
 func (p part) asTyped(values []any) []any {
 	kinds := p.Texts("type")
 	if !slices.Contains(kinds, "string") || slices.Contains(kinds, "number") || slices.Contains(kinds, "integer") || slices.Contains(kinds, "boolean") {

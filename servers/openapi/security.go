@@ -9,20 +9,21 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// A scheme is one of the document's security schemes: a credential without its value.
+// A scheme is a security scheme of the document: a credential without its value.
 type scheme struct {
 	name string
 	httptool.Credential
 }
 
-// security is how a document's operations are authorized.
+// security holds the credentials of a document's operations.
 type security struct {
 	schemes []scheme
 	secrets map[string]string // by scheme; "" for the one that an operation needs
 }
 
-// securityOf reads the schemes of a document, and finds secrets that none of them is for. everywhere are those that go
-// with every request: secrets named bearer and basic, where the document has no scheme of that name.
+// securityOf reads the schemes of a document, and refuses secrets for unknown schemes. everywhere
+// returns the credentials of every request: secrets named bearer and basic, if the document has no
+// scheme of that name.
 func (d *document) securityOf(root part, secrets map[string]string) (s *security, everywhere []httptool.Credential, err error) {
 	s = &security{secrets: secrets}
 	all := root.at("components").at("securitySchemes")
@@ -72,7 +73,7 @@ func (s *security) names() []string {
 	return names
 }
 
-// credential finds a scheme, and "" among those that have one.
+// credential returns the credential of a scheme. The name "" means a bearer token.
 func (s *security) credential(name string) (httptool.Credential, bool) {
 	if name == "" {
 		return httptool.Credential{In: httptool.Bearer}, true
@@ -84,7 +85,7 @@ func (s *security) credential(name string) (httptool.Credential, bool) {
 	return s.schemes[i].Credential, true
 }
 
-// places are the credentials that callers do not give, without values.
+// places returns the credentials that callers do not set, without values.
 func (s *security) places() []httptool.Credential {
 	var all []httptool.Credential
 	for _, one := range s.schemes {
@@ -93,7 +94,8 @@ func (s *security) places() []httptool.Credential {
 	return all
 }
 
-// of returns the credentials of an operation: those of the first of its alternatives for which all secrets are there.
+// of returns the credentials of an operation: those of its first alternative whose secrets are all
+// known.
 func (s *security) of(root, operation part) []httptool.Credential {
 	from := root
 	if operation.Has("security") {
@@ -105,7 +107,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 	for _, e := range from.List("security") {
 		alternative, _ := e.(*tree.Object)
 		if alternative.Len() == 0 {
-			continue // without any, if nothing else can be met
+			continue // no credentials, if no other alternative is possible
 		}
 		var all []httptool.Credential
 		for _, name := range alternative.Names() {
@@ -114,7 +116,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 				value = s.secrets[""]
 			}
 			c, known := s.credential(name)
-			if c.Value = value; known && c.Check() == nil { // a token is no USER:PASSWORD
+			if c.Value = value; known && c.Check() == nil { // a token is not USER:PASSWORD
 				all = append(all, c)
 			}
 		}
@@ -125,7 +127,7 @@ func (s *security) of(root, operation part) []httptool.Credential {
 	return nil
 }
 
-// undeclared are the credentials where a document does not say which are needed.
+// undeclared returns the credentials for a document that does not declare them.
 func (s *security) undeclared() []httptool.Credential {
 	var all []httptool.Credential
 	for _, one := range s.schemes {

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// A Selection picks operations. Tags are names. Paths are patterns of paths as the document has them, in which * is one
-// segment and ** any number of them. Operations are patterns of operationIds or of tools' names, as those of path.Match.
-// Methods are those of HTTP, in any case.
+// A Selection selects operations. Tags holds names. Paths holds patterns of the document's paths,
+// in which * matches one segment and ** any number. Operations holds patterns, as for path.Match,
+// of operationIds or names of tools. Methods holds HTTP methods, in any case.
 type Selection struct {
 	Tags, Paths, Operations, Methods []string
 }
 
-// all reports whether an operation is picked by each kind that is said.
+// all reports whether each non-empty field selects an operation.
 func (s Selection) all(o *operation) bool {
 	return (len(s.Tags) == 0 || s.tags(o)) && (len(s.Paths) == 0 || s.paths(o)) &&
 		(len(s.Operations) == 0 || s.operations(o)) && (len(s.Methods) == 0 || s.methods(o))
 }
 
-// any reports whether an operation is picked by one kind.
+// any reports whether at least one field selects an operation.
 func (s Selection) any(o *operation) bool {
 	return s.tags(o) || s.paths(o) || s.operations(o) || s.methods(o)
 }
@@ -46,7 +46,7 @@ func (s Selection) methods(o *operation) bool {
 	return slices.ContainsFunc(s.Methods, func(m string) bool { return strings.EqualFold(m, o.method) })
 }
 
-// check finds patterns that can match nothing, as they cannot be read.
+// check returns an error for a malformed pattern.
 func (s Selection) check() error {
 	for _, pattern := range slices.Concat(s.Paths, s.Operations) {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -56,10 +56,11 @@ func (s Selection) check() error {
 	return nil
 }
 
-// matchPath matches segment by segment, in time that is the product of the numbers of segments.
+// matchPath matches segment by segment. Its time is proportional to the product of the numbers of
+// segments.
 func matchPath(pattern, name string) bool {
 	wants, has := strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(name, "/"), "/")
-	reach := make([]bool, len(has)+1) // reach[i]: what was seen of the pattern matches the first i segments
+	reach := make([]bool, len(has)+1) // reach[i]: the pattern so far matches the first i segments
 	reach[0] = true
 	for _, want := range wants {
 		next := make([]bool, len(has)+1)

@@ -15,41 +15,47 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// Options say which document becomes a server, and how. Only From is needed.
+// Options select a document and configure its server. Only From is required.
 type Options struct {
-	// From is the path or the URL (http, https) of the document, in JSON or YAML. Files that it refers to must be in its
-	// folder, or of its origin.
+	// From is the path or the URL (http, https) of the document, in JSON or YAML. Its other files
+	// must be in the same folder, or at the same origin.
 	From string
-	// Name is the name of the server; default the title of the document, in letters, digits and '-'.
+	// Name is the name of the server; default the title of the document, in letters, digits and
+	// '-'.
 	Name string
-	// Include picks the operations that become tools; by default all do. Those that Exclude picks do not.
+	// Include selects the operations that become tools; default all. Exclude removes operations
+	// from these.
 	Include, Exclude Selection
-	// Variables are values for the variables in the URL of the document's server; default those of the document.
+	// Variables holds values for the variables in the document's server URL; default those of the
+	// document.
 	Variables map[string]string
-	// Secrets are the secrets for the document's security schemes, by the scheme's name: a token, a key, or USER:PASSWORD.
-	// "" is for the scheme that an operation needs if it needs one; where the document does not say which, a bearer token.
-	// "bearer" and "basic" go with every request, unless the document has a scheme of that name.
+	// Secrets holds the secrets of the document's security schemes, by scheme name: a token, a key,
+	// or USER:PASSWORD. The secret "" is for the scheme that an operation needs. If the
+	// document does not declare that, it is for the only scheme, or a bearer token. "bearer" and
+	// "basic" are sent with every request, unless the document has a scheme of that name.
 	Secrets map[string]string
-	// Requests say what requests may cost. Base overrides the servers of the document, and Credentials go with all.
+	// Requests limits requests. Its Base overrides the servers of the document, and its Credentials
+	// are sent with all requests.
 	Requests httptool.Options
 }
 
-// NoTool is the message of the warning about an operation that cannot be a tool; its attribute "error" says which one, and why.
+// NoTool is the message of the warning about an operation that cannot be a tool. The attribute
+// "error" names the operation and the reason.
 const NoTool = "openapi: an operation is no tool"
 
-// A Server is a server whose tools are the operations of a document. Close it when done.
+// A Server is a server whose tools are the operations of a document. The caller must close it.
 type Server struct {
 	*mcp.Server
-	// Skipped says which operations that were picked are no tools, and why.
+	// Skipped holds one error for each selected operation that cannot be a tool.
 	Skipped []error
-	// Base is the URL below which the operations are.
+	// Base is the base URL of the operations.
 	Base string
 
 	client *httptool.Client
 }
 
-// Open reads a document and returns its server. An operation that cannot be a tool is left out, in Server.Skipped and
-// in a warning; the error says what is wrong with all.
+// Open reads a document and returns its server. An operation that cannot be a tool is omitted and
+// reported in Server.Skipped and in a warning. If all fail, Open returns an error.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	if o.From == "" {
 		return nil, errors.New("openapi: no document: set its path or URL")
@@ -61,7 +67,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// shown is a path, or a URL without its query, in which a key may be.
+// shown returns a path, or a URL without its query and user, which may hold secrets.
 func shown(from string) string {
 	from, _, _ = strings.Cut(from, "?")
 	if scheme, rest, ok := strings.Cut(from, "://"); ok {
@@ -82,7 +88,7 @@ func open(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	root := part{d.main, d.main.root.(*tree.Object)} // as checkVersion found
+	root := part{d.main, d.main.root.(*tree.Object)} // checked by checkVersion
 	if root.at("paths").Len() == 0 {
 		return nil, errors.New("it has no paths")
 	}
@@ -119,7 +125,7 @@ func version(info part) string {
 	return "1.0.0"
 }
 
-// serverName makes the name of a server of a title.
+// serverName returns the name of a server for a title.
 func serverName(title string) string {
 	name := strings.Trim(strings.ToLower(strings.ReplaceAll(fit(title, false), "_", "-")), "-")
 	if name == "" {
@@ -128,7 +134,7 @@ func serverName(title string) string {
 	return name[:min(len(name), maxToolName)]
 }
 
-// addAll registers the tools of all operations that are picked.
+// addAll registers the tools of all selected operations.
 func (s *Server) addAll(d *document, root part, secrets *security, o *Options) error {
 	all, faults := d.operationsOf(root)
 	s.Skipped = faults
@@ -169,10 +175,11 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 	return nil
 }
 
-// cuts are how deep input schemas go, one after the other until one is within the limits; 0 is all of it.
+// cuts lists depths of input schemas. They are tried in order until one is within the limits; 0
+// means all of it.
 var cuts = []int{0, 10, 7, 5, 4, 3, 2}
 
-// add registers the tool of an operation, with as much of its input schema as is within the limits.
+// add registers the tool of an operation, with as much of its input schema as the limits allow.
 func (s *Server) add(d *document, op *operation) error {
 	handle := func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return op.call(ctx, s.client, arguments)
@@ -191,7 +198,7 @@ func (s *Server) add(d *document, op *operation) error {
 	return err
 }
 
-// tagsOf lists the tags of operations, the first twenty.
+// tagsOf returns the first twenty tags of operations.
 func tagsOf(all []*operation) []string {
 	var tags []string
 	for _, o := range all {
@@ -204,5 +211,5 @@ func tagsOf(all []*operation) []string {
 	return tags
 }
 
-// Close ends idle connections and forgets the answers kept.
+// Close closes idle connections and drops the stored responses.
 func (s *Server) Close() error { return s.client.Close() }

@@ -9,10 +9,10 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// escape writes every byte that has a meaning somewhere in a URL as %XX (RFC 3986, section 2.3).
+// escape writes every byte with a special meaning in a URL as %XX (RFC 3986, section 2.3).
 func escape(text string) string { return escapeExcept(text, "") }
 
-// escapeExcept leaves some bytes as they are.
+// escapeExcept is like escape, but keeps the bytes in except.
 func escapeExcept(text, except string) string {
 	const digits = "0123456789ABCDEF"
 	var out strings.Builder
@@ -26,10 +26,11 @@ func escapeExcept(text, except string) string {
 	return out.String()
 }
 
-// reserved are the bytes that allowReserved leaves in a query. Those that would end a value there are not among them.
+// reserved holds the bytes that allowReserved leaves unescaped in a query. It omits bytes that
+// would end a value there.
 const reserved = "/:?@!$'()*,;[]"
 
-// flat is a list, or the names and values of an object in turn, as texts.
+// flat returns the elements of a list, or the alternating names and values of an object, as texts.
 func flat(value any) (texts []string, err error) {
 	values := []any{}
 	switch v := value.(type) {
@@ -52,7 +53,7 @@ func flat(value any) (texts []string, err error) {
 	return texts, nil
 }
 
-// joined escapes texts and joins them; those of an object as name=value where pairs is set.
+// joined escapes texts and joins them. If pairs is set, the texts of an object become name=value.
 func joined(texts []string, pairs bool, separator string, escape func(string) string) string {
 	var out strings.Builder
 	for i, text := range texts {
@@ -68,7 +69,7 @@ func joined(texts []string, pairs bool, separator string, escape func(string) st
 	return out.String()
 }
 
-// inPath writes a value in the styles of a path: simple, label and matrix.
+// inPath writes a value in one of the styles of a path: simple, label and matrix.
 func (p *parameter) inPath(value any) (string, error) {
 	texts, err := flat(value)
 	if err != nil {
@@ -113,7 +114,8 @@ func (p *parameter) inHeader(value any) (string, error) {
 	return text, nil
 }
 
-// inQuery writes a value in the styles of a query, as name=value pairs that are escaped. An empty list is none.
+// inQuery writes a value in one of the styles of a query, as escaped name=value pairs. An empty
+// list has no pairs.
 func (p *parameter) inQuery(value any) ([]string, error) {
 	write := escape
 	if p.reserved {
@@ -122,7 +124,8 @@ func (p *parameter) inQuery(value any) ([]string, error) {
 	return writePairs(p.name, value, p.style, p.explode, write)
 }
 
-// writePairs writes a value in one of the styles form, spaceDelimited, pipeDelimited and deepObject.
+// writePairs writes a value in one of the styles form, spaceDelimited, pipeDelimited and
+// deepObject.
 func writePairs(name string, value any, style string, explode bool, write func(string) string) ([]string, error) {
 	list, isList := value.([]any)
 	object, isObject := value.(*tree.Object)
@@ -166,6 +169,6 @@ func deepPairs(pairs []string, name string, value any, write func(string) string
 		}
 		return pairs
 	}
-	text, _ := tree.Plain(value) // it is no object and no list
+	text, _ := tree.Plain(value) // neither an object nor a list
 	return append(pairs, escapeExcept(name, "[]")+"="+write(text))
 }

@@ -1,30 +1,30 @@
-// Package sql is a server for one database: SQLite, MySQL or MariaDB, or PostgreSQL. It answers queries,
-// describes the tables, and, only where it is allowed to, changes what is in them.
+// Package sql is a server for one database: SQLite, MySQL or MariaDB, or PostgreSQL. It runs
+// queries, describes the tables and, with permission, changes their content.
 //
-// # What keeps it from writing
+// # Protection against writing
 //
-// Without [Options.Write] nothing that a model asks for changes the database. Three things ensure that, and
+// Without [Options.Write] no request of a model changes the database. Three checks ensure that, and
 // each statement has to pass all of them:
 //
-//   - The account. Give the server one that may only read: this is the only one of the three that no
-//     statement can talk to.
-//   - The session. A SQLite file is opened for reading, and can neither be attached to nor copied. PostgreSQL
-//     runs a statement within a read-only transaction of a read-only session, MySQL within a read-only
-//     transaction. Each statement has a connection of its own, so that what it leaves behind in its
-//     session, such as a lock or a setting, ends with it.
-//   - The statement. There is one at a time, it begins with SELECT or another word that reads, and it calls no
-//     function that has an effect which a read-only transaction allows: with PostgreSQL none that is
-//     marked volatile, but for some that are known to do no harm.
+//   - The account. Give the server an account that may only read. Only this check does not
+//     depend on the statement.
+//   - The session. A SQLite file is opened for reading; no other file can be attached, and it
+//     cannot be copied. PostgreSQL runs a statement within a read-only transaction of a read-only
+//     session, MySQL within a read-only transaction. Each statement has a separate connection, so
+//     that locks and settings of its session end with it.
+//   - The statement. It must be a single one and begin with SELECT or another word that reads. It
+//     must call no function with an effect that a read-only transaction allows. With PostgreSQL
+//     these are the functions that are marked volatile, except some that are harmless.
 //
-// # What bounds it
+// # Limits
 //
-// A query ends after [Options.Timeout]. Its answer has at most 1,000 rows and some 64 KiB; what was cut is
-// said, and the whole result, up to 4 MiB, can be read as CSV under a URI for fifteen minutes. Whoever has the
-// URI can read it.
+// A query ends after [Options.Timeout]. Its result has at most 1,000 rows and about 64 KiB, and
+// reports what was cut. The whole result, up to 4 MiB, can be read as CSV under a URI for fifteen
+// minutes. Everyone with the URI can read it.
 //
-// Decimals are strings, and so are integers that JSON's numbers do not hold, so that no digit is lost. Bytes
-// that are no text are written in hexadecimal.
+// Decimals are strings, and so are integers outside the exact range of JSON's numbers, so that no
+// digit is lost. Bytes that are not text are written in hexadecimal.
 //
-// What is in a database was written by anybody: it counts as text that is not trusted, and as private. The
-// password is in no error and no log.
+// The content of a database counts as untrusted and private, because anyone may have written it.
+// Errors and logs never have the password.
 package sql

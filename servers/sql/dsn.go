@@ -12,17 +12,17 @@ import (
 	"time"
 )
 
-// A target is what a DSN leads to.
+// A target is the database of a DSN.
 type target struct {
 	dialect     *dialect
 	read, write driver.Connector
-	secrets     []string // what no error may show
-	name        string   // of the database, or of its file
-	identity    string   // what tells it from others, without the password
+	secrets     []string // texts to hide in errors
+	name        string   // name of the database or its file
+	identity    string   // identifies the database, without the password
 }
 
-// authority is what the URIs of a database's resources have in the place of a host: no two databases
-// behind one gateway have the same.
+// authority returns the authority of the URIs of a database's resources. It is different for each
+// database behind one gateway.
 func (t *target) authority(write bool) string {
 	name := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
@@ -34,7 +34,7 @@ func (t *target) authority(write bool) string {
 	return fmt.Sprintf("%.40s-%x", name, sum[:4])
 }
 
-// parseDSN reads a DSN. Its errors do not have the DSN in them, as that has the password.
+// parseDSN parses a DSN. Its errors omit the DSN, which has the password.
 func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 	scheme, rest, ok := strings.Cut(dsn, ":")
 	if !ok {
@@ -66,7 +66,7 @@ func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 	return t, nil
 }
 
-// secretsOf are the texts of a DSN that no error may show.
+// secretsOf returns the texts of a DSN to hide in errors.
 func secretsOf(u *url.URL) []string {
 	secrets := []string{u.String()}
 	if password, ok := u.User.Password(); ok && password != "" {
@@ -89,7 +89,7 @@ func hide(text string, secrets []string) string {
 	return text
 }
 
-// known says which parameter of a DSN nobody knows.
+// known returns an error for an unknown parameter of a DSN.
 func known(u *url.URL, names ...string) error {
 	for name := range u.Query() {
 		if !slices.Contains(names, name) {

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/servers/sql"
 )
 
-// A client that meets the server in the same process. To serve a host, hand the server to a transport:
-// stdio.Serve(ctx, d).
+// ExampleOpen connects a client to the server in the same process. To serve a host, pass the server
+// to a transport: stdio.Serve(ctx, d).
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

@@ -18,12 +18,13 @@ func mysqlDialect(timeout time.Duration) *dialect {
 		name: "MySQL", placeholder: "?",
 		syntax: syntax{mysql: true, backtick: true, at: true},
 		reads:  []string{"SELECT", "WITH", "VALUES", "TABLE", "SHOW", "EXPLAIN", "DESCRIBE", "DESC"},
-		// Those that wait, lock, read files of the machine, count on, or run programs.
+		// Functions that wait, lock, read files of the machine, increment sequences, or run
+		// programs.
 		denied: []string{"get_lock", "release_lock", "release_all_locks", "sleep", "benchmark", "load_file",
 			"nextval", "setval", "master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "sys_exec", "sys_eval", "sys_set"},
 		begin: func(ctx context.Context, c *dbsql.Conn, write bool) error { return beginMySQL(ctx, c, write, timeout) },
 		over: func(err error) bool {
-			const mariaDB, mySQL = 1969, 3024 // their numbers of it
+			const mariaDB, mySQL = 1969, 3024 // their error numbers for it
 			ended, ok := errors.AsType[*mysql.MySQLError](err)
 			return ok && (ended.Number == mariaDB || ended.Number == mySQL)
 		},
@@ -65,14 +66,15 @@ func mysqlTarget(u *url.URL, timeout time.Duration) (*target, error) {
 	default:
 		return nil, errors.New(`the parameter "tls" of the DSN: expected true, false, skip-verify or preferred`)
 	}
-	c.Logger = &mysql.NopLogger{} // what it would log is in an error too
+	c.Logger = &mysql.NopLogger{} // its messages are in the errors, too
 	c.DialFunc = dialer{timeout}.DialContext
 	connector, err := mysql.NewConnector(c)
 	return &target{dialect: mysqlDialect(timeout), read: connector, write: connector}, err
 }
 
-// beginMySQL also sets the mode that the syntax of a statement depends on. MariaDB bounds the time of all
-// statements, in seconds, MySQL that of those that read, in milliseconds; each knows only its own variable.
+// beginMySQL also sets the mode that the syntax of a statement depends on. MariaDB limits the time
+// of all statements, in seconds. MySQL limits only those that read, in milliseconds. Each knows
+// only its own variable.
 func beginMySQL(ctx context.Context, c *dbsql.Conn, write bool, timeout time.Duration) error {
 	err := run(ctx, c, "SET NAMES utf8mb4", "SET SESSION sql_mode = 'STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'")
 	if err != nil {

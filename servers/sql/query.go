@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// A queryIn is what query takes.
+// A queryIn is the input of the tool query.
 type queryIn struct {
 	SQL        string `json:"sql" doc:"One statement that reads. Pass values as parameters."`
 	Parameters []any  `json:"parameters,omitempty" doc:"The values of the placeholders, in their order: texts, numbers, booleans or null." max:"1000"`
@@ -20,7 +20,7 @@ type queryIn struct {
 	CSV        bool   `json:"csv,omitempty" doc:"Keep the whole result as CSV under a URI, even where it fits the answer."`
 }
 
-// A changeIn is what execute takes.
+// A changeIn is the input of the tool execute.
 type changeIn struct {
 	SQL        string `json:"sql" doc:"One statement. Pass values as parameters."`
 	Parameters []any  `json:"parameters,omitempty" doc:"The values of the placeholders, in their order: texts, numbers, booleans or null." max:"1000"`
@@ -79,7 +79,7 @@ func (d *Database) execute(ctx context.Context, in changeIn) (*Result, error) {
 	return d.finish(collected, false), nil
 }
 
-// parameters are values as drivers take them: a number without a fraction is an integer.
+// parameters returns values for drivers: a number without a fraction becomes an integer.
 func parameters(values []any) ([]any, error) {
 	out := make([]any, len(values))
 	for i, value := range values {
@@ -97,12 +97,12 @@ func parameters(values []any) ([]any, error) {
 	return out, nil
 }
 
-// collect runs a statement and gathers its rows. It reads no further than it can keep, unless all is set:
-// then the database is left to finish what the statement does.
+// collect runs a statement and collects its rows. It stops when into is full, unless all is set, so
+// that the database can complete the statement.
 func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any, into *collector, all bool) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	prepared, err := c.PrepareContext(ctx, statement) // a database prepares no two statements at once
+	prepared, err := c.PrepareContext(ctx, statement) // a database refuses to prepare several statements at once
 	if err != nil {
 		return err
 	}
@@ -140,15 +140,15 @@ func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any,
 			return err
 		}
 		if !more && !all {
-			stop() // the database ends, and what it has sent is not read
+			stop() // the database stops, and the rest of its rows is not read
 			return nil
 		}
 	}
 	return rows.Err()
 }
 
-// session runs f within a transaction on a connection of its own, which is closed afterwards: what was not
-// committed is rolled back, and what a statement left behind in its session ends with it.
+// session runs f within a transaction on a separate connection, and then closes that. Uncommitted
+// changes are rolled back, and the settings of the session end with it.
 func (d *Database) session(ctx context.Context, write bool, f func(context.Context, *dbsql.Conn) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errTime)
 	defer cancel()
@@ -181,10 +181,10 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 	return d.explain(ctx, err)
 }
 
-// errTime is the cause of the end of a statement that took too long.
+// errTime is the cause of the end of a statement at the time limit.
 var errTime = errors.New("the time is over")
 
-// explain makes an error of the database one to show: with a remedy, and without the password.
+// explain returns an error of the database with advice and without the password.
 func (d *Database) explain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil

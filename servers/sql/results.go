@@ -9,11 +9,12 @@ import (
 )
 
 const (
-	maxKept  = 32 << 20         // bytes of all results that can be read
-	keepTime = 15 * time.Minute // how long a result can be read
+	maxKept  = 32 << 20         // bytes of all stored results
+	keepTime = 15 * time.Minute // lifetime of a stored result
 )
 
-// finish makes the answer of what was collected. keep has the result kept as CSV even where nothing was cut.
+// finish returns the result of the collected rows. It stores the rows as CSV if some were cut or
+// keep is set.
 func (d *Database) finish(c *collector, keep bool) *Result {
 	r := &c.result
 	if !keep && !c.full && !c.shortens {
@@ -35,7 +36,7 @@ func (d *Database) finish(c *collector, keep bool) *Result {
 	return r
 }
 
-// Content is what a model reads: the result as a table, and a link to the whole of it.
+// Content returns the result for models: a table, and a link to the whole result.
 func (r *Result) Content() []mcp.Content {
 	all := []mcp.Content{mcp.Text(r.table())}
 	if r.CSV != "" {

@@ -13,19 +13,19 @@ import (
 
 const (
 	maxTables  = 500   // in a list
-	maxDetails = 2_000 // columns, or columns of indexes and keys, in the description of a table
+	maxDetails = 2_000 // rows about columns, indexes or keys in the description of a table
 )
 
-// A Schema is the tables of a database, or one of them.
+// A Schema holds the tables of a database, or one of them.
 type Schema struct {
 	Tables []Table `json:"tables"`
-	More   bool    `json:"more,omitempty"` // there are tables that are not listed; describe finds them by name
+	More   bool    `json:"more,omitempty"` // there are unlisted tables; describe finds them by name
 }
 
 // A Table is a table or a view. In a list it has no columns.
 type Table struct {
 	Name        string        `json:"name"`
-	Kind        string        `json:"kind"` // table or view
+	Kind        string        `json:"kind"` // "table" or "view"
 	Comment     string        `json:"comment,omitempty"`
 	Columns     []TableColumn `json:"columns,omitempty"`
 	PrimaryKey  []string      `json:"primary_key,omitempty"`
@@ -44,7 +44,7 @@ type TableColumn struct {
 	Comment  string  `json:"comment,omitempty"`
 }
 
-// An Index is one that is not the primary key.
+// An Index is an index other than the primary key.
 type Index struct {
 	Name    string   `json:"name"`
 	Unique  bool     `json:"unique"`
@@ -55,10 +55,10 @@ type Index struct {
 type ForeignKey struct {
 	Columns    []string `json:"columns"`
 	Table      string   `json:"table"`
-	References []string `json:"references"` // columns there; empty for its primary key
+	References []string `json:"references"` // columns of Table; empty means its primary key
 }
 
-// A describeIn is what describe takes.
+// A describeIn is the input of the tool describe.
 type describeIn struct {
 	Table string `json:"table,omitempty" doc:"A table or view, perhaps as SCHEMA.TABLE. Without it: list them all."`
 }
@@ -77,7 +77,7 @@ func (d *Database) describe(ctx context.Context, in describeIn) (Schema, error) 
 	return Schema{Tables: []Table{*t}}, nil
 }
 
-// list lists the tables, and has them be the resources of the server.
+// list lists the tables, and registers them as resources of the server.
 func (d *Database) list(ctx context.Context) (schema Schema, err error) {
 	err = d.session(ctx, false, func(ctx context.Context, c *dbsql.Conn) error {
 		schema.Tables, err = d.find(ctx, c, "", maxTables+1)
@@ -92,7 +92,7 @@ func (d *Database) list(ctx context.Context) (schema Schema, err error) {
 	return schema, d.show(schema.Tables)
 }
 
-// find lists tables with a name, or all where it is empty.
+// find returns the tables with a name, or all if it is empty.
 func (d *Database) find(ctx context.Context, c *dbsql.Conn, name string, most int) ([]Table, error) {
 	tables := []Table{}
 	err := each(ctx, c, d.dialect.tables, []any{name, most}, func(scan func(...any) error) error {
@@ -104,7 +104,7 @@ func (d *Database) find(ctx context.Context, c *dbsql.Conn, name string, most in
 	return tables, err
 }
 
-// table describes a table; nil if there is none.
+// table describes a table. It returns nil if the table is missing.
 func (d *Database) table(ctx context.Context, name string) (found *Table, err error) {
 	err = d.session(ctx, false, func(ctx context.Context, c *dbsql.Conn) error {
 		tables, err := d.find(ctx, c, name, 1)
@@ -117,7 +117,7 @@ func (d *Database) table(ctx context.Context, name string) (found *Table, err er
 	return found, err
 }
 
-// details reads what a table has.
+// details reads the columns, indexes and keys of a table.
 func (d *Database) details(ctx context.Context, c *dbsql.Conn, t *Table) error {
 	arguments := []any{t.schema, t.bare}
 	err := each(ctx, c, d.dialect.columns, arguments, func(scan func(...any) error) error {
@@ -168,7 +168,7 @@ func (d *Database) details(ctx context.Context, c *dbsql.Conn, t *Table) error {
 	})
 }
 
-// each runs a query of ours and calls f for each row, up to a limit.
+// each runs an internal query and calls f for each row, up to maxDetails.
 func each(ctx context.Context, c *dbsql.Conn, query string, arguments []any, f func(scan func(...any) error) error) error {
 	rows, err := c.QueryContext(ctx, query, arguments...)
 	if err != nil {
@@ -183,7 +183,8 @@ func each(ctx context.Context, c *dbsql.Conn, query string, arguments []any, f f
 	return rows.Err()
 }
 
-// addResources registers the tables, as a list, one by one and as a template, and the template of results.
+// addResources registers the tables, as a list, separately and as a template, and the template of
+// results.
 func (d *Database) addResources(ctx context.Context) error {
 	err := d.SetResource(mcp.Resource{
 		URI: d.uri + "tables", Name: "tables", Title: "Tables", MIMEType: "application/json", Description: "The tables and views of the database.",
@@ -231,7 +232,7 @@ func asJSON(uri string, value any, err error) (*mcp.ReadResourceResult, error) {
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "application/json", string(text))}}, nil
 }
 
-// show has the tables be the resources of the server, in place of those before.
+// show replaces the tables among the resources of the server.
 func (d *Database) show(tables []Table) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

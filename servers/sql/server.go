@@ -18,40 +18,42 @@ const (
 	// DefaultTimeout is the default of [Options.Timeout].
 	DefaultTimeout = 30 * time.Second
 
-	defaultRows = 100      // of an answer
-	maxSessions = 4        // statements that run at the same time
+	defaultRows = 100      // rows of a result
+	maxSessions = 4        // concurrent statements
 	maxDSN      = 16 << 10 // bytes of a DSN
 )
 
-// Options say which database a server is for.
+// Options select a database and configure its server.
 type Options struct {
-	// DSN says where the database is: sqlite:FILE, mysql://USER:PASSWORD@HOST:PORT/DATABASE, also mariadb://,
-	// or postgres://USER:PASSWORD@HOST:PORT/DATABASE. What is no letter or digit in a password is
-	// percent-encoded. MySQL's parameters are tls (true, false, skip-verify, default preferred) and socket,
-	// PostgreSQL's those of libpq, such as sslmode (default require). A file of SQLite must be there.
+	// DSN names the database: sqlite:FILE, mysql://USER:PASSWORD@HOST:PORT/DATABASE, also
+	// mariadb://, or postgres://USER:PASSWORD@HOST:PORT/DATABASE. In a password all characters
+	// except letters and digits must be percent-encoded. MySQL's parameters are tls (true, false,
+	// skip-verify, default preferred) and socket. PostgreSQL's are those of libpq, such as sslmode
+	// (default require). An SQLite file must exist.
 	DSN string
 	// Write adds the tool execute; without it the server only reads.
 	Write bool
-	// Timeout is how long a statement may take, with all that leads to it; default [DefaultTimeout].
+	// Timeout limits a statement, including the wait for its turn and its connection; default
+	// [DefaultTimeout].
 	Timeout time.Duration
 }
 
-// A Database is a server for one database. Close it when done. It is safe for concurrent use.
+// A Database is a server for one database. The caller must close it. It is safe for concurrent use.
 type Database struct {
 	*mcp.Server
 	dialect          *dialect
 	reading, writing *dbsql.DB
 	timeout          time.Duration
-	turns            *share.Turns // to run a statement
+	turns            *share.Turns // limits concurrent statements
 	results          *kept.Answers
 	secrets          []string
-	uri              string // what the URIs of all resources begin with
+	uri              string // start of the URIs of all resources
 
 	mu    sync.Mutex
-	shown map[string]bool // tables that are resources, by URI
+	shown map[string]bool // tables registered as resources, by URI
 }
 
-// Open returns the server for a database, which it connects to, to find the tables. Its errors show no
+// Open connects to a database, reads its tables and returns its server. Its errors omit the
 // password.
 func Open(ctx context.Context, o Options) (*Database, error) {
 	if o.DSN == "" {
@@ -87,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 	return d, nil
 }
 
-// Close ends the connections and drops the results that were kept.
+// Close closes the connections and drops the stored results.
 func (d *Database) Close() error {
 	d.results.Close()
 	return errors.Join(d.reading.Close(), d.writing.Close())

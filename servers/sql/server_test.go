@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
-// file makes a file of SQLite with what the statements make.
+// file creates an SQLite file and runs the statements in it.
 func file(t testing.TB, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop #1%41.db")
@@ -57,7 +57,7 @@ func opened(t testing.TB, o Options) *Database {
 	return d
 }
 
-// said is what a call gave.
+// said returns the result of a call as text.
 func said(t testing.TB, c *mcp.Client, tool string, arguments any) (string, *mcp.CallToolResult) {
 	t.Helper()
 	result, err := c.CallTool(t.Context(), tool, arguments)
@@ -106,7 +106,8 @@ func TestQueriesAreAnsweredAsTableAndAsData(t *testing.T) {
 }
 
 func TestALargeResultCanBeReadAsCSV(t *testing.T) {
-	// Where it read all rows of the endless result below, the timeout would end it with an error.
+	// If the server read all rows of the endless result below, the timeout would end it with an
+	// error.
 	d := opened(t, Options{DSN: "sqlite:" + file(t, shop...), Timeout: 2 * time.Minute})
 	c := mcp.NewClient(d)
 	numbers := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT %d) SELECT i, 'a, \"b\"' AS \"x,y\", NULL FROM n"
@@ -256,7 +257,7 @@ func TestExecuteIsThereOnlyToWrite(t *testing.T) {
 		{"INSERT INTO fruit (name) VALUES ('nut') RETURNING id, name", "| 4 | nut |"},
 		{"INSERT INTO fruit (id, name) VALUES (5, 'x'), (5, 'y')", "failed: "},
 		{"DELETE FROM fruit WHERE id = 5", "Rows changed: 0."},
-		{"INSERT INTO sale VALUES (77, '2026-01-01', 1)", "failed: "}, // foreign keys hold
+		{"INSERT INTO sale VALUES (77, '2026-01-01', 1)", "failed: "}, // foreign keys are enforced
 		{"COMMIT", "failed: execute runs one statement in a transaction of its own"},
 		{"DELETE FROM sale; DELETE FROM fruit", "failed: sql: there is more than one statement"},
 		{"ATTACH 'x.db' AS x", "failed: "}, {"VACUUM", "failed: "}, {"PRAGMA writable_schema = 1", "failed: "},
@@ -291,7 +292,8 @@ func TestAStatementEndsWithItsTime(t *testing.T) {
 	}
 }
 
-// A database has the same time as we, and may be first to say that it is over.
+// TestADatabaseMayEndAStatementBeforeWeDo covers the database's own time limit, which is the same
+// as the server's and may end first.
 func TestADatabaseMayEndAStatementBeforeWeDo(t *testing.T) {
 	for name, test := range map[string]struct {
 		dialect *dialect
@@ -379,7 +381,7 @@ func TestManyCallsAtOnceWaitForTheirTurn(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range 40 {
 		group.Go(func() {
-			if i%4 == 0 { // given up at some moment
+			if i%4 == 0 { // cancelled at an arbitrary moment
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
 				defer cancel()
 				_, _ = c.CallTool(ctx, "query", object{"sql": "SELECT * FROM fruit, sale, fruit", "csv": true})

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The integration tests run this with a database and what would change it. They look whether it did; here no
-// statement is checked before it reaches the session.
+// TestASessionThatReadsCannotWrite runs statements that try to change a database, without the
+// checks before the session. The integration tests run it, and then check the database.
 func TestASessionThatReadsCannotWrite(t *testing.T) {
 	dsn, list := os.Getenv("JUNCTION_SQL_SESSION_DSN"), os.Getenv("JUNCTION_SQL_SESSION_TRICKS")
 	if dsn == "" {
@@ -27,7 +27,8 @@ func TestASessionThatReadsCannotWrite(t *testing.T) {
 			return collect(ctx, c, trick, nil, &collector{maxRows: 10}, true)
 		})
 		t.Logf("%s: %v", trick, err)
-		// What a statement made of the session, the next must not find there, and a read-only one stays so.
+		// The next session must not have the settings of this one, and a read-only one must stay
+		// read-only.
 		err = d.session(t.Context(), false, func(ctx context.Context, c *dbsql.Conn) error {
 			_, err := c.ExecContext(ctx, "DELETE FROM plain")
 			return err

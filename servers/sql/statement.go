@@ -9,17 +9,17 @@ import (
 
 const maxStatement = 64 << 10 // bytes of a statement
 
-// writes are the words that a statement for execute can begin with.
+// writes lists the first words of statements for execute.
 var writes = []string{
 	"INSERT", "UPDATE", "DELETE", "MERGE", "REPLACE", "WITH", "SELECT", "VALUES",
 	"CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME", "COMMENT", "CALL",
 }
 
-// A statement is one that may be run, as far as its words tell.
+// A statement is a permitted statement, as far as its words show.
 type statement struct {
 	text      string
-	functions []string // that it calls, in small letters unless they are quoted
-	returns   bool     // rows, rather than how many it changed
+	functions []string // the functions it calls, in lower case unless quoted
+	returns   bool     // whether it returns rows instead of the number of changes
 }
 
 // read checks a statement for query.
@@ -49,7 +49,7 @@ func (d *dialect) read(sql string) (*statement, error) {
 			if d.syntax.mysql && next.text == "(" && next.kind == symbol {
 				continue
 			}
-		case "CREATE": // EXPLAIN ANALYZE makes the table
+		case "CREATE": // EXPLAIN ANALYZE creates the table
 			if first == "SHOW" {
 				continue
 			}
@@ -106,7 +106,7 @@ func (d *dialect) change(sql string) (*statement, error) {
 	return s, nil
 }
 
-// one checks that there is one statement, and finds the functions that it calls.
+// one checks that there is only one statement, and finds the functions that it calls.
 func (d *dialect) one(sql string) ([]token, *statement, error) {
 	if len(sql) > maxStatement {
 		return nil, nil, fmt.Errorf("sql: expected at most %d bytes, got %d", maxStatement, len(sql))
@@ -140,7 +140,7 @@ func (d *dialect) one(sql string) ([]token, *statement, error) {
 	return tokens, s, nil
 }
 
-// firstWord is the word that a statement begins with, behind parentheses.
+// firstWord returns the first word of a statement, after parentheses.
 func firstWord(tokens []token) string {
 	for _, t := range tokens {
 		if t.kind == word {

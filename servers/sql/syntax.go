@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A syntax is how a database takes a statement apart. Sessions are set up so that it is that of this server,
-// whatever the database's default is.
+// A syntax describes how a database splits a statement into tokens. Sessions are set up for this
+// syntax, regardless of the database's default.
 type syntax struct {
 	mysql    bool // backslashes in strings, "…" is a string, # and "-- " begin comments, /*! … */ is code
 	backtick bool // `…` is a name
@@ -26,15 +26,15 @@ const (
 	symbol = 's' // any other byte, and each digit of a number
 )
 
-// A token is a piece of a statement.
+// A token is a part of a statement.
 type token struct {
 	kind       byte
 	text       string // without its quotes
-	begin, end int    // in the statement
-	isName     bool   // of a word: that it follows a dot or @ shows that it is no keyword
+	begin, end int    // offsets in the statement
+	isName     bool   // for a word: a preceding dot or @ shows that it is a name, not a keyword
 }
 
-// A scanner takes a statement apart.
+// A scanner splits a statement into tokens.
 type scanner struct {
 	syntax
 	in     string
@@ -44,8 +44,8 @@ type scanner struct {
 
 var errOpen = errors.New("a string, a quoted name or a comment does not end")
 
-// scan returns the tokens of a statement. Where databases differ over what a byte means, it follows
-// its syntax, or refuses the statement.
+// scan returns the tokens of a statement. If databases disagree about a byte, it follows its syntax
+// or refuses the statement.
 func (y syntax) scan(statement string) ([]token, error) {
 	if !utf8.ValidString(statement) || strings.ContainsRune(statement, 0) {
 		return nil, errors.New("the statement has bytes that are no text")
@@ -96,7 +96,7 @@ func (s *scanner) next() error {
 	return nil
 }
 
-// add adds a token of a length.
+// add adds a token of the given length.
 func (s *scanner) add(kind byte, text string, length int) {
 	s.tokens = append(s.tokens, token{kind: kind, text: text, begin: s.at, end: s.at + length})
 	s.at += length
@@ -108,7 +108,7 @@ func startsWord(c byte) bool {
 
 func inWord(c byte) bool { return startsWord(c) || c == '$' || '0' <= c && c <= '9' }
 
-// line skips a comment that ends with its line.
+// line skips a comment to the end of the line.
 func (s *scanner) line() {
 	ends := "\n"
 	if s.dollar {
@@ -145,7 +145,7 @@ func (s *scanner) comment() error {
 	return nil
 }
 
-// quote reads to the closing quote, which is part of the text where it is doubled.
+// quote reads to the closing quote. A doubled quote is part of the text.
 func (s *scanner) quote(kind, q byte, backslash bool) error {
 	for i := s.at + 1; i < len(s.in); i++ {
 		switch {
@@ -163,7 +163,7 @@ func (s *scanner) quote(kind, q byte, backslash bool) error {
 	return errOpen
 }
 
-// dollarEnd is the length of $tag$ here; 0 if it is no such thing.
+// dollarEnd returns the length of the $tag$ at this place, or 0 if there is none.
 func (s *scanner) dollarEnd() int {
 	rest := s.in[s.at+1:]
 	for i := range len(rest) {
@@ -208,8 +208,8 @@ func (s *scanner) word() error {
 	return nil
 }
 
-// followsDot reports whether the word is a name because of what stands directly before it: the dot of another
-// name, or @. The dot of a number, as in 1.INTO, ends the number.
+// followsDot reports whether the word is a name because of the token directly before it: the dot of
+// another name, or @. The dot of a number, as in 1.INTO, ends the number.
 func (s *scanner) followsDot(i int) bool {
 	before := func(n int) *token {
 		if i < n || s.tokens[i-n].end != s.tokens[i-n+1].begin {

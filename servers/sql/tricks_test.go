@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// tricks would change the file of SQLite, or something else, through a connection that reads.
+// tricks lists statements that try to change the SQLite file, or another one, through a connection
+// that reads.
 var tricks = []string{
 	`DELETE FROM fruit`,
 	`INSERT INTO fruit (name) VALUES ('x')`,
@@ -58,7 +59,7 @@ var tricks = []string{
 	`(DELETE FROM fruit)`,
 }
 
-// unchanged fails where the file is not as it was, or there is another next to it.
+// unchanged checks that the file is the same and that no other file is next to it.
 func unchanged(t *testing.T, trick, path string, before []byte) {
 	t.Helper()
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
@@ -84,7 +85,7 @@ func TestTricksChangeNothing(t *testing.T) {
 			t.Errorf("%s: was answered: %s", trick, got)
 		}
 		unchanged(t, trick, path, before)
-		// The session holds where the check of the statement does not.
+		// The session protects the file even without the check of the statement.
 		_ = d.session(t.Context(), false, func(ctx context.Context, c *dbsql.Conn) error {
 			return collect(ctx, c, trick, nil, &collector{maxRows: 10}, true)
 		})

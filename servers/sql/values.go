@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	maxAnswer = 64 << 10 // bytes of the rows in an answer
-	maxCell   = 4 << 10  // bytes of a value in an answer
-	maxCSV    = 4 << 20  // bytes of a whole result
-	maxExact  = 1 << 53  // beyond it JSON's numbers are not exact
+	maxAnswer = 64 << 10 // bytes of the rows in a result
+	maxCell   = 4 << 10  // bytes of a value in a result
+	maxCSV    = 4 << 20  // bytes of a result as CSV
+	maxExact  = 1 << 53  // limit of exact numbers in JSON
 )
 
-// A Column is one of a result.
+// A Column is a column of a result.
 type Column struct {
 	Name string `json:"name"`
-	Type string `json:"type,omitempty"` // as the database calls it; empty where it has no type
+	Type string `json:"type,omitempty"` // the database's name of the type; empty if it has none
 }
 
-// A Result is what a statement gave.
+// A Result is the result of a statement.
 type Result struct {
 	Columns []Column `json:"columns"`
 	Rows    [][]any  `json:"rows"`
-	// Notice says what was cut, and where the rest is.
+	// Notice describes what was cut, and how to read the rest.
 	Notice string `json:"notice,omitempty"`
-	// CSV is the URI under which the whole result can be read.
+	// CSV is the URI of the whole result.
 	CSV string `json:"csv,omitempty"`
-	// Affected is how many rows were changed, where the database says so.
+	// Affected is the number of changed rows, if the database reports it.
 	Affected *int64 `json:"affected,omitempty"`
 
-	size int // of the CSV
+	size int // bytes of the CSV
 }
 
-// plain is a value of the database as JSON has it.
+// plain converts a value of the database to one for JSON.
 func plain(value any, kind string) any {
 	switch v := value.(type) {
 	case nil, bool, string:
@@ -72,7 +72,7 @@ func plain(value any, kind string) any {
 	return fmt.Sprint(value)
 }
 
-// float64FromShort has the digits that a short float is written with, and no others.
+// float64FromShort returns the float64 with the decimal digits of v, and no others.
 func float64FromShort(v float32) float64 {
 	long, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
 	if err != nil {
@@ -81,7 +81,7 @@ func float64FromShort(v float32) float64 {
 	return long
 }
 
-// moment writes a time as a type of SQL would.
+// moment formats a time for a type of SQL.
 func moment(t time.Time, kind string) string {
 	switch strings.ToUpper(kind) {
 	case "DATE":
@@ -101,7 +101,7 @@ func moment(t time.Time, kind string) string {
 	return t.Format("2006-01-02 15:04:05.999999999Z07:00")
 }
 
-// asText is a plain value as text; NULL is empty.
+// asText returns a plain value as text. NULL becomes empty.
 func asText(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -114,18 +114,18 @@ func asText(value any) string {
 	return fmt.Sprint(value)
 }
 
-// A collector gathers the rows of a result: the first for the answer, all as CSV.
+// A collector collects the rows of a result: the first for the result itself, all as CSV.
 type collector struct {
 	result   Result
 	maxRows  int
-	size     int // of the rows in the answer
+	size     int // bytes of the rows in the result
 	all      int // rows so far
 	csv      bytes.Buffer
-	lines    *csv.Writer // to csv; one for all lines, as each has a buffer
+	lines    *csv.Writer // writes to csv; shared by all lines, because each writer has a buffer
 	csvRows  int
-	full     bool // no more rows go into the answer
-	csvFull  bool // nor into the CSV
-	shortens bool // a value was too long for the answer
+	full     bool // whether the result takes no more rows
+	csvFull  bool // whether the CSV takes no more rows
+	shortens bool // whether a value was shortened in the result
 }
 
 func (c *collector) header(columns []Column) error {
@@ -157,7 +157,7 @@ func (c *collector) write(cells []string) error {
 	return nil
 }
 
-// add adds a row, which it changes. It reports whether it can take another.
+// add adds a row, which it may change. It reports whether it can take another.
 func (c *collector) add(row []any) (bool, error) {
 	c.all++
 	if !c.csvFull {
@@ -178,7 +178,7 @@ func (c *collector) add(row []any) (bool, error) {
 	return !c.csvFull, nil
 }
 
-// answer adds a row to the answer if there is room.
+// answer adds a row to the result if it fits.
 func (c *collector) answer(row []any) {
 	size := 0
 	for i, value := range row {
@@ -196,7 +196,7 @@ func (c *collector) answer(row []any) {
 	c.result.Rows = append(c.result.Rows, row)
 }
 
-// table writes the result as a table in Markdown, in which a model reads rows well.
+// table returns the result as a table in Markdown, which models read well.
 func (r *Result) table() string {
 	var b strings.Builder
 	line := func(n int, cell func(int) string) {

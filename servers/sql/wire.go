@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// maxWire is how many bytes are read of a database for one statement.
+// maxWire limits the bytes read from a database for one statement.
 const maxWire = 64 << 20
 
-// wireTime is how long a connection may live on after the time of its statement is over, to cancel it.
+// wireTime is how long a connection may outlive the time limit of its statement, to cancel it.
 const wireTime = 10 * time.Second
 
-// A dialer connects to a database. Each connection is for one statement, so time and bytes of a connection
-// are those of the statement, whatever the driver does.
+// A dialer connects to a database. Each connection is for one statement, so the limits of a
+// connection apply to the statement, independent of the driver.
 type dialer struct{ timeout time.Duration }
 
-// DialContext connects.
+// DialContext connects to a database.
 func (d dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	end := time.Now().Add(d.timeout + wireTime)
 	ctx, cancel := context.WithDeadline(ctx, end)
@@ -31,12 +31,12 @@ func (d dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return b, b.SetDeadline(end)
 }
 
-// Dial is for the driver's interface.
+// Dial implements the driver's interface.
 func (d dialer) Dial(network, address string) (net.Conn, error) {
 	return d.DialContext(context.Background(), network, address)
 }
 
-// DialTimeout is for the driver's interface.
+// DialTimeout implements the driver's interface.
 func (d dialer) DialTimeout(network, address string, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -50,7 +50,7 @@ type bounded struct {
 	left int
 }
 
-// Read reads as long as there is something left.
+// Read reads until the limit of bytes.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
 		return 0, errors.New("the database sent more than 64 MiB for one statement; select fewer or shorter columns")
@@ -60,7 +60,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// SetDeadline sets a deadline, at most the one that the connection has.
+// SetDeadline sets a deadline, at most that of the connection.
 func (b *bounded) SetDeadline(t time.Time) error {
 	if t.IsZero() || t.After(b.end) {
 		t = b.end

@@ -1,4 +1,5 @@
-// Package sqlite keeps state in a file, for the processes of one machine. It survives them.
+// Package sqlite stores state in a file, for the processes of one machine. The state survives these
+// processes.
 package sqlite
 
 import (
@@ -14,10 +15,11 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// mark is the application id in the header of our files: "jstt".
+// mark is the application id in the header of state files: "jstt".
 const mark = 0x6a737474
 
-// Times are Unix nanoseconds. The one row of "given" counts versions and tokens, so that none comes twice.
+// Times are Unix nanoseconds. The only row of "given" counts versions and tokens, so that none is
+// issued twice.
 var migrations = []string{`
 	CREATE TABLE entries (
 		key BLOB PRIMARY KEY,
@@ -38,13 +40,14 @@ var migrations = []string{`
 	INSERT INTO given VALUES (1, 0);
 `}
 
-// maxSwept bounds how many entries whose time is over one write removes.
+// maxSwept limits the expired entries that one write removes.
 const maxSwept = 100
 
 // A Store is a [state.Store] in a file.
 type Store struct{ file *sqlitefile.File }
 
-// Open opens the file at path, or makes it, and its folder, for its owner alone.
+// Open opens the file at path. It creates the file and its folder if necessary, accessible only to
+// their owner.
 func Open(ctx context.Context, path string) (*Store, error) {
 	file, err := sqlitefile.Open(ctx, path, sqlitefile.Schema{Kind: "state", Mark: mark, Migrations: migrations})
 	if err != nil {
@@ -81,7 +84,7 @@ func (s *Store) CompareAndSwap(ctx context.Context, key string, old state.Versio
 	return s.write(ctx, key, value, w, &old)
 }
 
-// write sets a value; old, if not nil, is the version it must have.
+// write sets a value. If old is not nil, the present version must be equal to it.
 func (s *Store) write(ctx context.Context, key string, value []byte, w state.Write, old *state.Version) (state.Version, error) {
 	if err := state.Check(key, value); err != nil {
 		return "", err
@@ -127,7 +130,7 @@ func (s *Store) write(ctx context.Context, key string, value []byte, w state.Wri
 	return versionOf(version), err
 }
 
-// fail makes of a file's error one that the interface promises, where it promises one.
+// fail converts an error of the file to an error of the interface, if there is one for it.
 func (s *Store) fail(err error) error {
 	for _, promised := range []error{state.ErrConflict, state.ErrHeld, state.ErrLost} {
 		if errors.Is(err, promised) {
@@ -140,18 +143,18 @@ func (s *Store) fail(err error) error {
 	return err
 }
 
-// change runs do in a transaction that others see whole or not at all.
+// change runs do in a transaction.
 func (s *Store) change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	return s.fail(s.file.Change(ctx, what, do))
 }
 
-// next is a number that was never given before.
+// next returns a number that was never issued before.
 func next(ctx context.Context, tx *sql.Tx) (n int64, err error) {
 	err = tx.QueryRowContext(ctx, `UPDATE given SET count = count + 1 RETURNING count`).Scan(&n)
 	return n, err
 }
 
-// fence returns [state.ErrLost] for a lease that somebody else may have.
+// fence returns [state.ErrLost] if another caller may have the lease.
 func fence(ctx context.Context, tx *sql.Tx, hold state.Hold) error {
 	if hold == (state.Hold{}) {
 		return nil

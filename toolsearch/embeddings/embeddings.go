@@ -18,31 +18,32 @@ import (
 )
 
 const (
-	requestTimeout = 30 * time.Second // one request, in addition to what ctx allows
-	maxAnswer      = 16 << 20         // bytes of an answer
-	maxFault       = 64 << 10         // bytes of an answer that says what went wrong
+	requestTimeout = 30 * time.Second // limit for one request, in addition to ctx
+	maxAnswer      = 16 << 20         // bytes of a response
+	maxFault       = 64 << 10         // bytes of an error response
 )
 
-// Options say where the endpoint is.
+// Options configure the endpoint.
 type Options struct {
-	// BaseURL is the address before /embeddings, for instance "http://127.0.0.1:8000/v1". It must be http or https.
+	// BaseURL is the address before /embeddings, for example "http://127.0.0.1:8000/v1". It must be
+	// http or https.
 	BaseURL string
-	// Model is the name of the model; most endpoints demand one.
+	// Model is the name of the model; most endpoints require one.
 	Model string
 	// Key is sent as a bearer token if it is not empty.
 	Key string
-	// HTTP sends the requests; nil means a client of its own that follows no
-	// redirect. Whoever passes one decides on that.
+	// HTTP sends the requests; nil means a new client that follows no redirects. A client of the
+	// caller decides about redirects itself.
 	HTTP *http.Client
 }
 
-// Client asks one endpoint for vectors. It is made by New and safe for concurrent use.
+// Client gets vectors from one endpoint. Create it with New. It is safe for concurrent use.
 type Client struct {
 	address string
 	options Options
 }
 
-// New returns a Client, or an error that says which option is wrong. It sends nothing.
+// New returns a Client, or an error that names a wrong option. It sends no request.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -59,14 +60,14 @@ func New(o Options) (*Client, error) {
 	return &Client{address: u.String(), options: o}, nil
 }
 
-// request is what is posted.
+// request is the body of a request.
 type request struct {
 	Model  string   `json:"model,omitzero"`
 	Input  []string `json:"input"`
 	Format string   `json:"encoding_format"`
 }
 
-// answer is what comes back. Other members are of no interest.
+// answer is the body of a response. Its other members are ignored.
 type answer struct {
 	Data []struct {
 		Index     int       `json:"index"`
@@ -74,8 +75,8 @@ type answer struct {
 	} `json:"data"`
 }
 
-// Embed returns a vector for each text, in their order. It sends one request, which fails as a whole, after
-// 30 seconds at the latest.
+// Embed returns a vector for each text, in their order. It sends one request, which fails as a
+// whole, after at most 30 seconds.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors, err := c.post(ctx, texts)
 	if err != nil {
@@ -116,7 +117,7 @@ func (c *Client) post(ctx context.Context, texts []string) ([][]float32, error) 
 	return read(resp.Body, len(texts))
 }
 
-// withoutAddress takes the address out of an error, as there may be a key in it.
+// withoutAddress removes the address from an error, because it may have a key.
 func withoutAddress(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -133,7 +133,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// silent answers nothing until the request is given up.
+// silent sends no response until the request is cancelled.
 type silent struct{}
 
 func (silent) RoundTrip(r *http.Request) (*http.Response, error) {

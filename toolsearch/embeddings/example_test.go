@@ -11,7 +11,7 @@ import (
 )
 
 func Example() {
-	// Stands in for a real endpoint: whatever is asked, the vector is the same.
+	// Replaces a real endpoint and always returns the same vector.
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"data":[{"index":0,"embedding":[0.6,0.8]}]}`)
 	}))

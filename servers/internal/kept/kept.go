@@ -1,4 +1,4 @@
-// Package kept keeps what tools of a server answered, for a while, so that it can be read as a resource.
+// Package kept stores responses of tools for a while, so that clients can read them as resources.
 package kept
 
 import (
@@ -11,16 +11,17 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Answers are the newest of a server. Who has the URI of one may read it; it cannot be guessed.
+// Answers holds the newest responses of a server. Everyone with the URI of a response may read it;
+// URIs cannot be guessed.
 type Answers struct {
-	Prefix string        // of the URIs
-	Most   int64         // bytes of all
-	Age    time.Duration // how long each is kept
+	Prefix string        // start of the URIs
+	Most   int64         // bytes of all responses
+	Age    time.Duration // lifetime of each response
 
 	mu     sync.Mutex
 	held   int64
 	queue  []answer    // the oldest first
-	timer  *time.Timer // ends the oldest; nil where none is kept
+	timer  *time.Timer // drops the oldest; nil without responses
 	closed bool
 }
 
@@ -31,7 +32,8 @@ type answer struct {
 	until     time.Time
 }
 
-// Put keeps an answer and returns its URI, with an ending; "" where it is larger than all that may be kept.
+// Put stores a response and returns its URI, with an ending. It returns "" if the response exceeds
+// Most.
 func (k *Answers) Put(ending, mime string, text bool, body []byte) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -47,7 +49,7 @@ func (k *Answers) Put(ending, mime string, text bool, body []byte) string {
 	return uri
 }
 
-// trim drops what is too old or too much, and has the timer look again when the next one is too old.
+// trim drops expired and excess responses, and sets the timer for the next expiry.
 func (k *Answers) trim() {
 	now := time.Now()
 	for len(k.queue) > 0 && (k.held > k.Most || !k.queue[0].until.After(now)) {
@@ -67,7 +69,7 @@ func (k *Answers) trim() {
 	}
 }
 
-// Read reads the resource that an answer is.
+// Read reads a stored response as a resource.
 func (k *Answers) Read(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -83,7 +85,7 @@ func (k *Answers) Read(_ context.Context, uri string, _ map[string]string) (*mcp
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
 
-// Close drops all answers, and keeps no further ones.
+// Close drops all responses and stores no more.
 func (k *Answers) Close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package toolschema knows how large the input schema of a tool may be: within what every model's provider takes, with
-// references or without.
+// Package toolschema limits the input schemas of tools to sizes that the providers of all models
+// accept, with references or without.
 package toolschema
 
 import (
@@ -8,25 +8,26 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What an input schema may be.
+// Limits of an input schema.
 const (
 	maxSchema = 48 << 10 // bytes
-	MaxParts  = 2_000    // schemas, once each $ref was replaced by what it leads to
-	maxDepth  = 20       // of schemas within each other, references included
+	MaxParts  = 2_000    // schemas, with each $ref replaced by its target
+	maxDepth  = 20       // depth of nested schemas, including references
 )
 
-// A Place is where in the value of a keyword there are schemas.
+// A Place is the place of schemas in the value of a keyword.
 type Place int
 
 // The places.
 const (
 	None  Place = iota
-	One         // the value is one
-	List        // it is a list of them
-	Named       // its members are
+	One         // the value is a schema
+	List        // the value is a list of schemas
+	Named       // the members of the value are schemas
 )
 
-// Within says where a keyword has schemas. It knows those of which accepting more within means accepting more.
+// Within returns the place of a keyword's schemas. It knows the keywords that accept more if the
+// schemas within them accept more.
 func Within(keyword string) Place {
 	switch keyword {
 	case "properties", "patternProperties", "dependentSchemas":
@@ -39,18 +40,18 @@ func Within(keyword string) Place {
 	return None
 }
 
-// Fits reports whether a schema, whose definitions are in $defs, is within the limits.
+// Fits reports whether a schema, with its definitions in $defs, is within the limits.
 func Fits(schema *tree.Object) bool {
 	m := &measuring{defs: schema.Object("$defs"), known: map[string]cost{}}
 	total := m.schema(schema)
 	return total.parts <= MaxParts && total.depth <= maxDepth && len(tree.Append(nil, schema)) <= maxSchema
 }
 
-// cost is what a schema comes to once each $ref is replaced by what it leads to. One that leads back to where it is counts
+// cost is the size of a schema with each $ref replaced by its target. A recursive reference counts
 // once.
 type cost struct{ parts, depth int }
 
-// measuring is the work on one schema. Definitions are reckoned once each.
+// measuring measures one schema. It measures each definition once.
 type measuring struct {
 	defs  *tree.Object
 	known map[string]cost
@@ -69,7 +70,7 @@ func (m *measuring) schema(value any) cost {
 	if name, ok := strings.CutPrefix(o.Text("$ref"), "#/$defs/"); ok {
 		c, ok := m.known[name]
 		if !ok {
-			m.known[name] = cost{1, 1} // while it is under way
+			m.known[name] = cost{1, 1} // during the measurement
 			c = m.schema(m.defs.Get(name))
 			m.known[name] = c
 		}

@@ -4,16 +4,17 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Number is a number as it was written in JSON.
+// A Number is a number in its JSON spelling.
 type Number string
 
-// An Object has members in an order. It is used by one goroutine at a time; reading it is safe for several.
+// An Object is a list of ordered members. Only one goroutine may use it at a time, but several may
+// read it.
 type Object struct {
 	names  []string
 	values map[string]any
 }
 
-// NewObject returns an object with members: names and values in turn.
+// NewObject returns an object with members: alternating names and values.
 func NewObject(pairs ...any) *Object {
 	o := &Object{values: make(map[string]any, len(pairs)/2)}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -22,7 +23,8 @@ func NewObject(pairs ...any) *Object {
 	return o
 }
 
-// Names are those of the members, in order. Do not change the slice. A nil object has none.
+// Names returns the names of the members, in order. The caller must not change the slice. A nil
+// object has no members.
 func (o *Object) Names() []string {
 	if o == nil {
 		return nil
@@ -30,7 +32,7 @@ func (o *Object) Names() []string {
 	return o.names
 }
 
-// Get returns the value of a member; nil if there is none.
+// Get returns the value of a member, or nil if it is missing.
 func (o *Object) Get(name string) any {
 	if o == nil {
 		return nil
@@ -38,7 +40,7 @@ func (o *Object) Get(name string) any {
 	return o.values[name]
 }
 
-// Has reports whether there is a member of that name, null or not.
+// Has reports whether the member exists; it may be null.
 func (o *Object) Has(name string) bool {
 	if o == nil {
 		return false
@@ -55,22 +57,22 @@ func (o *Object) Set(name string, value any) {
 	o.values[name] = value
 }
 
-// Len is the number of members.
+// Len returns the number of members.
 func (o *Object) Len() int { return len(o.Names()) }
 
-// Object returns a member that is an object; else nil.
+// Object returns a member that is an object, or else nil.
 func (o *Object) Object(name string) *Object { v, _ := o.Get(name).(*Object); return v }
 
-// Text returns a member that is a string; else "".
+// Text returns a member that is a string, or else "".
 func (o *Object) Text(name string) string { v, _ := o.Get(name).(string); return v }
 
-// List returns a member that is an array; else nil.
+// List returns a member that is an array, or else nil.
 func (o *Object) List(name string) []any { v, _ := o.Get(name).([]any); return v }
 
 // True reports whether a member is true.
 func (o *Object) True(name string) bool { v, _ := o.Get(name).(bool); return v }
 
-// Texts are the strings in a member that is an array of them, or the string itself.
+// Texts returns the strings of a member that is an array, or the member itself if it is a string.
 func (o *Object) Texts(name string) []string {
 	if text, ok := o.Get(name).(string); ok {
 		return []string{text}
@@ -84,7 +86,8 @@ func (o *Object) Texts(name string) []string {
 	return texts
 }
 
-// Plain returns a value that is no object and no list as text, and null as the empty text.
+// Plain returns the text of a value. ok is false for an object or a list. The text of null is
+// empty.
 func Plain(value any) (text string, ok bool) {
 	switch v := value.(type) {
 	case nil:
@@ -97,8 +100,8 @@ func Plain(value any) (text string, ok bool) {
 	return "", false
 }
 
-// Append appends a value to dst as compact JSON. Bytes that are no UTF-8 become U+FFFD. It panics at a type
-// that is not one of a value.
+// Append appends a value to dst as compact JSON. Invalid UTF-8 becomes U+FFFD. It panics if the
+// type of value is not one of a value.
 func Append(dst []byte, value any) []byte {
 	switch v := value.(type) {
 	case nil:
@@ -111,7 +114,7 @@ func Append(dst []byte, value any) []byte {
 	case Number:
 		return append(dst, v...)
 	case string:
-		dst, _ = jsontext.AppendQuote(dst, v) // the error is about UTF-8, which is mended
+		dst, _ = jsontext.AppendQuote(dst, v) // the error is about UTF-8, which AppendQuote corrects
 		return dst
 	case []any:
 		dst = append(dst, '[')

@@ -13,10 +13,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// What a text may cost.
+// Limits of an input.
 const (
-	maxDepth  = 200       // arrays and objects inside each other
-	maxValues = 4_000_000 // of one text
+	maxDepth  = 200       // depth of arrays and objects
+	maxValues = 4_000_000 // values of one input
 )
 
 var (
@@ -24,7 +24,7 @@ var (
 	errMany = fmt.Errorf("it has more than %d values", maxValues)
 )
 
-// reading is the work on one text.
+// reading reads one input.
 type reading struct{ values int }
 
 // enter counts one more value.
@@ -39,7 +39,8 @@ func (r *reading) enter(depth int) error {
 	return nil
 }
 
-// Parse reads JSON or YAML. Where a text that begins with { or [ is neither, the error is that of JSON.
+// Parse parses JSON or YAML. If an input that begins with { or [ is neither, the error is that of
+// JSON.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	start := bytes.TrimLeft(text, " \t\r\n")
@@ -55,7 +56,7 @@ func Parse(text []byte) (any, error) {
 	return value, err
 }
 
-// ParseJSON reads one JSON value. A name that an object has twice is an error.
+// ParseJSON parses one JSON value. A duplicate name in an object is an error.
 func ParseJSON(text []byte) (any, error) {
 	d := jsontext.NewDecoder(bytes.NewReader(text))
 	r := &reading{}
@@ -153,7 +154,7 @@ func (r *reading) yaml(n *yaml.Node, depth int) (any, error) {
 	return scalar(n)
 }
 
-// mapping reads an object. What a merge key (<<) brings gives way to the members themselves.
+// mapping reads an object. Its own members override those of a merge key (<<).
 func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 	o, merged := NewObject(), []any{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -192,7 +193,7 @@ func (r *reading) mapping(n *yaml.Node, depth int) (any, error) {
 	return o, nil
 }
 
-// scalar reads what is no collection. What JSON has no form for stays as it was written.
+// scalar reads a scalar. Values that JSON cannot express keep their spelling.
 func scalar(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!null":

@@ -1,4 +1,4 @@
-// Package suite is what every store of state has to do.
+// Package suite tests implementations of state stores.
 package suite
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-// Run tests stores. open returns another view of the same store for each call of a test: what one process sees.
+// Run tests stores. Each call of open returns another view of the same store, like that of another
+// process.
 func Run(t *testing.T, begin func(t *testing.T) (open func() state.Store)) {
 	for name, test := range map[string]func(*testing.T, func() state.Store){
 		"what is put is got, by others too":                      putAndGet,
@@ -50,7 +51,7 @@ func must[T any](t *testing.T) func(value T, err error) T {
 	}
 }
 
-// is fails the test where an error is not the one that is wanted.
+// is checks that an error is the wanted one.
 func is(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
