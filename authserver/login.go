@@ -17,9 +17,9 @@ import (
 const (
 	// attemptTime is the time in which failed logins are counted.
 	attemptTime = 15 * time.Minute
-	// Limits of failed logins in attemptTime, after which further logins wait. They apply to a user
-	// from one address or in one browser that knows the user, to one address, and to one user from
-	// everywhere.
+	// maxFailedHere, maxFailedFrom and maxFailedOfUser limit the failed logins in attemptTime,
+	// after which further logins wait. They apply to a user from one address or in one browser that
+	// knows the user, to one address, and to one user from everywhere.
 	maxFailedHere   = 10
 	maxFailedFrom   = 100
 	maxFailedOfUser = 100

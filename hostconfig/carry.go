@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// maxTimeout is the longest timeout that an entry of Junction's can have; longer ones are
-// shortened.
+// maxTimeout is the longest timeout that an entry of Junction's can have. A longer one is not
+// carried.
 const maxTimeout = 24 * time.Hour
 
 // A Carried is a host's entry converted to one of Junction's, with Junction's variables.

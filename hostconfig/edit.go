@@ -140,8 +140,9 @@ func (e *editor) says(in *node, old []*member, now []newMember) {
 }
 
 // stays returns the index of the old member whose place the new members take. That is one with the
-// name of a new member, or else the last, because a comment may follow it. Behind a dash, the first
-// one must be free, so that the following member can move there; only comments may be between.
+// name of a new member, or else the last, because a comment may follow it. If the first one follows
+// a YAML dash, the text behind the removed ones moves up to the dash. A later member is then chosen
+// only without a comment between, and otherwise the first.
 func (e *editor) stays(in *node, old []*member, now []newMember) int {
 	first, last := old[0], 0
 	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0

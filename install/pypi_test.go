@@ -94,7 +94,8 @@ func TestTheVersionOfAFileIsInItsName(t *testing.T) {
 	}
 }
 
-// An index with a yanked version, a version that has only the source, and an archived project.
+// indexText is an index with a yanked version, a version that has only the source, and an archived
+// project.
 const indexText = `{"files":[
 	{"filename":"my_server-1.0-py3-none-any.whl","hashes":{"sha256":"AA"},"yanked":"broken\nbadly"},
 	{"filename":"my_server-1.0.tar.gz","hashes":{"sha256":"AA"},"yanked":true},

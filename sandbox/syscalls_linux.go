@@ -36,10 +36,10 @@ var denied = []int{
 // openTreeAttr is open_tree_attr of Linux 6.15, with the same number on all architectures.
 const openTreeAttr = 467
 
-// The flags of clone that make new namespaces.
+// newNamespaces holds the flags of clone that make new namespaces.
 const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
-// The mask of a socket's kind, without its flags.
+// socketKind is the mask of a socket's kind, without its flags.
 const socketKind = 0xf
 
 // deniedBare lists calls that only namespaces could confine: those for shared memory, and those for

@@ -124,7 +124,7 @@ const maxRefusedOfFolder = 3
 // refusing determines which accesses the sandbox refuses. It does not enforce: the kernel does, by
 // the file system.
 type refusing struct {
-	mu      sync.Mutex // held only in calls that wait for the watcher anyway
+	mu      sync.Mutex // watched calls wait while it is held
 	root    int        // descriptor of the program's root folder; negative if unknown
 	places  []place    // outer places first
 	home    string

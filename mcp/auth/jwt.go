@@ -161,7 +161,7 @@ func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 }
 
 // serves reports whether the keys can be used without another read. They are new and contain the
-// wanted key, or were last read a moment ago.
+// wanted key, or a read was tried a moment ago.
 func (s *keySet) serves(header jose.Header, now time.Time) bool {
 	if !s.holds(now) {
 		return s.fault != nil && now.Sub(s.looked) < faultPause

@@ -75,7 +75,7 @@ func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) || errors.As(err, new(*mcp.ScopeError)) { // the task ended long ago, or needs more scopes
 			continue
 		}
-		if task == nil { // any other error may be temporary and belongs to a request for the task itself
+		if task == nil { // with a task, an error only means that it cannot be continued now
 			return mcp.Result{}, err
 		}
 		listed := task.plain()
