@@ -61,7 +61,7 @@ type legacyCall struct {
 	req          *mcp.Request // request of the first round
 	cancel       context.CancelCauseFunc
 	holdsTurn    bool // of the era's callTurn
-	sent         bool // the request was sent, after the answers to waiting requests
+	sent         bool // set when the request is sent, after the requests that waited for this call are answered
 	cancelled    bool
 	ownGoroutine bool // run has a goroutine of its own
 	holds        int  // number of times it was held

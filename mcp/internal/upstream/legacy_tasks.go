@@ -191,8 +191,8 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	return jsonrpc.With(raised, "inputRequests", requests.Bytes()), nil
 }
 
-// watch returns the watch of a task's result. It starts one, in the share of the caller by, if
-// there is none.
+// watch returns the watch of a task's result. It starts one if needed, in the share of the caller
+// by.
 func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	ctx, cancel := context.WithCancelCause(share.With(e.ctx, by))
 	fresh := &taskWatch{log: e.log, meta: req.Meta, asked: make(chan struct{}), inputs: map[string]*taskInput{}, idle: time.AfterFunc(watchTime, func() { cancel(errGivenUp) })}
