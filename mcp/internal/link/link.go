@@ -28,9 +28,9 @@ type Out struct {
 	// with only one session ignores it.
 	Session jsonrpc.ID
 	// Arrives is set if notifications/cancelled follows a cancelled request and must not overtake
-	// it. If each message has a connection of its own, Call then waits for the request to arrive
-	// before it returns, unless too many cancelled requests wait already. If the request is not
-	// known to have arrived, the error wraps ErrMayArrive.
+	// it. If each message has a connection of its own, Call then waits for the request to arrive.
+	// It does not wait if too many cancelled requests wait already. If the request is not known to
+	// have arrived, the error wraps ErrMayArrive.
 	Arrives bool
 	// Responded, if set, is called when the response to a request has come, before later messages
 	// of the same channel are delivered. An error without an id is not accepted as the response to
