@@ -60,9 +60,9 @@ type Options struct {
 	// KeepAlive is the time between comments on an open stream; default 25 seconds, negative for
 	// never.
 	KeepAlive time.Duration
-	// ReadTimeout is the time that a client has to send the body of a request, plus a second for
-	// each 64 KiB of its announced length. Then the request is refused with 408. Default 30
-	// seconds.
+	// ReadTimeout is the time that a client has to send the body of a request. It gets a second
+	// more for each 64 KiB of its announced length. Then the request is refused with 408. Default
+	// 30 seconds.
 	ReadTimeout time.Duration
 	// WriteTimeout is the time that a client has to read a response or an event, plus a second for
 	// each 64 KiB. Then its connection is closed. A legacy client can resume the stream. Default 10
