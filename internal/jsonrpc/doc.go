@@ -14,7 +14,7 @@
 // Faults of syntax, UTF-8 and depth are [ParseError]; a repeated name, too many members and a wrong
 // envelope are [InvalidRequest].
 //
-// The package decides three questions that the specification leaves open. An id is a string or an
+// The package settles three points that the specification leaves open. An id is a string or an
 // integer in plain digits (1.0 and 1e3 are refused), and is kept as text, so no integer is too
 // large. A message with both a method and a result or an error is refused as ambiguous.
 // "params":null means that there are no params.
