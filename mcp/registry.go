@@ -25,8 +25,8 @@ type entry[F any] struct {
 // snapshot.
 type registry[F any] struct {
 	lists   *revision.Method // array in the result of the list method; empty if there is no such method
-	size    int    // entries on one page
-	changed func() // called when the list changed
+	size    int              // entries on one page
+	changed func()           // called when the list changed
 
 	mu      sync.Mutex
 	entries map[string]*entry[F]

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// AppendRequest appends a request to dst. Params must be valid JSON, and are
-// copied as they are, line breaks included; nil means none.
+// AppendRequest appends a request to dst. params must be valid JSON and are copied unchanged, line
+// breaks included; nil means none.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
 	w := NewMessage(slices.Grow(dst, 48+len(id)+len(method)+len(params)), id)
 	w.buf = AppendString(append(w.buf, methodMember...), method)
@@ -21,8 +21,8 @@ func AppendNotification(dst []byte, method string, params []byte) []byte {
 	return AppendRequest(dst, "", method, params)
 }
 
-// AppendResult appends a response to dst. The result must be valid JSON, and is
-// copied as it is; nil is written as an empty object.
+// AppendResult appends a response to dst. result must be valid JSON and is copied unchanged; nil is
+// written as an empty object.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
 	if result == nil {
 		result = []byte(`{}`)
@@ -32,8 +32,8 @@ func AppendResult(dst []byte, id ID, result []byte) []byte {
 	return w.Bytes()
 }
 
-// AppendError appends an error response to dst. The zero id is written as null:
-// the request could not be read well enough to name it.
+// AppendError appends an error response to dst. The zero id is written as null, for a request whose
+// id could not be read.
 func AppendError(dst []byte, id ID, e *Error) []byte {
 	w := NewMessage(dst, id.orNull())
 	w.Object("error")
@@ -45,8 +45,8 @@ func AppendError(dst []byte, id ID, e *Error) []byte {
 	return w.Bytes()
 }
 
-// With returns a copy of an object that is known to be valid, in which the named
-// member has the given value. An empty obj is the empty object.
+// With returns a copy of a valid object in which the named member has the given value. An empty obj
+// is the empty object.
 func With(obj []byte, name string, value []byte) json.RawMessage {
 	w := NewObject(make([]byte, 0, len(obj)+len(name)+len(value)+6))
 	w.Members(obj, name)
@@ -54,8 +54,7 @@ func With(obj []byte, name string, value []byte) json.RawMessage {
 	return w.Bytes()
 }
 
-// Without returns a copy of an object that is known to be valid without the
-// named members.
+// Without returns a copy of a valid object without the named members.
 func Without(obj []byte, names ...string) json.RawMessage {
 	w := NewObject(make([]byte, 0, len(obj)+2))
 	w.Members(obj, names...)

@@ -2,17 +2,15 @@ package jsonrpc
 
 import "encoding/json"
 
-// IsBatch reports whether data is a batch: its first byte that is not space is '['.
+// IsBatch reports whether data is a batch: its first byte after white space is '['.
 func IsBatch(data []byte) bool {
 	i := SkipSpace(data, 0)
 	return i < len(data) && data[i] == '['
 }
 
-// SplitBatch returns the elements of a batch, in order, as sub-slices of data.
-// An empty array, more than max elements, and a value that is no array are
-// [InvalidRequest]; malformed JSON is [ParseError]. A name that is repeated
-// inside an element is left for [Parse] to refuse, so that it costs the batch
-// only that element.
+// SplitBatch returns the elements of a batch, in order, as sub-slices of data. An empty array, more
+// than max elements, and a value that is not an array are [InvalidRequest]; malformed JSON is
+// [ParseError]. A repeated name in an element is left to [Parse], so that only that element fails.
 func SplitBatch(data []byte, max int, l Limits) ([]json.RawMessage, *Error) {
 	s := newScanner(data, l)
 	if s.document(nil, nil); s.err != nil {

@@ -53,8 +53,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkParseStdlib is the same work as far as encoding/json can do it: it
-// neither refuses repeated names nor indexes the members of params.
+// BenchmarkParseStdlib does the same work as far as encoding/json can: it neither refuses repeated
+// names nor indexes the members of params.
 func BenchmarkParseStdlib(b *testing.B) {
 	for _, m := range benchmarkMessages() {
 		b.Run(m.name, func(b *testing.B) {

@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Canonical returns JSON in the one form of all that means the same: members in order, no white space, strings
-// with the fewest escapes, and numbers by [Decimal]. RFC 8785 would make a float64 of each number, and so large ids
-// equal that are not. It reports false of what is no JSON.
+// Canonical returns JSON in canonical form: members in order, no white space, strings with the
+// fewest escapes, and numbers by [Decimal]. RFC 8785 would convert each number to a float64 and
+// make different large ids equal. It reports false if raw is not JSON.
 func Canonical(raw []byte) ([]byte, bool) {
 	v := jsontext.Value(bytes.Clone(raw))
 	if v.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false)) != nil {

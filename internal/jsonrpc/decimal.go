@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Decimal writes a JSON number as digits without outer zeros and the power of ten they are
-// multiplied with, as -12e-1: the one form of all its spellings. An exponent that no int holds, or whose
-// sum with the digits would not, stays as it is: then only equal spellings are equal.
+// Decimal returns a JSON number as digits without outer zeros and a power of ten, as -12e-1, which
+// is the same for all its spellings. It returns a number unchanged if no int32 holds its exponent;
+// such numbers are equal only if their spellings are.
 func Decimal(s string) string {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	power := 0

@@ -7,25 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// The codes that JSON-RPC 2.0 defines (https://www.jsonrpc.org/specification#error_object).
+// Codes that JSON-RPC 2.0 defines (https://www.jsonrpc.org/specification#error_object).
 const (
 	ParseError     = -32700 // not JSON, not UTF-8, or nested too deeply
 	InvalidRequest = -32600 // JSON, but not a message
-	MethodNotFound = -32601 // no such method here
-	InvalidParams  = -32602 // the method refuses these params
-	InternalError  = -32603 // the receiver failed
+	MethodNotFound = -32601 // unknown method
+	InvalidParams  = -32602 // params refused by the method
+	InternalError  = -32603 // failure of the receiver
 )
 
-// Error is the error object of a response, and the error of every function
-// here. They return *Error rather than error, so that callers have the code at
-// hand; compare with nil before storing one in a variable of type error.
+// Error is the error object of a response, and the error of every function in this package. They
+// return *Error instead of error to give callers the code. Compare it with nil before storing it in
+// a variable of type error.
 type Error struct {
 	Code    int             // one of the constants above, or the application's own
-	Message string          // a sentence for people
+	Message string          // a sentence for users
 	Data    json.RawMessage // any JSON value; nil if absent
 }
 
-// Errorf returns an Error whose message is formatted as by [fmt.Sprintf].
+// Errorf returns an Error whose message is formatted by [fmt.Sprintf].
 func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
@@ -35,12 +35,12 @@ func (e *Error) Error() string {
 	return e.Message + " (" + strconv.Itoa(e.Code) + ")"
 }
 
-// expected says what should stand at offset i of data, and what stands there.
+// expected returns the error for unexpected input at offset i of data.
 func expected(code int, data []byte, i int, what string) *Error {
 	return Errorf(code, "offset %d: expected %s, found %s", i, what, found(data, i))
 }
 
-// found names what stands at offset i: one character at most, because the rest may be secret.
+// found describes the input at offset i: one character at most, because the rest may be secret.
 func found(data []byte, i int) string {
 	if i >= len(data) {
 		return "the end of the input"

@@ -16,7 +16,7 @@ var seeds = []string{
 	`{"a":1,"\u0061":2}`, `"\ud83d\ude00\ud800"`, "\"\xed\xa0\x80\"", `[01,-,1.,1e]`, `{"a":1,}`, " \t\r\n1 ",
 }
 
-// FuzzValid asks another implementation whether it accepts the same texts.
+// FuzzValid compares Valid with another implementation.
 func FuzzValid(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))
@@ -40,7 +40,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// checkMembers compares an index, and the object written again, with what encoding/json reads.
+// checkMembers compares an index, and the rewritten object, with the result of encoding/json.
 func checkMembers(t *testing.T, obj []byte, m *Members) {
 	want := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(obj, &want); err != nil || len(want) != m.Len() {
@@ -58,7 +58,7 @@ func checkMembers(t *testing.T, obj []byte, m *Members) {
 	}
 }
 
-// FuzzParse writes what was read, and reads it again.
+// FuzzParse writes a parsed message and parses it again.
 func FuzzParse(f *testing.F) {
 	for _, s := range seeds {
 		f.Add([]byte(s))

@@ -2,30 +2,29 @@ package jsonrpc
 
 import "strconv"
 
-// maxID is the longest id in bytes, quotes included. Ids are kept while a
-// request runs, so a peer must not choose their size.
+// maxID is the maximum length of an id in bytes, quotes included. Ids are kept while a request
+// runs, so a peer must not choose their size.
 const maxID = 256
 
-// ID is a request id exactly as it stood on the wire: the raw JSON text of a
-// string or an integer, such as `7`, `"a"` or `9007199254740993`. The empty ID
-// means that there is none. IDs are comparable; 1 and "1" differ, and so do two
-// spellings of one string ("a" and "\u0061"), so whoever makes up string ids
+// ID is a request id exactly as in the message: the raw JSON text of a string or an integer, such
+// as `7`, `"a"` or `9007199254740993`. The empty ID means that there is none. IDs are comparable. 1
+// and "1" differ, and so do two spellings of one string ("a" and "\u0061"); generated string ids
 // should need no escapes.
 type ID string
 
-// IntID returns the id that is the number n.
+// IntID returns the id with the number n.
 func IntID(n int64) ID { return ID(strconv.FormatInt(n, 10)) }
 
-// StringID returns the id that is the string s.
+// StringID returns the id with the string s.
 func StringID(s string) ID { return ID(AppendString(nil, s)) }
 
 // IsZero reports whether there is no id.
 func (id ID) IsZero() bool { return id == "" }
 
-// IsString reports whether the id is a string; else it is a number, or absent.
+// IsString reports whether the id is a string; otherwise it is a number or absent.
 func (id ID) IsString() bool { return len(id) > 0 && id[0] == '"' }
 
-// orNull returns the id of a response: null where the request's could not be read.
+// orNull returns the id of a response: null if that of the request could not be read.
 func (id ID) orNull() ID {
 	if id.IsZero() {
 		return "null"
@@ -33,8 +32,7 @@ func (id ID) orNull() ID {
 	return id
 }
 
-// checkID reports whether the valid JSON value raw can be an id; if not, it
-// says what was expected.
+// checkID returns "" if the valid JSON value raw can be an id, and the expectation otherwise.
 func checkID(raw []byte) (fault string) {
 	if len(raw) > maxID {
 		return "an id of at most " + strconv.Itoa(maxID) + " bytes"

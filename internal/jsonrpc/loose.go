@@ -8,29 +8,30 @@ import (
 	"unicode/utf8"
 )
 
-// Odd has a bit for each form that [ParseLoose] read and [Parse] refuses.
+// Odd has a bit for each form that [ParseLoose] accepts and [Parse] refuses.
 type Odd uint16
 
-// The forms that ParseLoose reads.
+// Forms that ParseLoose accepts.
 const (
-	OddMark      Odd = 1 << iota // a byte order mark in front
-	OddSurrogate                 // half of a surrogate pair, escaped: now U+FFFD
-	OddBytes                     // bytes in a string that are no UTF-8: each is now U+FFFD
-	OddControl                   // control characters in a string: now escaped
-	OddNaN                       // NaN or Infinity: now null
-	OddNull                      // members of the envelope that are null, taken for absent
+	OddMark      Odd = 1 << iota // a byte order mark at the start
+	OddSurrogate                 // half of a surrogate pair, escaped: replaced by U+FFFD
+	OddBytes                     // bytes in a string that are not UTF-8: each replaced by U+FFFD
+	OddControl                   // control characters in a string: escaped
+	OddNaN                       // NaN or Infinity: replaced by null
+	OddNull                      // members of the envelope that are null, treated as absent
 	OddVersion                   // a number as the version
 	OddNumber                    // an id or code that is an integer with a fraction or an exponent
-	OddParams                    // an empty array as params, taken for none
+	OddParams                    // an empty array as params, treated as none
 	OddError                     // an error in another form
-	OddID                        // set by code that knows the request: the id in another form than there
+	OddID                        // set by code that knows the request: the id has another form in it
 
 	OddAny Odd = 1<<iota - 1
 )
 
-// ParseLoose is [Parse] for what other people's programs write: where Parse refuses data it reads the allowed forms
-// as well, and the message's Odd holds which it met. Names twice in an object and ids that are no integer are refused as
-// by Parse. An id such as 3.0 stays as it is in a request, for its response, and becomes 3 in a response.
+// ParseLoose is [Parse] for messages of other programs: if Parse refuses data, it also accepts the
+// allowed forms. The message's Odd holds those it met. Repeated names and ids that are not integers
+// are refused as by Parse. An id such as 3.0 stays in a request, for its response, and becomes 3 in
+// a response.
 func ParseLoose(data []byte, l Limits, allowed Odd) (Message, *Error) {
 	msg, fault := Parse(data, l)
 	if fault == nil {
@@ -58,7 +59,7 @@ func ParseLoose(data []byte, l Limits, allowed Odd) (Message, *Error) {
 	return again, nil
 }
 
-// loosen takes the members for what they stand for, and notes in odd what strict reading refuses.
+// loosen interprets the members, and records in odd the forms that strict reading refuses.
 func (env *envelope) loosen() {
 	env.loose = true
 	for _, v := range []*span{&env.id, &env.method, &env.params, &env.result, &env.err} {
@@ -81,7 +82,7 @@ func (env *envelope) loosen() {
 	}
 }
 
-// readError reads an error of any form: its text is the message.
+// readError reads an error of any form: its text becomes the message.
 func (env *envelope) readError() *Error {
 	code, message, data := env.errorMembers()
 	e := &Error{Code: InternalError, Data: data}
@@ -118,11 +119,11 @@ func (env *envelope) readError() *Error {
 	return e
 }
 
-// Plain returns an id that is an integer with a fraction or an exponent, such as 3.0, in plain digits, and any other as
-// it is.
+// Plain returns an id that is an integer with a fraction or an exponent, such as 3.0, in plain
+// digits. It returns other ids unchanged.
 func (id ID) Plain() ID {
 	if id == "" || id[0] != '-' && !isDigit(id[0]) || !strings.ContainsAny(string(id), ".eE") || Valid([]byte(id), Limits{}) != nil {
-		return id // true and false have an e, too
+		return id // true and false contain an e as well
 	}
 	digits, zeros, _ := strings.Cut(Decimal(string(id)), "e")
 	n := 0
@@ -138,12 +139,13 @@ func (id ID) Plain() ID {
 	return ID(digits + strings.Repeat("0", n))
 }
 
-// plainDigits is how many digits an integer has that is written with a fraction or an exponent: all of an int64.
+// plainDigits is the maximum number of digits of an integer with a fraction or an exponent: all of
+// an int64.
 const plainDigits = 19
 
-// MendText returns a copy of JSON text in which what is wrong inside its strings is replaced, or escaped, and a value that
-// is not a number is null; what else is wrong stays. Where it cannot be known which backslashes belong to characters of
-// another encoding, so that a string might end elsewhere, it returns the text as it is, and 0.
+// MendText returns a copy of JSON text with the faults inside its strings replaced or escaped, and
+// null for values that are not numbers. Other faults stay. If backslashes may belong to characters
+// of another encoding, so that a string might end elsewhere, it returns the text unchanged, and 0.
 func MendText(data []byte) ([]byte, Odd) {
 	var odd Odd
 	i := 0
@@ -193,15 +195,16 @@ func MendText(data []byte) ([]byte, Odd) {
 	return out, odd
 }
 
-// endsAfterSlashes reports whether the backslashes that data begins with are followed by a quote: whether that ends the
-// string depends on their number, and the first may be the second byte of a character, as in Shift JIS and GBK.
+// endsAfterSlashes reports whether the backslashes at the beginning of data are followed by a
+// quote. Their number decides whether the quote ends the string. The first may be the second byte
+// of a character, as in Shift JIS and GBK.
 func endsAfterSlashes(data []byte) bool {
 	rest := bytes.TrimLeft(data, `\`)
 	return len(rest) > 0 && rest[0] == '"'
 }
 
-// escapeEnd returns the length of the escape that data begins with, and whether it is half of a surrogate pair. What is
-// no escape is as long as is left for [Parse] to refuse.
+// escapeEnd returns the length of the escape at the beginning of data, and whether it is half of a
+// surrogate pair. Invalid escapes are left for [Parse] to refuse.
 func escapeEnd(data []byte) (n int, half bool) {
 	if n, fault := escapeLen(data, 0); fault == "" {
 		return n, false
@@ -214,7 +217,7 @@ func escapeEnd(data []byte) (n int, half bool) {
 	return min(2, len(data)), false
 }
 
-// notNumberLen returns the length of the value NaN, Infinity or -Infinity that data begins with, or 0.
+// notNumberLen returns the length of NaN, Infinity or -Infinity at the beginning of data, or 0.
 func notNumberLen(data []byte) int {
 	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
 		if n := len(name); bytes.HasPrefix(data, []byte(name)) && (n == len(data) || endsScalar(data[n])) {

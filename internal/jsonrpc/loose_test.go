@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// shown is what the test compares of a message.
+// shown returns the compared parts of a message.
 func shown(m *Message) string {
 	parts := []string{m.Kind.String(), string(m.ID)}
 	for _, part := range []string{m.Method, string(m.Params), string(m.Result)} {
@@ -98,7 +98,7 @@ func TestParseLoose(t *testing.T) {
 	}
 }
 
-// TestParseLooseRefuses has messages that could mean two things, or be forged.
+// TestParseLooseRefuses checks messages that are ambiguous or could be forged.
 func TestParseLooseRefuses(t *testing.T) {
 	for name, in := range map[string]string{
 		"a name twice":                             `{"jsonrpc":"2.0","id":3,"result":{"a":1,"a":2}}`,

@@ -6,13 +6,12 @@ import (
 	"iter"
 )
 
-// fewMembers is how many members an index holds without allocating.
+// fewMembers is the number of members that an index holds without allocating.
 const fewMembers = 8
 
-// Members is an index of the top-level members of one object, in order of
-// appearance. Values are sub-slices of the input, which must not change while
-// the index is used. The zero value is the index of an empty object. It may be
-// read by several goroutines at once.
+// Members is an index of the top-level members of one object, in order of appearance. Values are
+// sub-slices of the input, which must not change while the index is in use. The zero value is the
+// index of an empty object. Several goroutines may read it at once.
 type Members struct {
 	src     []byte
 	count   int
@@ -24,8 +23,8 @@ type Members struct {
 // member holds offsets into Members.src; the name has its quotes.
 type member struct{ name, nameEnd, value, valueEnd uint32 }
 
-// Index validates obj as [Valid] does and indexes its members. A value that is
-// no object is [InvalidRequest].
+// Index validates obj like [Valid] and indexes its members. A value that is not an object is
+// [InvalidRequest].
 func Index(obj []byte, l Limits) (Members, *Error) {
 	s := newScanner(obj, l)
 	var m Members
@@ -59,8 +58,8 @@ func (m *Members) at(i int) *member {
 	return &m.more[i-fewMembers]
 }
 
-// find returns the member called name, or nil. It looks at every member in turn,
-// because params and results have few.
+// find returns the member called name, or nil. The search is linear, because params and results
+// have few members.
 func (m *Members) find(name string) *member {
 	for i := range m.count {
 		one := m.at(i)
@@ -72,7 +71,7 @@ func (m *Members) find(name string) *member {
 	return nil
 }
 
-// sameName reports whether the literal raw stands for name.
+// sameName reports whether the literal raw represents name.
 func sameName(raw []byte, name string) bool {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1:len(raw)-1]) == name
@@ -81,7 +80,7 @@ func sameName(raw []byte, name string) bool {
 	return ok && text == name
 }
 
-// named reports whether the literal raw stands for one of names.
+// named reports whether the literal raw represents one of names.
 func named(raw []byte, names []string) bool {
 	escaped := bytes.IndexByte(raw, '\\') >= 0
 	for _, name := range names {
@@ -92,8 +91,8 @@ func named(raw []byte, names []string) bool {
 	return false
 }
 
-// Get returns the value of the member called name, or nil if there is none.
-// Names are compared after unescaping, and with their case.
+// Get returns the value of the member called name, or nil. Names are compared after unescaping and
+// are case-sensitive.
 func (m *Members) Get(name string) json.RawMessage {
 	one := m.find(name)
 	if one == nil {

@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// Kind tells requests, notifications and responses apart.
+// Kind is the kind of a message: request, notification or response.
 type Kind uint8
 
-// The kinds of messages. The zero Kind is none of them.
+// Kinds of messages. The zero Kind is invalid.
 const (
 	Request      Kind = iota + 1 // a method with an id
 	Notification                 // a method without an id
 	Response                     // a result or an error
 )
 
-// String returns the kind as the specification calls it.
+// String returns the name of the kind in the specification.
 func (k Kind) String() string {
 	switch k {
 	case Request:
@@ -28,12 +28,12 @@ func (k Kind) String() string {
 	return "Kind(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Message is one message, taken apart. Its raw values are sub-slices of the
-// input to [Parse], which must not change while they are used.
+// Message is one parsed message. Its raw values are sub-slices of the input to [Parse], which must
+// not change while they are in use.
 type Message struct {
 	Kind    Kind
-	Odd     Odd             // zero unless ParseLoose read it
-	ID      ID              // zero in notifications, and in errors that name no request
+	Odd     Odd             // zero except after ParseLoose
+	ID      ID              // zero in notifications, and in errors without the id of a request
 	Method  string          // requests and notifications
 	Params  json.RawMessage // an object; nil if absent or null
 	Result  json.RawMessage // any value; nil in error responses
@@ -41,15 +41,14 @@ type Message struct {
 	Members Members         // of Params, or of Result if that is an object
 }
 
-// Raw is the message as it was read by [Parse], with space around it.
+// Raw returns the message as passed to [Parse], with white space around it.
 func (m *Message) Raw() []byte { return m.Members.src }
 
-// Parse reads exactly one message, with space around it or not. On failure the
-// error has the specified code, and the Message holds nothing but the ID, if
-// one could be read, so that the response can name it.
+// Parse parses exactly one message; white space around it is allowed. On failure the error has the
+// specified code, and the Message holds only the ID, if one could be read, for the response.
 //
-// It allocates one string for ID and Method together, the error of an error
-// response, and space for objects with more than 16 members.
+// It allocates one string for ID and Method together, the error of an error response, and space for
+// objects with more than 16 members.
 func Parse(data []byte, l Limits) (msg Message, fault *Error) {
 	s := newScanner(data, l)
 	var top Members
@@ -112,12 +111,12 @@ func newEnvelope(top *Members) envelope {
 
 func (env *envelope) raw(v span) []byte { return env.data[v.start:v.end:v.end] }
 
-// refuse says what was expected in place of the value v.
+// refuse returns the error for the unexpected value v.
 func (env *envelope) refuse(v span, what string) *Error {
 	return expected(InvalidRequest, env.data, int(v.start), what)
 }
 
-// check looks at what all kinds of messages have in common.
+// check checks the members common to all kinds of messages.
 func (env *envelope) check() *Error {
 	if i := SkipSpace(env.data, 0); env.data[i] != '{' {
 		return expected(InvalidRequest, env.data, i, "an object")
@@ -138,7 +137,7 @@ func (env *envelope) check() *Error {
 	return nil
 }
 
-// readID returns the id of a message that was refused, or the zero ID.
+// readID returns the id of a refused message, or the zero ID.
 func (env *envelope) readID() ID {
 	if env.id.absent() || checkID(env.raw(env.id)) != "" && env.odd&OddNumber == 0 {
 		return ""
@@ -146,7 +145,7 @@ func (env *envelope) readID() ID {
 	return ID(env.raw(env.id))
 }
 
-// fill completes msg from an envelope that was checked.
+// fill fills msg from a checked envelope.
 func (env *envelope) fill(msg *Message) *Error {
 	hasMethod, hasResult, hasError := !env.method.absent(), !env.result.absent(), !env.err.absent()
 	switch {
@@ -200,7 +199,7 @@ func (env *envelope) fillCall(msg *Message) *Error {
 	return nil
 }
 
-// idAndMethod returns two parts of one string, to allocate once.
+// idAndMethod returns two parts of one string, for a single allocation.
 func (env *envelope) idAndMethod() (ID, string) {
 	id, method := env.raw(env.id), env.raw(env.method)
 	plain := method[1 : len(method)-1]
@@ -213,7 +212,7 @@ func (env *envelope) idAndMethod() (ID, string) {
 	return ID(both[:len(id)]), both[len(id):]
 }
 
-// strictError reads an error as JSON-RPC defines it.
+// strictError reads an error in the form of JSON-RPC.
 func (env *envelope) strictError(msg *Message) *Error {
 	if env.data[env.err.start] != '{' {
 		return env.refuse(env.err, "error to be an object")

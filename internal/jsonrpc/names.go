@@ -7,30 +7,30 @@ import (
 	"math/bits"
 )
 
-// fewNames is how many names of one object are compared with each other; more are hashed.
+// fewNames is the number of names of one object that are compared with each other; more are hashed.
 const fewNames = 16
 
-// inDecoded marks the length of a name that stands in scanner.decoded.
+// inDecoded marks the length of a name in scanner.decoded.
 const inDecoded = 1 << 31
 
-// name is a member name without its quotes. Names of up to eight bytes are
-// equal if the structs are, names in decoded excepted.
+// name is a member name without its quotes. Names of up to eight bytes are equal if the structs
+// are, except names in decoded.
 type name struct {
 	head   uint64 // the first eight bytes
 	offset uint32 // in scanner.data, or in scanner.decoded
 	length uint32 // in bytes, with the flag inDecoded
 }
 
-// nameSet holds the names of one open object. It lives on the stack of the
-// function that scans the object; what exceeds it, in scanner.spill.
+// nameSet holds the names of one open object. It is on the stack of the function that scans the
+// object; further names are in scanner.spill.
 type nameSet struct {
-	seen  uint64 // one bit per name, chosen by a cheap hash: no bit, no such name
+	seen  uint64 // a bit for each name, chosen by a cheap hash; without the bit there is no such name
 	count int
-	base  int // where the names of this object start in scanner.spill
+	base  int // start of this object's names in scanner.spill
 	few   [fewNames]name
 }
 
-// name describes the member name with quotes at data[start:end].
+// name returns the name of the quoted member name at data[start:end].
 func (s *scanner) name(start, end int, escaped bool) name {
 	text, n := s.data[start+1:end-1], name{offset: uint32(start + 1)}
 	if escaped {
@@ -66,8 +66,8 @@ func (s *scanner) equal(a, b name) bool {
 		(a.length&^inDecoded <= 8 || bytes.Equal(s.text(a), s.text(b)))
 }
 
-// add puts n into set, and reports whether it was not there. It does not notice
-// repeats among more than fewNames names: that is for closeNames.
+// add adds n to set and reports whether it was absent. It does not detect repeats among more than
+// fewNames names: closeNames does.
 func (s *scanner) add(set *nameSet, n name) bool {
 	set.count++
 	if set.count > fewNames {
@@ -87,7 +87,7 @@ func (s *scanner) add(set *nameSet, n name) bool {
 	return true
 }
 
-// closeNames looks for a repeat in an object with many names, and releases them.
+// closeNames finds a repeat in an object with many names and releases them.
 func (s *scanner) closeNames(set *nameSet) (repeat name, found bool) {
 	if set.count <= fewNames {
 		return name{}, false
@@ -98,8 +98,8 @@ func (s *scanner) closeNames(set *nameSet) (repeat name, found bool) {
 	return repeat, found
 }
 
-// repeat returns a name that stands twice in many. The hash is seeded, so that
-// a peer cannot choose names that collide.
+// repeat returns a name that occurs twice in many. The hash is seeded, so that a peer cannot choose
+// colliding names.
 func (s *scanner) repeat(many []name) (name, bool) {
 	size := 1 << bits.Len(uint(2*len(many)))
 	if len(s.table) < size {

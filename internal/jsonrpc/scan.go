@@ -6,11 +6,10 @@ import (
 	"math"
 )
 
-// Limits bounds what one message may cost. The zero value means the defaults.
-// How many bytes a message may have is the transport's business; above 2 GiB it
-// is refused here too.
+// Limits limits the cost of one message. The zero value means the defaults. The transport limits
+// the size of a message; more than 2 GiB are refused here as well.
 type Limits struct {
-	Depth   int // arrays and objects inside each other; default 128
+	Depth   int // nested arrays and objects; default 128
 	Members int // members of one object; default 10,000
 }
 
@@ -28,25 +27,24 @@ func (l Limits) members() int {
 	return 10_000
 }
 
-// Valid reports, as an error, why data is not one JSON value under the rules of
-// this package; it returns nil if it is.
+// Valid returns the reason why data is not one JSON value under the rules of this package, or nil.
 func Valid(data []byte, l Limits) *Error {
 	s := newScanner(data, l)
 	return s.document(nil, nil)
 }
 
-// scanner validates JSON. Its methods take the offset of what they scan, and
-// return the offset behind it; on failure they report false, and err is set.
+// scanner validates JSON. Its methods take the offset of their input and return the offset after
+// it. On failure they set err and report false.
 type scanner struct {
 	data    []byte
 	depth   int
 	members int
 
-	err   *Error // why scanning stopped
-	shape *Error // the first fault that does not stop it, so that an id behind it is still read
+	err   *Error // reason why scanning stopped
+	shape *Error // first fault that does not stop it, so that a later id is still read
 
-	spill   []name       // names of open objects that do not fit into their nameSet
-	decoded []byte       // names that had escapes
+	spill   []name       // names of open objects that do not fit in their nameSet
+	decoded []byte       // names with escapes
 	table   []uint32     // for repeat
 	seed    maphash.Seed // for repeat
 }
@@ -60,8 +58,8 @@ func (s *scanner) fail(i int, what string) (int, bool) {
 	return i, false
 }
 
-// document scans one value with space around it. If it is an object, index
-// receives its members, and inner the members of its params or result; both may be nil.
+// document scans one value with white space around it. If it is an object, index receives its
+// members, and inner the members of its params or result; both may be nil.
 func (s *scanner) document(index, inner *Members) *Error {
 	if len(s.data) > math.MaxInt32 {
 		return Errorf(ParseError, "expected at most 2 GiB, found %d bytes", len(s.data))
@@ -84,7 +82,7 @@ func (s *scanner) document(index, inner *Members) *Error {
 	return s.shape
 }
 
-// value scans the value at i, inside of depth arrays and objects.
+// value scans the value at i, inside depth arrays and objects.
 func (s *scanner) value(i, depth int, index *Members) (int, bool) {
 	if i >= len(s.data) {
 		return s.fail(i, "a value")
@@ -114,7 +112,7 @@ func (s *scanner) value(i, depth int, index *Members) (int, bool) {
 	}
 }
 
-// object scans the object at i, which is the depth'th of the arrays and objects it stands in.
+// object scans the object at i, at the given depth of arrays and objects.
 func (s *scanner) object(i, depth int, index, inner *Members) (int, bool) {
 	if depth > s.depth {
 		return s.tooDeep(i)
@@ -159,7 +157,7 @@ func (s *scanner) object(i, depth int, index, inner *Members) (int, bool) {
 	}
 }
 
-// memberName scans the name at i and puts it into set.
+// memberName scans the name at i and adds it to set.
 func (s *scanner) memberName(i int, set *nameSet) (start, end int, n name, ok bool) {
 	if i >= len(s.data) || s.data[i] != '"' {
 		s.fail(i, "a member name in quotes")
@@ -181,7 +179,7 @@ func (s *scanner) memberName(i int, set *nameSet) (start, end int, n name, ok bo
 	return i, end, n, true
 }
 
-// colon scans the colon behind a name, and the space around it.
+// colon scans the colon after a name, and the white space around it.
 func (s *scanner) colon(i int) (int, bool) {
 	if i = SkipSpace(s.data, i); i >= len(s.data) || s.data[i] != ':' {
 		return s.fail(i, "':' after a member name")
@@ -189,13 +187,13 @@ func (s *scanner) colon(i int) (int, bool) {
 	return SkipSpace(s.data, i+1), true
 }
 
-// holdsMembers reports whether n names the part of an envelope that is indexed.
+// holdsMembers reports whether n names the indexed part of an envelope.
 func (s *scanner) holdsMembers(n name) bool {
 	text := s.text(n)
 	return string(text) == "params" || string(text) == "result"
 }
 
-// repeated notes that n stands twice in one object.
+// repeated records that n occurs twice in one object.
 func (s *scanner) repeated(n name) {
 	if s.shape != nil {
 		return

@@ -10,15 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Every byte of a word.
+// Each byte of a word: the lowest bit, the highest bit, and the bytes that end a plain run.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// plainEnd returns the offset of the first byte of s at or after i that cannot
-// stand for itself in a JSON string without a closer look: a quote, a
-// backslash, a control character or a byte of a longer UTF-8 sequence.
+// plainEnd returns the offset of the first byte of s at or after i that is not plain in a JSON
+// string. Such bytes are a quote, a backslash, a control character or a byte of a longer UTF-8
+// sequence.
+//
+// It reads eight bytes at a time. Each subtraction sets the highest bit of the bytes it looks for.
+// A borrow can only corrupt bytes above a real hit, so the lowest hit is exact.
 func plainEnd[T string | []byte](s T, i int) int {
 	for ; i+16 <= len(s); i += 16 { // two words a turn are a quarter faster than one
 		if hits := notPlain(s[i : i+8]); hits != 0 {
@@ -101,9 +104,8 @@ func runesLen[T string | []byte](s T, i int) int {
 	return i - start
 }
 
-// scanString validates the string whose opening quote stands at i. It returns
-// the offset behind the closing quote; on a fault, the offset of the fault and
-// what was expected there.
+// scanString validates the string whose opening quote is at i. It returns the offset after the
+// closing quote or, on a fault, the offset of the fault and the expectation.
 func scanString(data []byte, i int) (end int, escaped bool, fault string) {
 	i++
 	for {
@@ -130,8 +132,8 @@ func scanString(data []byte, i int) (end int, escaped bool, fault string) {
 	}
 }
 
-// escapeLen returns the length of the escape at i, a surrogate pair being one;
-// on a fault, the distance to the fault and what was expected there.
+// escapeLen returns the length of the escape at i; a surrogate pair is one. On a fault it returns
+// the distance to the fault and the expectation.
 func escapeLen(data []byte, i int) (n int, fault string) {
 	if i+1 >= len(data) {
 		return 1, "an escape"
@@ -178,9 +180,8 @@ func hex4(data []byte, i int) (r rune, ok bool) {
 	return r, true
 }
 
-// Unquote returns the Go string that the JSON string literal raw stands for. It
-// reports false if raw is anything but one valid literal without space around
-// it. It allocates the string, and nothing else.
+// Unquote returns the string that the JSON string literal raw represents. It reports false if raw
+// is not exactly one valid literal without white space around it. It allocates only the string.
 func Unquote(raw []byte) (string, bool) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return "", false
@@ -236,13 +237,11 @@ func unescape(data []byte, i int) (r rune, n int) {
 	return utf16.DecodeRune(r, low), 12
 }
 
-// AppendString appends s to dst as a JSON string. It escapes only what must be
-// escaped: quotes, backslashes and control characters. Each byte that is no
-// valid UTF-8 becomes U+FFFD.
+// AppendString appends s to dst as a JSON string. It escapes only quotes, backslashes and control
+// characters. Each byte that is not valid UTF-8 becomes U+FFFD.
 func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, s) }
 
-// AppendStringBytes is [AppendString] for bytes: JSON text that is embedded in a
-// string, for example.
+// AppendStringBytes is [AppendString] for bytes, such as JSON text embedded in a string.
 func AppendStringBytes(dst, b []byte) []byte { return appendQuoted(dst, b) }
 
 func appendQuoted[T string | []byte](dst []byte, s T) []byte {
@@ -270,10 +269,10 @@ func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 	return append(dst, '"')
 }
 
-// shortEscapes are the letters of escapes that have one.
+// shortEscapes has the letters of short escapes by the escaped byte; 0 for other bytes.
 var shortEscapes = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\t': 't', '\r': 'r', '\b': 'b', '\f': 'f'}
 
-// appendEscape appends what stands for c in a JSON string.
+// appendEscape appends the representation of c in a JSON string.
 func appendEscape(dst []byte, c byte) []byte {
 	if letter := shortEscapes[c]; letter != 0 {
 		return append(dst, '\\', letter)
@@ -297,9 +296,8 @@ func AppendBase64String(dst, b []byte) []byte {
 	return append(dst, '"')
 }
 
-// JoinLines makes one line of JSON that was written over several, for
-// connections on which a line is a message. Line ends can only stand between
-// tokens, where a space means the same.
+// JoinLines turns JSON over several lines into one line, for connections with one message a line.
+// Line ends can only occur between tokens, where a space is equivalent.
 func JoinLines(message []byte) {
 	for _, end := range []byte{'\n', '\r'} {
 		rest := message

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// EachText calls f with each string in a JSON value that is known to be valid, and where it is, until f returns false.
+// EachText calls f with each string in a valid JSON value and its path, until f returns false.
 func EachText(at string, value []byte, f func(at, text string) bool) (more bool) {
 	value = bytes.TrimSpace(value)
 	if text, is := Unquote(value); is {

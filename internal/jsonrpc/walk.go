@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// SkipSpace returns the offset of the first byte of data at or after i that is
-// not JSON white space, or len(data).
+// SkipSpace returns the offset of the first byte of data at or after i that is not JSON white
+// space, or len(data).
 func SkipSpace(data []byte, i int) int {
 	for i < len(data) && data[i] <= ' ' && isSpace(data[i]) {
 		i++
@@ -16,9 +16,8 @@ func SkipSpace(data []byte, i int) int {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
-// SkipValue returns the offset behind the value that starts at i. The data must
-// be known to be valid; of other data the end is unspecified, but it is never
-// beyond len(data). It reports false if no value is complete there.
+// SkipValue returns the offset after the value that starts at i. data must be valid; otherwise the
+// end is unspecified, but never beyond len(data). It reports false if there is no complete value.
 func SkipValue(data []byte, i int) (end int, ok bool) {
 	if i < 0 || i >= len(data) {
 		return len(data), false
@@ -76,8 +75,8 @@ func skipContainer(data []byte, i int) (end int, ok bool) {
 	return len(data), false
 }
 
-// enter returns the offset of the first member or element of the object or
-// array in data that opens with open, and whether there is one.
+// enter returns the offset of the first member or element of the object or array in data that
+// begins with open, and whether there is one.
 func enter(data []byte, open byte) (i int, ok bool) {
 	i = SkipSpace(data, 0)
 	if i >= len(data) || data[i] != open {
@@ -87,8 +86,8 @@ func enter(data []byte, open byte) (i int, ok bool) {
 	return i, i < len(data) && data[i] != open+2
 }
 
-// next returns the offset of the member or element that follows the value
-// ending at i, and whether there is one.
+// next returns the offset of the member or element after the value that ends at i, and whether
+// there is one.
 func next(data []byte, i int) (int, bool) {
 	i = SkipSpace(data, i)
 	if i >= len(data) || data[i] != ',' {
@@ -97,7 +96,7 @@ func next(data []byte, i int) (int, bool) {
 	return SkipSpace(data, i+1), true
 }
 
-// memberAt returns where the parts of the member at i end and start.
+// memberAt returns the ends and starts of the parts of the member at i.
 func memberAt(obj []byte, i int) (nameEnd, value, end int, ok bool) {
 	if i >= len(obj) || obj[i] != '"' {
 		return 0, 0, 0, false
@@ -114,9 +113,8 @@ func memberAt(obj []byte, i int) (nameEnd, value, end int, ok bool) {
 	return nameEnd, value, end, ok
 }
 
-// EachMember calls f with the name, in quotes and with its escapes, and the
-// value of each member of obj in turn, until f returns false. The object must
-// be known to be valid; anything that is no object has no members.
+// EachMember calls f with the name, in quotes and with its escapes, and the value of each member of
+// obj in turn, until f returns false. The object must be valid; other values have no members.
 func EachMember(obj []byte, f func(name, value []byte) bool) {
 	for i, more := enter(obj, '{'); more; {
 		nameEnd, value, end, ok := memberAt(obj, i)
@@ -127,8 +125,8 @@ func EachMember(obj []byte, f func(name, value []byte) bool) {
 	}
 }
 
-// EachElement calls f with each element of arr in turn, until f returns false.
-// The array must be known to be valid; anything that is no array has no elements.
+// EachElement calls f with each element of arr in turn, until f returns false. The array must be
+// valid; other values have no elements.
 func EachElement(arr []byte, f func(value []byte) bool) {
 	for i, more := enter(arr, '['); more; {
 		end, ok := SkipValue(arr, i)
@@ -139,8 +137,8 @@ func EachElement(arr []byte, f func(value []byte) bool) {
 	}
 }
 
-// Get returns the value of one member of an object that is known to be valid;
-// nil if it is absent, or if obj is no object. Names are compared after unescaping.
+// Get returns the value of one member of a valid object, or nil if it is absent or obj is not an
+// object. Names are compared after unescaping.
 func Get(obj []byte, name string) json.RawMessage {
 	if len(obj) == 0 || obj[0] != '{' {
 		return nil

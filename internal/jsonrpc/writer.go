@@ -20,8 +20,8 @@ import (
 type Writer struct {
 	buf   []byte
 	more  bool   // a member or element precedes the next one
-	depth uint8  // open objects and arrays
-	array uint64 // bit i: the one at depth i is an array
+	depth uint8  // number of open objects and arrays
+	array uint64 // bit i is set for an array at depth i
 }
 
 // NewObject opens an object at the end of dst, which may be nil.
@@ -34,8 +34,8 @@ func NewArray(dst []byte) Writer {
 	return Writer{buf: append(dst, '['), array: 1}
 }
 
-// The names of a message's members, as they stand behind another member. They
-// are written with every message, so their names are not looked through.
+// Names of a message's members, in their form after another member. They are constants because
+// every message has them.
 const (
 	idMember     = `,"id":`
 	methodMember = `,"method":`
@@ -43,8 +43,8 @@ const (
 	resultMember = `,"result":`
 )
 
-// NewMessage opens a JSON-RPC message at the end of dst, which has the version
-// so far and, unless the id is zero, the id.
+// NewMessage opens a JSON-RPC message at the end of dst, with the version and, unless it is zero,
+// the id.
 func NewMessage(dst []byte, id ID) Writer {
 	dst = append(dst, `{"jsonrpc":"2.0"`...)
 	if !id.IsZero() {
@@ -53,8 +53,7 @@ func NewMessage(dst []byte, id ID) Writer {
 	return Writer{buf: dst, more: true}
 }
 
-// Bytes closes what is open and returns the buffer. The Writer must not be used
-// afterwards.
+// Bytes closes everything open and returns the buffer. The Writer must not be used afterwards.
 func (w *Writer) Bytes() []byte {
 	if w.depth == 0 && w.array == 0 {
 		return append(w.buf, '}')
@@ -65,7 +64,7 @@ func (w *Writer) Bytes() []byte {
 	return append(w.buf, w.closing())
 }
 
-// Len returns the length of the buffer so far, what stood in it before included.
+// Len returns the length of the buffer so far, including its initial content.
 func (w *Writer) Len() int { return len(w.buf) }
 
 // Null writes a member that is null.
@@ -77,7 +76,7 @@ func (w *Writer) String(name, value string) {
 	w.buf = AppendString(w.buf, value)
 }
 
-// StringBytes is [Writer.String] for bytes, such as JSON text that is shown as text.
+// StringBytes is [Writer.String] for bytes, such as JSON text shown as text.
 func (w *Writer) StringBytes(name string, value []byte) {
 	w.name(name)
 	w.buf = AppendStringBytes(w.buf, value)
@@ -127,7 +126,7 @@ func (w *Writer) ID(name string, id ID) {
 	w.buf = append(w.buf, id.orNull()...)
 }
 
-// Raw writes a member whose value is JSON already; nil is written as null.
+// Raw writes a member whose value is JSON; nil is written as null.
 func (w *Writer) Raw(name string, value json.RawMessage) {
 	if value == nil {
 		w.Null(name)
@@ -137,15 +136,14 @@ func (w *Writer) Raw(name string, value json.RawMessage) {
 	w.buf = append(w.buf, value...)
 }
 
-// Encoded writes a member whose value encode appends to the buffer. After an
-// error the member is not written.
+// Encoded writes a member whose value encode appends to the buffer. On an error it writes nothing.
 func (w *Writer) Encoded(name string, encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more
 	w.name(name)
 	return w.encoded(length, more, encode)
 }
 
-// EncodedQuoted is [Writer.Encoded] with a name that has its quotes and escapes already.
+// EncodedQuoted is [Writer.Encoded] with a quoted and escaped name.
 func (w *Writer) EncodedQuoted(quoted []byte, encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more
 	w.comma()
@@ -170,12 +168,12 @@ func (w *Writer) encoded(length int, more bool, encode func(dst []byte) ([]byte,
 	return nil
 }
 
-// EncodedMembers writes the members of the object that encode appends to the
-// buffer. After an error nothing is written.
+// EncodedMembers writes the members of the object that encode appends to the buffer. On an error it
+// writes nothing.
 func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
 	at := len(w.buf)
 	if !w.more {
-		at-- // the brace of the object takes the place of the one that stands there
+		at-- // the brace of the object replaces the one in the buffer
 	}
 	buf, err := encode(w.buf[:at])
 	for len(buf) > at && isSpace(buf[len(buf)-1]) {
@@ -197,7 +195,7 @@ func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
 	return nil
 }
 
-// A Key is the name of a member that is written often, as it stands behind another member.
+// A Key is the name of a frequently written member, in its form after another member.
 type Key string
 
 // KeyOf returns the Key of a name.
@@ -219,8 +217,8 @@ func (w *Writer) Object(name string) { w.name(name); w.open('{') }
 // Array opens a member that is an array; End closes it.
 func (w *Writer) Array(name string) { w.name(name); w.open('[') }
 
-// Members copies the members of the object obj, without those named in drop.
-// obj must be known to be valid; anything that is no object has no members.
+// Members copies the members of the object obj, except those named in drop. obj must be valid;
+// other values have no members.
 func (w *Writer) Members(obj json.RawMessage, drop ...string) {
 	w.buf = slices.Grow(w.buf, len(obj)+1)
 	for i, more := enter(obj, '{'); more; {
@@ -236,7 +234,7 @@ func (w *Writer) Members(obj json.RawMessage, drop ...string) {
 	}
 }
 
-// Element writes an element of an array; its value is JSON already.
+// Element writes an element of an array; its value is JSON.
 func (w *Writer) Element(value json.RawMessage) {
 	w.comma()
 	w.buf = append(w.buf, value...)
@@ -274,8 +272,8 @@ func (w *Writer) closing() byte {
 	return '}'
 }
 
-// open opens an object or array. It panics at a depth of 64, which no message
-// that is written here comes near to.
+// open opens an object or array. It panics at a depth of 64, far beyond the messages of this
+// program.
 func (w *Writer) open(bracket byte) {
 	w.depth++
 	if w.depth >= 64 {

@@ -90,8 +90,8 @@ func TestAWriterWritesOneValidValue(t *testing.T) {
 	}
 }
 
-// FuzzWriter writes names, strings and raw values of any kind: what comes out
-// is valid JSON that a decoder reads back.
+// FuzzWriter writes names, strings and raw values of any kind. The output is valid JSON that a
+// decoder reads back.
 func FuzzWriter(f *testing.F) {
 	f.Add("a", "b\"},{", []byte(`{"x":[1]}`))
 	f.Fuzz(func(t *testing.T, name, value string, raw []byte) {

@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// The results of requests to clients, by method. That of an elicitation depends on its form.
+// Shapes of the results of requests to clients, by method. That of an elicitation depends on its
+// form.
 var answers = map[string]*shape{
 	"sampling/createMessage": {kind: object, members: []member{
 		{name: "role", shape: aRole, need: true, orElse: `"assistant"`, why: tolerance.MissingMember},
@@ -27,15 +28,15 @@ var answers = map[string]*shape{
 var (
 	aRoot = &shape{kind: object, mend: namedRoot, members: []member{{name: "uri", shape: &shape{kind: name}, need: true}, {name: "name", shape: aText}, {name: "_meta", shape: anObject}}}
 
-	// aSampleBlock is a block of a model's output: also the use of a tool, or its result.
+	// aSampleBlock is a block of a model's output, including the use of a tool or its result.
 	aSampleBlock = &shape{kind: object, mend: mendSampleBlock, whole: sampleBlockWhole, members: append([]member{
 		{name: "id", shape: aText}, {name: "toolUseId", shape: aText}, {name: "input", shape: anObject}, {name: "content", shape: blocks}, {name: "isError", shape: aFlag}}, aBlock.members...)}
 
 	anAction = &shape{kind: text, words: []string{"accept", "decline", "cancel"}, mend: synonym(actions, tolerance.ActionWord)}
 )
 
-// Answer returns the result of a client as schema.ts has it, and what that took; params are those of the request. A result that
-// cannot be read stays as it is.
+// Answer returns the result of a client in the form of schema.ts, and the tolerances needed. params
+// are those of the request. An unreadable result stays unchanged.
 func Answer(method string, params, result json.RawMessage) (json.RawMessage, []Found) {
 	s := answers[method]
 	if method == "elicitation/create" {
@@ -55,7 +56,7 @@ func Answer(method string, params, result json.RawMessage) (json.RawMessage, []F
 	return mended, m.found
 }
 
-// ReadAnswer is Answer that names what it took.
+// ReadAnswer is Answer that records the tolerances.
 func ReadAnswer(ctx context.Context, log *slog.Logger, method string, params, result json.RawMessage) json.RawMessage {
 	read, found := Answer(method, params, result)
 	for i := range found {
@@ -64,8 +65,8 @@ func ReadAnswer(ctx context.Context, log *slog.Logger, method string, params, re
 	return read
 }
 
-// elicited is the result of an elicitation with the form that the parameters have: what cannot be read of a value is not
-// left out, as the form could have a default for it.
+// elicited returns the shape of the result of an elicitation with the form in params. Unreadable
+// values are not dropped, as the form could have a default for them.
 func elicited(params json.RawMessage) *shape {
 	content := &shape{kind: object, mend: textOfObject}
 	for p := range schema.Look(jsonrpc.Get(params, "requestedSchema")).Properties() {
@@ -77,17 +78,18 @@ func elicited(params json.RawMessage) *shape {
 		{name: "action", shape: anAction, need: true, vital: true}, {name: "content", shape: content, vital: true}, {name: "_meta", shape: anObject}}}
 }
 
-// maxFields is how many fields of a form are read: as many as the bits of what an object has.
+// maxFields is the number of fields of a form that are read: the bits of the set of present
+// members.
 const maxFields = 32
 
-// fields are the types of the fields of forms.
+// fields maps types of form fields to shapes.
 var fields = map[string]*shape{"string": aText, "number": aNumber, "integer": anInteger, "boolean": aFlag,
 	"array": {kind: list, of: aText, lost: tolerance.MemberLeftOut}}
 
-// actions are other words for what a user did.
+// actions maps synonyms to the actions of a user.
 var actions = map[string]string{"accepted": "accept", "declined": "decline", "reject": "decline", "rejected": "decline", "cancelled": "cancel", "canceled": "cancel"}
 
-// unacceptedContent leaves out odd content of a form that was not accepted: no server reads it.
+// unacceptedContent drops malformed content of a form that was not accepted: no server reads it.
 func unacceptedContent(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	content := jsonrpc.Get(raw, "content")
 	if content == nil || content[0] == '{' {
@@ -109,7 +111,7 @@ func unacceptedContent(m *mender, s *shape, raw json.RawMessage) json.RawMessage
 	return m.rest(s, jsonrpc.Without(raw, "content"))
 }
 
-// textOfObject reads a text that is the JSON of an object.
+// textOfObject reads a string that contains the JSON of an object.
 func textOfObject(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	written, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -126,7 +128,7 @@ func textOfObject(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, object)
 }
 
-// stopReason reads a known reason in other letters, and keeps an unknown one.
+// stopReason reads a known reason in another spelling, and keeps an unknown one.
 func stopReason(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	reason, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -142,7 +144,7 @@ func stopReason(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// listedRoots reads the list of roots alone as the result.
+// listedRoots reads a bare list of roots as the result.
 func listedRoots(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] != '[' {
 		return nil
@@ -151,7 +153,7 @@ func listedRoots(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, jsonrpc.With(json.RawMessage("{}"), "roots", raw))
 }
 
-// namedRoot reads the URI of a root alone as the root.
+// namedRoot reads a bare URI as the root.
 func namedRoot(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if uri, quoted := jsonrpc.Unquote(raw); !quoted || !strings.Contains(uri, "://") {
 		return nil
@@ -160,7 +162,8 @@ func namedRoot(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return jsonrpc.With(json.RawMessage("{}"), "uri", raw)
 }
 
-// sampleBlockWhole reports whether a block of a model's output has the members that its type needs; the bits are those of aSampleBlock.
+// sampleBlockWhole reports whether a block of a model's output has the members that its type needs;
+// the bits are those of aSampleBlock.
 func sampleBlockWhole(has uint32, kind []byte) bool {
 	const id, toolUseID, input, content = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 	need := uint32(0)
@@ -175,7 +178,7 @@ func sampleBlockWhole(has uint32, kind []byte) bool {
 	return has&need == need
 }
 
-// sampleMembers is how many members aSampleBlock has before those of aBlock.
+// sampleMembers is the number of members of aSampleBlock before those of aBlock.
 const sampleMembers = 5
 
 func isToolBlock(kind string) bool { return kind == "tool_use" || kind == "tool_result" }

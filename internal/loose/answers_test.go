@@ -9,7 +9,7 @@ import (
 
 const form = `{"message":"m","requestedSchema":{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"size":{"type":"number"},"sure":{"type":"boolean","default":true},"tags":{"type":"array","items":{"enum":["a","b"]}}}}}`
 
-// answered are results of clients: what is used of them, and what is named.
+// answered holds results of clients, their use, and the recorded tolerances.
 var answered = []struct {
 	name, method, params, in, want, named string
 }{
@@ -86,7 +86,7 @@ func TestAnswer(t *testing.T) {
 	for _, tt := range answered {
 		t.Run(tt.method+"/"+tt.name, func(t *testing.T) {
 			want := tt.want
-			if want == "" { // it stays as it is
+			if want == "" { // unchanged
 				want = tt.in
 			}
 			got, found := Answer(tt.method, []byte(tt.params), []byte(tt.in))

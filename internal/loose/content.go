@@ -13,7 +13,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// A block of content, in a list and alone, and the messages that have some. Their members are those of all types of blocks.
+// Shapes of a block of content, in a list and alone, and of messages with content. Their members
+// are those of all types of blocks.
 var (
 	aBlock = &shape{kind: object, mend: mendBlock, whole: blockWhole, members: []member{{name: "type", shape: aText}, {name: "text", shape: anyText}, {name: "data", shape: aBase64}, {name: "mimeType", shape: aText},
 		{name: "resource", shape: contents}, {name: "uri", shape: aText}, {name: "name", shape: aText}, {name: "annotations", shape: annotation}, {name: "title", shape: aText},
@@ -23,7 +24,7 @@ var (
 	aSample  = &shape{kind: object, members: []member{{name: "role", shape: aRole, need: true}, {name: "content", shape: whatever, need: true}}}
 )
 
-// The bits of the members of aBlock, and of contents.
+// Bits of the members of aBlock, and of contents.
 const (
 	blockType = 1 << iota
 	blockText
@@ -38,7 +39,7 @@ const (
 	contentsBlob = 1 << 2
 )
 
-// blockWhole reports whether a block has what its type needs.
+// blockWhole reports whether a block has the members that its type needs.
 func blockWhole(has uint32, kind []byte) bool {
 	need := uint32(blockType)
 	if has&need == 0 {
@@ -59,7 +60,7 @@ func blockWhole(has uint32, kind []byte) bool {
 	return has&need == need
 }
 
-// isPlain reports whether a quoted type has small letters only.
+// isPlain reports whether a quoted type has lower-case letters only.
 func isPlain(quoted []byte) bool {
 	for _, c := range quoted[1 : len(quoted)-1] {
 		if c != '_' && (c < 'a' || c > 'z') {
@@ -69,13 +70,13 @@ func isPlain(quoted []byte) bool {
 	return true
 }
 
-// foldKind returns a quoted type in small letters.
+// foldKind returns a quoted type in lower case.
 func foldKind(quoted []byte) string {
 	kind, _ := jsonrpc.Unquote(quoted)
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// known reports whether blocks of the type are looked at; the others stay as they are.
+// known reports whether blocks of the type are checked; others stay unchanged.
 func known(kind string) bool {
 	switch kind {
 	case "text", "image", "audio", "resource", "resource_link":
@@ -84,7 +85,7 @@ func known(kind string) bool {
 	return false
 }
 
-// mendBlock reads what lacks members of a block, or has others, and then the block.
+// mendBlock reads malformed blocks: other values, and objects with missing or different members.
 func mendBlock(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	switch {
 	case raw[0] == '"':
@@ -127,7 +128,7 @@ func mendBlock(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, raw)
 }
 
-// kindOf returns the type of a block without one, as its members tell; empty if they do not.
+// kindOf returns the type of a block without one, derived from its members, or "".
 func (m *mender) kindOf(raw json.RawMessage, has func(string) bool) string {
 	mimeType, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "mimeType"))
 	family, _, _ := strings.Cut(mimeType, "/")
@@ -151,7 +152,7 @@ func textBlock(quoted []byte) json.RawMessage {
 	return w.Bytes()
 }
 
-// leftOut is the block in place of one that is left out, with the reason.
+// leftOut returns the block that replaces a dropped one, with the reason.
 func leftOut(m *mender, raw json.RawMessage) json.RawMessage {
 	kind, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "type"))
 	what := "a block of content without a type"
@@ -165,18 +166,18 @@ func leftOut(m *mender, raw json.RawMessage) json.RawMessage {
 	return textBlock(jsonrpc.AppendString(nil, "["+what+" is left out: "+why+"]"))
 }
 
-// splitMessage returns a message for each block of one that has a list of them.
+// splitMessage returns a message for each block of a message with a list of them.
 func splitMessage(raw json.RawMessage) (messages []json.RawMessage) {
 	list := jsonrpc.Get(raw, "content")
 	if len(list) == 0 || list[0] != '[' {
 		return nil
 	}
 	role := jsonrpc.Get(raw, "role")
-	if len(role) > len(`" assistant "`) { // neither of the roles that there are
+	if len(role) > len(`" assistant "`) { // not a valid role
 		role = nil
 	}
 	messages = []json.RawMessage{}
-	jsonrpc.EachElement(list, func(block []byte) bool { // with nothing else of it, which could be long, and would be there each time
+	jsonrpc.EachElement(list, func(block []byte) bool { // without its other members, which may be long and would be repeated
 		w := jsonrpc.NewObject(make([]byte, 0, len(block)+48))
 		if role != nil {
 			w.Raw("role", role)
@@ -188,13 +189,13 @@ func splitMessage(raw json.RawMessage) (messages []json.RawMessage) {
 	return messages
 }
 
-// hasContents reports whether contents have their URI, and are text or bytes.
+// hasContents reports whether contents have their URI and either text or bytes.
 func hasContents(has uint32, _ []byte) bool {
 	is := has & (contentsText | contentsBlob)
 	return has&contentsURI != 0 && (is == contentsText || is == contentsBlob)
 }
 
-// mendContents reads contents of a resource that lack a member, or have text and bytes.
+// mendContents reads contents of a resource that lack a member, or have both text and bytes.
 func mendContents(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] == '"' && m.uri != "" {
 		m.add(tolerance.BlockForm)
@@ -216,7 +217,7 @@ func mendContents(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	case isNull(text) && isNull(blob):
 		m.at("text", tolerance.MissingMember)
 		raw = jsonrpc.With(jsonrpc.Without(raw, "blob"), "text", []byte(`""`))
-	case isNull(text) || isNull(blob): // null is left out with the other members
+	case isNull(text) || isNull(blob): // null is dropped with the other members
 	case contentsAreText(raw, text, blob):
 		m.at("blob", tolerance.MemberLeftOut)
 		raw = jsonrpc.Without(raw, "blob")
@@ -227,7 +228,8 @@ func mendContents(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 	return m.rest(s, raw)
 }
 
-// contentsAreText reports whether contents that have both are text: where one is empty the other tells, else the media type.
+// contentsAreText reports whether contents with both are text. If one is empty the other decides,
+// and otherwise the media type.
 func contentsAreText(raw, text, blob json.RawMessage) bool {
 	data, _, ok := readBytes(blob)
 	if !ok || len(data) == 0 || string(text) == `""` {
@@ -237,8 +239,8 @@ func contentsAreText(raw, text, blob json.RawMessage) bool {
 	return mimeType == "" || strings.HasPrefix(mimeType, "text/") || strings.Contains(mimeType, "json") || strings.Contains(mimeType, "xml")
 }
 
-// readBytes reads bytes that a server sends as base64 in one of its forms, as a data URL, or as the array that they are in
-// JavaScript. mimeType is that of the data URL.
+// readBytes decodes bytes in any form of base64, as a data URL, or as a JavaScript array. mimeType
+// is that of the data URL.
 func readBytes(raw json.RawMessage) (data []byte, mimeType string, ok bool) {
 	s, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -280,7 +282,7 @@ func cutPrefixFold(s, prefix string) (rest string, found bool) {
 	return s[len(prefix):], true
 }
 
-// byteArray reads an array of numbers, or the object that a Buffer of Node.js becomes.
+// byteArray decodes an array of numbers, or the JSON of a Node.js Buffer.
 func byteArray(raw json.RawMessage) (data []byte, ok bool) {
 	if len(raw) > 0 && raw[0] == '{' && string(jsonrpc.Get(raw, "type")) == `"Buffer"` {
 		raw = jsonrpc.Get(raw, "data")
@@ -310,17 +312,17 @@ func mediaType(family, said string, data []byte) string {
 	return "application/octet-stream"
 }
 
-// Every byte of a word: its lowest bit, and its highest.
+// Each byte of a word: its lowest bit, and its highest.
 const (
 	lowBits  = 0x0101010101010101
 	highBits = 0x8080808080808080
 )
 
-// Long base64 is looked at byte by byte in its first and last parts of this size only.
+// Long base64 is checked byte by byte only in its first and last parts of this size.
 const partSize = 4 << 10
 
-// isBase64 reports whether s is base64 of the standard alphabet with padding. Between the first and the last part of a long
-// one it looks for the bytes that other forms have.
+// isBase64 reports whether s is base64 of the standard alphabet with padding. Between the first and
+// last part of a long text it only searches for the bytes of other forms.
 func isBase64(s []byte) bool {
 	if len(s)%4 != 0 {
 		return false

@@ -1,7 +1,9 @@
-// Package loose reads the results, notifications and requests of servers, and the results of clients, whose members have other
-// types than schema.ts, and returns them as schema.ts has them.
+// Package loose reads the results, notifications and requests of servers, and the results of
+// clients, whose members have other types than in schema.ts. It returns them in the form of
+// schema.ts.
 //
-// [Fits] looks through a message once and allocates nothing; nearly all messages fit. [Mend] returns a copy of one that
-// does not: values that stand for what is expected are replaced, what cannot be read is left out, and each case is named
-// by a row of package tolerance. [Answer] is both for a client's result. Members that schema.ts does not have stay as they are.
+// [Fits] checks a message in one pass without allocating; nearly all messages fit. [Mend] returns a
+// copy of one that does not. It converts values with a recognizable meaning and drops unreadable
+// ones. It names each case by a row of package tolerance. [Answer] does both for a client's result.
+// Members that are not in schema.ts stay unchanged.
 package loose

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// ErrNoObject is wrapped by errors of results that [Mend] leaves as they are.
+// ErrNoObject is wrapped by errors of results that [Mend] leaves unchanged.
 var ErrNoObject = errors.New("expected a result that is an object")
 
 // Fits reports whether the result of a method has the types of schema.ts; members is its index.
@@ -20,7 +20,8 @@ func Fits(method string, members *jsonrpc.Members) bool {
 	return cmp.Or(results[method], anyResult).membersFit(members)
 }
 
-// FitsParams reports whether the parameters of a server's notification or request have the types of schema.ts.
+// FitsParams reports whether the parameters of a server's notification or request have the types of
+// schema.ts.
 func FitsParams(method string, params json.RawMessage) bool {
 	s := sent[method]
 	if s == nil || params == nil {
@@ -30,14 +31,14 @@ func FitsParams(method string, params json.RawMessage) bool {
 	return ok
 }
 
-// A Found is a tolerance that a message needed, and the first place that needed it.
+// A Found is a tolerance that a message needed, and the first location that needed it.
 type Found struct {
 	Tolerance tolerance.Tolerance
 	Where     string
-	More      int // places
+	More      int // number of further locations
 }
 
-// String returns the place, and how many more there are.
+// String returns the location and the number of further ones.
 func (f *Found) String() string {
 	if f.More > 0 {
 		return f.Where + " and " + strconv.Itoa(f.More) + " more"
@@ -45,8 +46,9 @@ func (f *Found) String() string {
 	return f.Where
 }
 
-// Mend returns a result as schema.ts has it, and what that took. uri is that of the resource that was read, if one was. What is
-// not an object stays as it is, but for [] where a method has no members of its own.
+// Mend returns a result in the form of schema.ts, and the tolerances needed. uri is that of the
+// resource read, if any. A result that is not an object stays unchanged, except [] for a method
+// without members of its own.
 func Mend(method, uri string, result json.RawMessage) (json.RawMessage, []Found) {
 	s := results[method]
 	switch {
@@ -63,7 +65,8 @@ func Mend(method, uri string, result json.RawMessage) (json.RawMessage, []Found)
 	return mended, m.found
 }
 
-// MendParams is Mend for the parameters of a server's notification or request; ok is false where they cannot be read.
+// MendParams is Mend for the parameters of a server's notification or request; ok is false if they
+// are unreadable.
 func MendParams(method string, params json.RawMessage) (mended json.RawMessage, found []Found, ok bool) {
 	var m mender
 	mended, ok = m.value(sent[method], params)
@@ -75,10 +78,10 @@ type mender struct {
 	uri   string
 	path  []string
 	found []Found
-	fault string // the member that could not be read last
+	fault string // last unreadable member
 }
 
-// add notes a tolerance at the present place.
+// add records a tolerance at the current location.
 func (m *mender) add(t tolerance.Tolerance) {
 	if i := slices.IndexFunc(m.found, func(f Found) bool { return f.Tolerance == t }); i >= 0 {
 		m.found[i].More++
@@ -87,7 +90,7 @@ func (m *mender) add(t tolerance.Tolerance) {
 	m.found = append(m.found, Found{Tolerance: t, Where: strings.Join(m.path, "")})
 }
 
-// within mends the part of the message that name leads to.
+// within mends the part of the message at name.
 func (m *mender) within(name string, s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if len(m.path) > 0 && name[0] != '[' {
 		name = "." + name
@@ -101,7 +104,7 @@ func (m *mender) within(name string, s *shape, raw json.RawMessage) (json.RawMes
 	return mended, ok
 }
 
-// at is within for a tolerance that is met there.
+// at records a tolerance at name.
 func (m *mender) at(name string, t tolerance.Tolerance) {
 	if len(m.path) > 0 && name[0] != '[' {
 		name = "." + name
@@ -111,7 +114,7 @@ func (m *mender) at(name string, t tolerance.Tolerance) {
 	m.path = m.path[:len(m.path)-1]
 }
 
-// value returns the value in its shape: as it is where it fits. It reports false where it cannot be read.
+// value returns the value in its shape, unchanged if it fits. It reports false if it is unreadable.
 func (m *mender) value(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if _, fits := s.fits(raw, 0); fits {
 		return raw, true
@@ -152,7 +155,7 @@ func (m *mender) value(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return raw, true
 }
 
-// form notes that a value is read as another one, which it returns.
+// form records that a value is read as another one, which it returns.
 func (m *mender) form(value json.RawMessage) (json.RawMessage, bool) {
 	m.add(tolerance.MemberForm)
 	return value, true
@@ -178,7 +181,7 @@ func (m *mender) text(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
 
-// number reads a number, also from a text.
+// number reads a number, possibly in a string.
 func (m *mender) number(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	if value, quoted := jsonrpc.Unquote(raw); quoted {
 		raw = json.RawMessage(strings.TrimSpace(value))
@@ -194,7 +197,7 @@ func (m *mender) number(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return m.form(raw)
 }
 
-// flag reads a boolean, also from a text, or from 1 and 0.
+// flag reads a boolean, possibly in a string or as 1 or 0.
 func (m *mender) flag(raw json.RawMessage) (json.RawMessage, bool) {
 	value, quoted := jsonrpc.Unquote(raw)
 	if !quoted {
@@ -209,7 +212,7 @@ func (m *mender) flag(raw json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// isEmptyList reports whether raw is [], which is the empty object of some languages, too.
+// isEmptyList reports whether raw is [], which some languages write for the empty object.
 func isEmptyList(raw []byte) bool { return raw[0] == '[' && jsonrpc.SkipSpace(raw, 1) == len(raw)-1 }
 
 func (m *mender) object(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
@@ -268,7 +271,7 @@ func (m *mender) object(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// rest is object for the end of a shape's mend.
+// rest is object for the end of a shape's mend function.
 func (m *mender) rest(s *shape, raw json.RawMessage) json.RawMessage {
 	if mended, ok := m.object(s, raw); ok {
 		return mended
@@ -276,7 +279,7 @@ func (m *mender) rest(s *shape, raw json.RawMessage) json.RawMessage {
 	return unreadable
 }
 
-// member mends a member of an object; false where it is left out.
+// member mends a member of an object. It reports false if the member is dropped.
 func (m *mender) member(member *member, raw json.RawMessage) (json.RawMessage, bool) {
 	mended, ok := m.within(member.name, member.shape, raw)
 	switch {
@@ -285,7 +288,7 @@ func (m *mender) member(member *member, raw json.RawMessage) (json.RawMessage, b
 	case member.orElse != "" && !member.need:
 		m.at(member.name, member.why)
 		return json.RawMessage(member.orElse), true
-	case member.need: // which names it, or the whole object is left out
+	case member.need: // the caller records it, or drops the whole object
 	case string(raw) == "null":
 		m.at(member.name, tolerance.NullMember)
 	default:
@@ -317,7 +320,7 @@ func (m *mender) list(s *shape, raw json.RawMessage) (json.RawMessage, bool) {
 			w.Element(mended)
 			return
 		}
-		m.found = before // other oddities of a part that is left out do not matter
+		m.found = before // other faults of a dropped part do not matter
 		m.at(at, s.lost)
 		if s.instead != nil {
 			w.Element(s.instead(m, value))

@@ -18,23 +18,25 @@ const (
 	flag
 	object
 	list
-	name    // a text that is not empty; no other type is read as one, as calls would not find it
-	encoded // a text that is base64
+	name    // a non-empty string; other types are not converted, as calls would not find it
+	encoded // a base64 string
 	several // a value, or a list of such values
 )
 
-// A shape is what a value has to be.
+// A shape is the expected form of a value.
 type shape struct {
 	kind    kind
-	words   []string // of a text: all it can be
-	exact   bool     // of a text: no number or boolean is read as it
+	words   []string // of a text: the allowed values
+	exact   bool     // of a text: numbers and booleans are not converted
 	members []member // of an object
 	of      *shape   // of a list: its elements
-	// whole, if set, reports whether an object with these of its members, and with this value of the member type, can be read.
+	// whole, if set, reports whether an object with these members, and this value of the member
+	// type, is readable.
 	whole func(has uint32, kind []byte) bool
-	// mend, if set, is tried first where the value does not fit; nil means that it does not help, and unreadable that nothing does.
+	// mend, if set, is tried first on a value that does not fit. Nil means that it does not apply,
+	// and unreadable that nothing else will.
 	mend func(m *mender, s *shape, raw json.RawMessage) json.RawMessage
-	// lost names an element of a list that is left out, and instead, if set, returns what takes its place.
+	// lost names a dropped element of a list; instead, if set, returns its replacement.
 	lost    tolerance.Tolerance
 	instead func(m *mender, raw json.RawMessage) json.RawMessage
 	// split, if set, returns the elements that one element of a list is read as.
@@ -45,17 +47,19 @@ type shape struct {
 type member struct {
 	name  string
 	shape *shape
-	need  bool // the object cannot be read without it
-	vital bool // nor with one that cannot be read
-	// orElse is the value where a member that is needed is missing or cannot be read, and why the row that names it.
+	need  bool // the object is unreadable without it
+	vital bool // and with an unreadable one
+	// orElse is the value of a needed member that is missing or unreadable, and why the row that
+	// names it.
 	orElse string
 	why    tolerance.Tolerance
 }
 
-// unreadable is returned by a mend that has tried everything.
+// unreadable is the result of a mend function that has tried everything.
 var unreadable = json.RawMessage{}
 
-// fits reports whether the value at i of valid JSON has the shape, and where it ends; where it does not fit, the end does not count.
+// fits reports whether the value at i of valid JSON has the shape, and its end. The end is
+// undefined if it does not fit.
 func (s *shape) fits(data []byte, i int) (end int, ok bool) {
 	c := data[i]
 	switch s.kind {
@@ -143,7 +147,7 @@ func (s *shape) objectFits(data []byte, i int) (end int, ok bool) {
 	for {
 		nameEnd, _ := jsonrpc.SkipValue(data, i)
 		at := s.find(data[i:nameEnd])
-		i = jsonrpc.SkipSpace(data, jsonrpc.SkipSpace(data, nameEnd)+1) // behind the colon
+		i = jsonrpc.SkipSpace(data, jsonrpc.SkipSpace(data, nameEnd)+1) // after the colon
 		if at < 0 {
 			end, ok = jsonrpc.SkipValue(data, i)
 		} else {
@@ -180,7 +184,7 @@ func (s *shape) find(quoted []byte) int {
 	return -1
 }
 
-// complete reports whether an object has all members that it needs.
+// complete reports whether an object has all needed members.
 func (s *shape) complete(has uint32, kind []byte) bool {
 	if s.whole != nil {
 		return s.whole(has, kind)
@@ -193,7 +197,7 @@ func (s *shape) complete(has uint32, kind []byte) bool {
 	return true
 }
 
-// membersFit is objectFits of an object whose members are indexed.
+// membersFit is objectFits for an object with indexed members.
 func (s *shape) membersFit(members *jsonrpc.Members) bool {
 	var has uint32
 	for i := range members.Len() {

@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// The types of schema.ts, as far as servers send them. What a shape does not name may be anything.
+// Shapes of the types of schema.ts that servers send. Members that a shape does not name may have
+// any value.
 var (
 	whatever   = &shape{kind: anything}
 	aText      = &shape{kind: text}
@@ -47,7 +48,7 @@ var (
 	aLevel = &shape{kind: text, words: []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, mend: synonym(levels, tolerance.LetterCase)}
 )
 
-// listedCapabilities returns the members that are capabilities with lists.
+// listedCapabilities returns the capabilities with lists as members.
 func listedCapabilities() (all []member) {
 	for _, list := range revision.Changes() {
 		all = append(all, member{name: list.Capability, shape: capability})
@@ -55,7 +56,7 @@ func listedCapabilities() (all []member) {
 	return all
 }
 
-// The results of requests to servers, by method.
+// Shapes of the results of requests to servers, by method.
 var results = map[string]*shape{
 	"initialize": {kind: object, members: []member{{name: "capabilities", shape: capabilities}, {name: "serverInfo", shape: implementation}, {name: "instructions", shape: aText}, {name: "_meta", shape: anObject}}},
 	"server/discover": result(member{name: "supportedVersions", shape: texts}, member{name: "capabilities", shape: capabilities},
@@ -74,10 +75,10 @@ var results = map[string]*shape{
 
 var called = result(member{name: "content", shape: blocks, orElse: "[]", why: tolerance.ListForm}, member{name: "isError", shape: aFlag})
 
-// anyResult is a result of another method.
+// anyResult is the shape of the result of another method.
 var anyResult = result()
 
-// The parameters of notifications and requests of servers, by method.
+// Shapes of the parameters of notifications and requests of servers, by method.
 var sent = map[string]*shape{
 	"notifications/progress": {kind: object, members: []member{{name: "progressToken", shape: aToken, need: true}, {name: "progress", shape: aNumber, need: true}, {name: "total", shape: aNumber}, {name: "message", shape: aText}}},
 	"notifications/message": {kind: object, members: []member{{name: "level", shape: aLevel, need: true, orElse: `"info"`, why: tolerance.LevelUnknown}, {name: "logger", shape: aText},
@@ -89,19 +90,21 @@ var sent = map[string]*shape{
 		{name: "temperature", shape: aNumber}, {name: "stopSequences", shape: texts}, {name: "includeContext", shape: &shape{kind: text, words: []string{"none", "thisServer", "allServers"}}}}},
 }
 
-// aToken is a progress token, and anID the id of a request. Tokens are numbers, as Junction chose them.
+// aToken is a progress token, and anID the id of a request. Tokens are numbers, as Junction
+// generates them.
 var (
 	aToken = &shape{kind: integer}
 	anID   = &shape{kind: anything}
 )
 
-// entry is an entry of a list with what all definitions have.
+// entry returns the shape of an entry of a list, with the members of all definitions.
 func entry(key string, more ...member) *shape {
 	return &shape{kind: object, members: append([]member{{name: key, shape: &shape{kind: name}, need: true}, {name: "title", shape: aText}, {name: "description", shape: aText},
 		{name: "icons", shape: icons}, {name: "_meta", shape: anObject}}, more...)}
 }
 
-// located is an entry that is found by its key, which is its name where it has none.
+// located returns the shape of an entry with an address, key. It is also its name if that is
+// missing.
 func located(key string, more ...member) *shape {
 	s := entry(key, append(more, member{name: "name", shape: aText, need: true}, member{name: "mimeType", shape: aText}, member{name: "annotations", shape: annotation})...)
 	s.mend = func(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
@@ -115,7 +118,7 @@ func located(key string, more ...member) *shape {
 	return s
 }
 
-// result is a result with the members that all results have.
+// result returns the shape of a result, with the members of all results.
 func result(more ...member) *shape {
 	return &shape{kind: object, members: append([]member{
 		{name: "_meta", shape: anObject},
@@ -125,13 +128,13 @@ func result(more ...member) *shape {
 	}, more...)}
 }
 
-// listed is a page of a list.
+// listed returns the shape of a page of a list.
 func listed(name string, of *shape) *shape {
 	return result(member{name: name, shape: &shape{kind: list, of: of, lost: tolerance.EntryLeftOut}, need: true, orElse: "[]", why: tolerance.ListForm},
 		member{name: "nextCursor", shape: &shape{kind: text, exact: true, mend: cursor}})
 }
 
-// asText reads anything but null as a text: objects and arrays as their JSON.
+// asText reads any value except null as a string: objects and arrays as their JSON.
 func asText(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	if string(raw) == "null" {
 		return nil
@@ -140,7 +143,7 @@ func asText(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	return jsonrpc.AppendStringBytes(nil, raw)
 }
 
-// keepWord keeps a resultType that is none of those known, which fails the request.
+// keepWord keeps an unknown resultType, which fails the request.
 func keepWord(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	name, quoted := jsonrpc.Unquote(raw)
 	switch {
@@ -197,7 +200,7 @@ func namedCapabilities(m *mender, _ *shape, raw json.RawMessage) json.RawMessage
 	return w.Bytes()
 }
 
-// namedImplementation reads a text as the name of an implementation.
+// namedImplementation reads a string as the name of an implementation.
 func namedImplementation(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 	if raw[0] != '"' {
 		return nil
@@ -209,9 +212,9 @@ func namedImplementation(m *mender, _ *shape, raw json.RawMessage) json.RawMessa
 	return w.Bytes()
 }
 
-// namedArguments reads an object of definitions by name as the list of them.
+// namedArguments reads an object of definitions by name as a list.
 func namedArguments(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
-	if raw[0] != '{' || isText(jsonrpc.Get(raw, "name")) { // which is a definition itself
+	if raw[0] != '{' || isText(jsonrpc.Get(raw, "name")) { // it is a definition itself
 		return nil
 	}
 	w, all := jsonrpc.NewArray(nil), true
@@ -234,10 +237,10 @@ func namedArguments(m *mender, s *shape, raw json.RawMessage) json.RawMessage {
 
 func isText(raw []byte) bool { return len(raw) > 0 && raw[0] == '"' }
 
-// levels are the short names that syslog has for some levels.
+// levels maps the short names of syslog to levels.
 var levels = map[string]string{"warn": "warning", "err": "error", "crit": "critical", "emerg": "emergency", "information": "info"}
 
-// synonym returns a function that reads other words for those of a shape.
+// synonym returns a function that replaces synonyms by the words of a shape.
 func synonym(words map[string]string, why tolerance.Tolerance) func(*mender, *shape, json.RawMessage) json.RawMessage {
 	return func(m *mender, _ *shape, raw json.RawMessage) json.RawMessage {
 		text, _ := jsonrpc.Unquote(raw)

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// group is a process group, named by its leader's process id. No other process
-// is given that number while the group has a member, and nobody signals it any
-// more once it was seen empty.
+// group is a process group, identified by its leader's process id. No other process gets that
+// number while the group has a member. The group is not signalled any more once it was found empty.
 type group struct{ id int }
 
 func groupLeader() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
@@ -22,9 +21,9 @@ func (g group) terminate() { syscall.Kill(-g.id, syscall.SIGTERM) }
 
 func (g group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// empty reports whether nobody is left who could be ended. It is asked only
-// after the leader was reaped, and reaps those members whose parents died and
-// who came to this process, as happens to the first process of a container.
+// empty reports whether the group has no process left to end. It must be called only after the
+// leader was reaped. It reaps members whose parents died and that this process inherited, as the
+// first process of a container does.
 func (g group) empty() bool {
 	for {
 		pid, err := syscall.Wait4(-g.id, nil, syscall.WNOHANG, nil)
@@ -40,7 +39,7 @@ func (g group) empty() bool {
 	return !g.living() && !g.living()
 }
 
-// signalled returns how a process ended that a signal killed, or nil.
+// signalled returns an error for a process that was killed by a signal, or nil.
 func signalled(state *os.ProcessState) error {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {
@@ -73,8 +72,8 @@ var signalNames = map[syscall.Signal]string{
 	syscall.SIGXFSZ: "SIGXFSZ",
 }
 
-// readNow reads from a pipe without waiting; it returns 0 or less at the end or
-// when there is nothing. Unlike a read of the file it heeds no deadline.
+// readNow reads from a pipe without waiting. It returns 0 or less at the end or without input.
+// Unlike a read of the file it ignores deadlines.
 func readNow(f *os.File, b []byte) (n int) {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"syscall"
 )
 
-// group stands for the child alone: without a job object, what it started
-// cannot be found.
+// group holds only the child: without a job object its descendants cannot be found.
 type group struct{ child *os.Process }
 
 func groupLeader() *syscall.SysProcAttr {
@@ -15,17 +14,15 @@ func groupLeader() *syscall.SysProcAttr {
 
 func groupOf(leader *os.Process) group { return group{child: leader} }
 
-// terminate kills: there is no request to end that a process without a console
-// window would receive.
+// terminate kills the child: a process without a console window receives no request to end.
 func (g group) terminate() { g.child.Kill() }
 
 func (g group) kill() { g.child.Kill() }
 
 func (g group) empty() bool { return true }
 
-// signalled returns nil: a process that was killed here has an exit status.
+// signalled returns nil: a killed process has an exit status on Windows.
 func signalled(*os.ProcessState) error { return nil }
 
-// readNow returns 0: pipes have no deadlines here, so that nothing is left to
-// read when reading is ended.
+// readNow returns 0: pipes have no deadlines on Windows, so nothing is left when reading is ended.
 func readNow(*os.File, []byte) int { return 0 }

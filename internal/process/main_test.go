@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// childEnv makes the test binary play the child that it names.
+// childEnv makes the test binary play the child with that name.
 const childEnv = "JUNCTION_TEST_CHILD"
 
 func TestMain(m *testing.M) {
@@ -31,8 +31,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// children are what a child does, by name. Each says "ready" on its standard
-// output when its signal handlers stand; those with a grandchild, when that does.
+// children maps names to the functions of children. Each prints "ready" on its standard output when
+// its signal handlers are set; those with a grandchild, when the grandchild's are.
 var children = map[string]func(){
 	"echo": func() {
 		ready()
@@ -92,11 +92,10 @@ func ready() { fmt.Println("ready") }
 func obeyNothing() {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	fmt.Println("ready", os.Getpid())
-	<-time.After(time.Minute) // and not longer, should the test fail
+	<-time.After(time.Minute) // at most, if the test fails
 }
 
-// leave starts a grandchild that shares all three pipes and says that it is
-// ready.
+// leave starts a grandchild that shares all three pipes and prints that it is ready.
 func leave(name string, attr *syscall.SysProcAttr) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+name)
@@ -107,8 +106,8 @@ func leave(name string, attr *syscall.SysProcAttr) {
 	}
 }
 
-// start starts a child and waits until it is ready. The test fails if it leaves
-// a process, a goroutine or a file behind.
+// start starts a child and waits until it is ready. The test fails if it leaves a process, a
+// goroutine or a file behind.
 func start(t *testing.T, c Command, child string) *Process {
 	t.Helper()
 	p := begin(t, c, child)
@@ -165,9 +164,8 @@ func checkNothingLeft(t *testing.T, p *Process, files int) {
 	}
 }
 
-// members lists the processes of a group, with their states, except orphans
-// that ended and wait for the system's first process to reap them. The child
-// itself is no orphan: Exited says that it was reaped.
+// members returns the processes of a group with their states, except dead orphans that the system's
+// first process has not reaped. The child itself is not an orphan: Exited means that it was reaped.
 func members(t *testing.T, group int) (found []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -191,7 +189,7 @@ func members(t *testing.T, group int) (found []string) {
 	return found
 }
 
-// openFiles counts this process's descriptors.
+// openFiles returns the number of this process's descriptors.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {

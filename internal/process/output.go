@@ -9,25 +9,23 @@ import (
 	"time"
 )
 
-// pipeSize is what a pipe holds on Linux by default, and more
-// than it holds elsewhere.
+// pipeSize is the default capacity of a pipe on Linux, and more than that of other systems.
 const pipeSize = 64 << 10
 
-// output is the reading end of a pipe from the child. Processes that the child
-// started may hold the other end for ever, so that reading can be ended from
-// this side.
+// output is the reading end of a pipe from the child. Descendants of the child may hold the other
+// end without limit, so reading can be ended from this side.
 type output struct {
 	file  *os.File
 	ended atomic.Bool
 
 	mu   sync.Mutex
-	left int // how much more is read once reading was ended
+	left int // bytes that may be read after end
 }
 
 func newOutput(f *os.File) *output { return &output{file: f, left: pipeSize} }
 
-// end lets Read return what is in the pipe already and then io.EOF, whoever
-// holds the other end. A Read that waits returns.
+// end makes Read return the content of the pipe and then io.EOF, even if the other end is open. It
+// ends a blocked Read.
 func (o *output) end() {
 	o.ended.Store(true)
 	if err := o.file.SetReadDeadline(time.Unix(1, 0)); errors.Is(err, os.ErrNoDeadline) {
@@ -47,8 +45,8 @@ func (o *output) Read(b []byte) (int, error) {
 	}
 }
 
-// readLeft reads what is in the pipe without waiting, and no more than a pipe
-// holds, because somebody may still be writing.
+// readLeft reads the content of the pipe without waiting, at most its capacity, because the other
+// end may still be written.
 func (o *output) readLeft(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -14,29 +14,28 @@ import (
 	"time"
 )
 
-// Command says what to start.
+// Command describes a program to start.
 type Command struct {
-	// Path is the program: a name that is looked up in PATH, of Env where that
-	// is set, or a path. A relative path is relative to Dir.
+	// Path is the program: a name that is searched in PATH, of Env if that is set, or a path. A
+	// relative path is relative to Dir.
 	Path string
 	Args []string // without the program's name
 
-	Env []string // the full environment as "key=value"; nil means this process's own
+	Env []string // complete environment as "key=value"; nil means this process's own
 	Dir string   // working directory; empty means this process's own
 
 	Grace time.Duration   // for each step of stopping; 0 means 2 seconds
-	Kill  <-chan struct{} // may be nil; once it is closed, a child that is to stop is killed without grace
+	Kill  <-chan struct{} // may be nil; once closed, a child that is to stop is killed without grace
 
-	// Launch, if set, starts the command in place of its own Start, such as confined. The function that it returns is
-	// called once, when the child was reaped and nothing is left of its group.
+	// Launch, if set, starts the command instead of its own Start, for example confined. The
+	// function that it returns is called once, after the child was reaped and its group is empty.
 	Launch func(cmd *exec.Cmd) (ended func(), err error)
 
 	StderrTail int // bytes of standard error kept; 0 means 16 KiB
 
-	// OnStderr, if set, is called with each line of standard error, cleaned for
-	// display and cut at 8 KiB, from one goroutine. It may take its time: lines
-	// that come too fast are left out, and their number is given in a line of its
-	// own. It must return, and must not call Close, which waits for it.
+	// OnStderr, if set, is called with each line of standard error, cleaned for display and cut at
+	// 8 KiB, from one goroutine. It may block: lines that come too fast are dropped, and a separate
+	// line has their number. It must return, and must not call Close, which waits for it.
 	OnStderr func(line string)
 }
 
@@ -44,45 +43,44 @@ const (
 	defaultGrace      = 2 * time.Second
 	defaultStderrTail = 16 << 10
 
-	// hurriedTime is the time of grace for each step after Hurry.
+	// hurriedTime is the grace period of each step after Hurry.
 	hurriedTime = 100 * time.Millisecond
 
-	// stderrWait is how long Exited waits for the end of standard error, which
-	// comes at once unless another process holds it.
+	// stderrWait limits how long Exited waits for the end of standard error. The end comes at once
+	// unless another process holds it.
 	stderrWait = 100 * time.Millisecond
 
-	// killWait bounds the wait for a killed process that the kernel does not end.
+	// killWait limits the wait for a killed process that the kernel does not end.
 	killWait = 10 * time.Second
 )
 
-// A Process is a child that was started. All methods may be called at the same
-// time.
+// A Process is a started child. All methods are safe for concurrent use.
 type Process struct {
 	name  string
 	grace time.Duration
 	kill  <-chan struct{}
 	cmd   *exec.Cmd
 	group group
-	ended func() // of Launch
+	ended func() // returned by Launch
 
 	stdin          *os.File
 	stdout, stderr *output
 
 	log     *stderrLog
-	logDone chan struct{} // closed when standard error was read to its end
+	logDone chan struct{} // closed at the end of standard error
 
 	exited  chan struct{}
 	exitErr error // set before exited is closed
 
 	stopOnce, closeOnce sync.Once
-	closing             chan struct{} // Close was called
+	closing             chan struct{} // closed by Close
 	closed, hasty       atomic.Bool
 	hurried             atomic.Bool
 	closeErr            error
 	running             sync.WaitGroup
 }
 
-// Start starts a command. The error names the command and says what to do.
+// Start starts a command. The error names the command and contains a remedy.
 func Start(c Command) (*Process, error) {
 	path, err := lookPath(c)
 	if err != nil {
@@ -112,7 +110,7 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// start makes the pipes and starts the child on them.
+// start makes the pipes and starts the child.
 func (p *Process) start(launch func(*exec.Cmd) (func(), error)) (err error) {
 	var files []*os.File
 	defer func() {
@@ -155,20 +153,19 @@ func closeAll(files ...*os.File) {
 	}
 }
 
-// PID returns the child's process id, which is that of its group too.
+// PID returns the child's process id, which is also that of its group.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Stderr returns the end of what the child wrote to its standard error so far,
-// cleaned for display, and cut at a line where it has lines.
+// Stderr returns the end of the child's standard error so far, cleaned for display. It starts at a
+// line, if there are lines.
 func (p *Process) Stderr() string { return p.log.text() }
 
-// Exited returns a channel that is closed when the child is gone and was
-// reaped, and its last words on standard error are in Stderr.
+// Exited returns a channel that is closed when the child was reaped and Stderr holds its last
+// output.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// ExitError says how the child ended: nil for status 0, and an error such as
-// "exited with status 3" or "killed by SIGKILL" otherwise. It is nil until
-// Exited.
+// ExitError returns how the child ended: nil for status 0, and an error such as "exited with status
+// 3" or "killed by SIGKILL" otherwise. It is nil until Exited.
 func (p *Process) ExitError() error {
 	select {
 	case <-p.exited:
@@ -178,10 +175,9 @@ func (p *Process) ExitError() error {
 	}
 }
 
-// Read reads from the child's standard output. At its end the error is io.EOF:
-// when the child and all who share its output have closed it or are gone, or
-// at the latest a time of grace after the child exited. After Close it is
-// os.ErrClosed.
+// Read reads from the child's standard output. At its end the error is io.EOF. The end is when the
+// child and all processes that share its output have closed it or ended, or at the latest a grace
+// period after the child exited. After Close the error is os.ErrClosed.
 func (p *Process) Read(b []byte) (int, error) {
 	n, err := p.stdout.Read(b)
 	switch {
@@ -196,10 +192,9 @@ func (p *Process) Read(b []byte) (int, error) {
 	}
 }
 
-// Write writes to the child's standard input. It waits while the child does not
-// read, until Close, after which the error wraps os.ErrClosed. When the child
-// is gone or reads no more, the error says how it ended, if that is known, and
-// wraps io.ErrClosedPipe.
+// Write writes to the child's standard input. It blocks while the child does not read, until Close,
+// after which the error wraps os.ErrClosed. If the child has ended or closed its input, the error
+// contains how it ended, if known, and wraps io.ErrClosedPipe.
 func (p *Process) Write(b []byte) (int, error) {
 	n, err := p.stdin.Write(b)
 	if err == nil {
@@ -218,8 +213,8 @@ func (p *Process) Write(b []byte) (int, error) {
 	return n, fmt.Errorf("write to %s: %w", p.name, err)
 }
 
-// cause takes the operation and the file off an error of package os: the name
-// of a pipe says nothing.
+// cause removes the operation and the file from an error of package os, since the names of pipes
+// are meaningless.
 func cause(err error) error {
 	if path, ok := errors.AsType[*os.PathError](err); ok {
 		return path.Err
@@ -227,8 +222,7 @@ func cause(err error) error {
 	return err
 }
 
-// described is an error with words of its own in place of the text of the error
-// that it wraps.
+// described is an error with its own text instead of that of the wrapped error.
 type described struct {
 	text string
 	err  error

@@ -19,7 +19,7 @@ import (
 
 const grace = 300 * time.Millisecond
 
-// closeIn closes p and checks how many times of grace that took.
+// closeIn closes p and checks the number of grace periods that it took.
 func closeIn(t *testing.T, p *Process, steps int) {
 	t.Helper()
 	began := time.Now()
@@ -74,7 +74,7 @@ func TestChildThatIgnoresTermIsKilled(t *testing.T) {
 	wantExit(t, p, "killed by SIGKILL")
 }
 
-// Servers were left behind by launchers such as npx (anthropics/claude-code#26658, #33947, #76306).
+// Launchers such as npx left servers behind (anthropics/claude-code#26658, #33947, #76306).
 func TestClaudeCode26658AGrandchildEndsWithItsParent(t *testing.T) {
 	p := start(t, Command{Grace: grace}, "waits for a stubborn grandchild")
 	closeIn(t, p, 2)
@@ -112,8 +112,7 @@ func TestReadingEndsWhenALeftGrandchildHoldsThePipe(t *testing.T) {
 	}
 }
 
-// A process that leaves the group with setsid is not ended, but holds up
-// neither reading nor Close.
+// A process that leaves the group with setsid is not ended, but delays neither reading nor Close.
 func TestDaemonThatHoldsThePipesHoldsNothingUp(t *testing.T) {
 	p := begin(t, Command{Grace: grace}, "leaves a daemon")
 	_, pid, _ := strings.Cut(readLine(t, p), " ")
@@ -145,7 +144,7 @@ func TestDaemonThatHoldsThePipesDoesNotHoldUpClose(t *testing.T) {
 func TestWhatWasWrittenBeforeExitIsReadLongAfter(t *testing.T) {
 	p := start(t, Command{Grace: time.Millisecond}, "says much and exits")
 	<-p.Exited()
-	p.stdout.end() // as the grace after exit does
+	p.stdout.end() // like the grace period after exit
 	if p.Stderr() != "last words" {
 		t.Errorf("stderr at Exited: %q", p.Stderr())
 	}
@@ -207,7 +206,7 @@ func TestCloseEndsReadsAndWritesThatWait(t *testing.T) {
 	}
 }
 
-// A second copy was started and the first never waited for (github/copilot-cli#4392).
+// A second copy was started without waiting for the first (github/copilot-cli#4392).
 func TestCopilotCLI4392EveryCloseWaitsForTheEnd(t *testing.T) {
 	p := start(t, Command{Grace: grace}, "obeys TERM only")
 	var running sync.WaitGroup
@@ -227,7 +226,8 @@ func TestCopilotCLI4392EveryCloseWaitsForTheEnd(t *testing.T) {
 	closeIn(t, p, 0)
 }
 
-// It worked in the terminal and not in the desktop app, and nobody said why (aaif-goose/goose#5048).
+// It worked in the terminal but not in the desktop app, without an explanation
+// (aaif-goose/goose#5048).
 func TestGoose5048ProgramsAreFoundOrExplained(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {

@@ -12,20 +12,20 @@ import (
 	"syscall"
 )
 
-// lookPath finds the program of c, as a path that does not depend on the working
-// directory unless c.Path itself does.
+// lookPath finds the program of c. It returns a path that does not depend on the working directory
+// unless c.Path does.
 func lookPath(c Command) (string, error) {
 	switch {
 	case c.Path == "":
 		return "", errors.New("no command given")
 	case strings.ContainsAny(c.Path, separators) && !filepath.IsAbs(c.Path):
-		return c.Path, nil // relative to Dir: found or not when it is started
+		return c.Path, nil // relative to Dir: checked when it is started
 	case c.Env == nil || strings.ContainsAny(c.Path, separators):
 		return exec.LookPath(c.Path)
 	}
 	for _, dir := range filepath.SplitList(searchPath(c.Env)) {
 		if !filepath.IsAbs(dir) {
-			continue // nothing is run from the working directory by its bare name
+			continue // a bare name never runs a program of the working directory
 		}
 		if path, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
 			return path, nil
@@ -34,19 +34,20 @@ func lookPath(c Command) (string, error) {
 	return "", exec.ErrNotFound
 }
 
-// WithoutStarts runs f while this process starts no other. A program that starts inherits, until it executes, what is open for writing:
-// a program that is written at that moment could not be executed itself until then ("text file busy", go.dev/issue/22315). So f opens,
-// writes and closes it. It must not wait, as what is to start does, and it must start nothing.
+// WithoutStarts runs f while this process starts no other. A starting program inherits files open
+// for writing until it executes. A program written at that moment cannot be executed until then
+// ("text file busy", go.dev/issue/22315). So f opens, writes and closes it. f must not block, since
+// it blocks all starts, and must start nothing.
 func WithoutStarts(f func() error) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	return f()
 }
 
-// separators is what makes a command a path and not a name.
+// separators are the characters that make a command a path instead of a name.
 const separators = "/" + string(filepath.Separator)
 
-// searchPath returns the PATH of an environment, the last one as os/exec has it.
+// searchPath returns the PATH of an environment; the last one counts, as in os/exec.
 func searchPath(env []string) (path string) {
 	for _, entry := range env {
 		name, value, _ := strings.Cut(entry, "=")
@@ -57,8 +58,8 @@ func searchPath(env []string) (path string) {
 	return path
 }
 
-// startError names the command and what can be done. Arguments stay out of it:
-// they may hold secrets.
+// startError returns an error with the command and a remedy. It omits arguments, which may hold
+// secrets.
 func startError(c Command, err error) error {
 	return fmt.Errorf("start %q: %w", c.Path, explained(c, err))
 }
@@ -84,7 +85,7 @@ func explained(c Command, err error) error {
 	return err
 }
 
-// present reports whether the path of c names a file.
+// present reports whether the path of c exists.
 func present(c Command) bool {
 	path := c.Path
 	if !filepath.IsAbs(path) {

@@ -9,21 +9,23 @@ import (
 	"strings"
 )
 
-// memoryOfStart is how many bytes are reckoned for a program that starts, such as one of Node or Python.
+// memoryOfStart is the estimated memory of a starting program, such as one of Node or Python, in
+// bytes.
 const memoryOfStart = 256 << 20
 
-// Starts returns how many programs may start at the same time: four for each processor and at least eight, as programs
-// that start wait for disks and networks most of the time; fewer where less memory is free, and at least two.
+// Starts returns how many programs may start at the same time. It is four for each processor and at
+// least eight, as starting programs mostly wait for disks and networks. It is less if less memory
+// is free, but at least two.
 func Starts() int {
 	n := max(8, 4*runtime.GOMAXPROCS(0))
-	meminfo, _ := os.ReadFile("/proc/meminfo") // empty where the system has none
+	meminfo, _ := os.ReadFile("/proc/meminfo") // empty on systems without it
 	if free, known := availableIn(meminfo); known {
 		n = min(n, int(free/memoryOfStart))
 	}
 	return max(2, n)
 }
 
-// availableIn returns how many bytes are available by the text of /proc/meminfo.
+// availableIn returns the available memory in the text of /proc/meminfo, in bytes.
 func availableIn(meminfo []byte) (free int64, known bool) {
 	for lines := bufio.NewScanner(bytes.NewReader(meminfo)); lines.Scan(); {
 		if rest, is := strings.CutPrefix(lines.Text(), "MemAvailable:"); is {

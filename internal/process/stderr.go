@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	maxLine     = 8 << 10 // bytes of a line of standard error, before and after it is cleaned
+	maxLine     = 8 << 10 // bytes of a line of standard error, before and after cleaning
 	queuedLines = 256     // lines that wait for OnStderr
 )
 
-// stderrLog keeps the end of a child's standard error and hands its lines out.
+// stderrLog keeps the end of a child's standard error and passes on its lines.
 type stderrLog struct {
 	onLine func(string)
 	lines  chan stderrLine // to onLine; closed at the end of standard error
@@ -24,12 +24,12 @@ type stderrLog struct {
 	mu      sync.Mutex
 	keep    int
 	tail    []byte // cleaned lines, each with its '\n'; little more than twice keep
-	partial []byte // the line without an end yet, as it came; at most maxLine+1
-	missed  int    // lines that found the queue full since one went in
+	partial []byte // the raw line without an end yet; at most maxLine+1
+	missed  int    // lines dropped since the last one in the queue
 }
 
 type stderrLine struct {
-	missed int // lines left out before this one
+	missed int // lines dropped before this one
 	text   string
 }
 
@@ -37,7 +37,7 @@ func newStderrLog(keep int, onLine func(string)) *stderrLog {
 	return &stderrLog{keep: keep, onLine: onLine, lines: make(chan stderrLine, queuedLines)}
 }
 
-// readFrom reads r to its end, and waits for nothing else.
+// readFrom reads r to its end without waiting for onLine.
 func (l *stderrLog) readFrom(r io.Reader) {
 	defer close(l.lines)
 	b := make([]byte, maxLine)
@@ -56,13 +56,13 @@ func (l *stderrLog) readFrom(r io.Reader) {
 	}
 }
 
-// deliver calls onLine with each line until there are no more.
+// deliver calls onLine with each line until the end.
 func (l *stderrLog) deliver() {
 	for line := range l.lines {
 		l.reportMissed(line.missed)
 		l.onLine(line.text)
 	}
-	l.reportMissed(l.missed) // nobody adds to it any more
+	l.reportMissed(l.missed) // constant after the end
 }
 
 func (l *stderrLog) reportMissed(n int) {
@@ -71,8 +71,7 @@ func (l *stderrLog) reportMissed(n int) {
 	}
 }
 
-// text returns the last bytes of what was added, at most keep, from the start
-// of a line where there is one.
+// text returns the end of the output, at most keep bytes, from the start of a line if possible.
 func (l *stderrLog) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,7 +119,7 @@ func (l *stderrLog) endLine() {
 	line := cleanLine(l.partial)
 	l.partial = l.partial[:0]
 	l.tail = append(append(l.tail, line...), '\n')
-	if kept := l.keep + len("x\n"); len(l.tail) > 2*kept { // text looks at the byte before
+	if kept := l.keep + len("x\n"); len(l.tail) > 2*kept { // text checks the byte before
 		l.tail = append(l.tail[:0], l.tail[len(l.tail)-kept:]...)
 	}
 	if l.onLine == nil {
@@ -134,8 +133,7 @@ func (l *stderrLog) endLine() {
 	}
 }
 
-// cleanLine returns a line without its colours, safe to print, and cut where it
-// is too long.
+// cleanLine returns a line without colours, safe to print, and cut if it is too long.
 func cleanLine(line []byte) string {
 	s := plaintext.Beginning(string(line), maxLine)
 	cut := len(s) < len(line)
@@ -150,8 +148,8 @@ func cleanLine(line []byte) string {
 	return s
 }
 
-// withoutColours removes the escape sequences that select colours and styles
-// (ESC [ ... m), which programs write to logs by habit.
+// withoutColours removes the escape sequences for colours and styles (ESC [ ... m), which programs
+// often write to logs.
 func withoutColours(s string) string {
 	const introducer = "\x1b["
 	if !strings.Contains(s, introducer) {

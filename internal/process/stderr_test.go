@@ -10,7 +10,7 @@ import (
 )
 
 func TestFloodOfStderrNeitherBlocksNorGrows(t *testing.T) {
-	p := start(t, Command{StderrTail: 1000}, "floods stderr") // ready only behind the flood
+	p := start(t, Command{StderrTail: 1000}, "floods stderr") // ready only after the flood
 	p.Close()
 	tail := p.Stderr()
 	if len(tail) > 1000 || len(tail) < 800 || !strings.HasPrefix(tail, "flood ") || !strings.HasSuffix(tail, "\nthe end") {

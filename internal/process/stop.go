@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// wait reaps the child and ends what it leaves behind.
+// wait reaps the child and ends the rest of its group.
 func (p *Process) wait() {
 	p.exitErr = p.cmd.Wait()
 	if state := p.cmd.ProcessState; p.exitErr != nil && state != nil {
@@ -28,17 +28,16 @@ func (p *Process) wait() {
 	p.stderr.end()
 }
 
-// Close ends the child and everything in its group: it closes standard input,
-// and after a time of grace terminates the group, and after another one kills
-// it. It then closes the pipes, so that a Read or Write that waits returns.
+// Close ends the child and everything in its group. It closes standard input, terminates the group
+// after a grace period, and kills it after another. It then closes the pipes, which ends a blocked
+// Read or Write.
 //
-// A child that has more to say than a pipe holds does not get to its end unless
-// it is read from meanwhile, and is terminated.
+// A child with more output than a pipe holds cannot finish unless it is read from in the meantime,
+// and is terminated.
 //
-// Close returns when the child was reaped and nothing of it is left in this
-// process, at once if that is so already. The error is about a child that could
-// not be ended, not about its exit status. More calls wait for the first and
-// return the same.
+// Close returns when the child was reaped and nothing of it is left in this process, at once if
+// that is so already. The error is about a child that could not be ended, not about its exit
+// status. Further calls wait for the first and return the same.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.closed.Store(true)
@@ -56,18 +55,18 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
-// Terminate is [Process.Close] for a child that has nothing to finish: no time passes
-// between the end of its standard input and the request to end.
+// Terminate is [Process.Close] without the grace period between the end of standard input and the
+// request to end, for a child with no work to finish.
 func (p *Process) Terminate() error {
 	p.hasty.Store(true)
 	return p.Close()
 }
 
-// Hurry shortens the time of grace of each step that follows to 100 ms: for a child that was waited for in vain, whose caller
-// waits no longer for its end either.
+// Hurry shortens the grace period of the following steps to 100 ms. It is for a child that did not
+// respond in time, since its caller does not wait for its end either.
 func (p *Process) Hurry() { p.hurried.Store(true) }
 
-// step returns how long a step of stopping may take.
+// step returns the time limit of a step of stopping.
 func (p *Process) step() time.Duration {
 	if p.hurried.Load() {
 		return min(p.grace, hurriedTime)
@@ -75,8 +74,8 @@ func (p *Process) step() time.Duration {
 	return p.grace
 }
 
-// stop ends the group step by step, until the child is reaped and nothing of
-// its group is left. It runs once; other calls wait for it.
+// stop ends the group step by step, until the child is reaped and its group is empty. It runs once;
+// other calls wait for it.
 func (p *Process) stop() {
 	p.stopOnce.Do(func() {
 		p.stdin.Close()
@@ -96,9 +95,9 @@ func (p *Process) stop() {
 	})
 }
 
-// gone waits for the child to be reaped and its group to be empty, and reports
-// whether they are. The system does not tell when a group becomes empty, so it
-// is asked, less and less often. It waits no longer once kill is closed.
+// gone waits until the child is reaped and its group is empty, and reports whether they are. The
+// system does not report when a group becomes empty, so gone polls with growing pauses. It stops
+// waiting once kill is closed.
 func (p *Process) gone(within time.Duration, kill <-chan struct{}) bool {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()

@@ -4,6 +4,5 @@ package process
 
 import "time"
 
-// CPUTime returns the processor time of the child's group; false, as this system
-// does not say.
+// CPUTime reports false: this system does not provide the processor time of a group.
 func (p *Process) CPUTime() (time.Duration, bool) { return 0, false }

@@ -22,13 +22,13 @@ func Arguments(args []string) []string {
 	return shown
 }
 
-// argument hides what is secret in the argument that stands after another.
+// argument hides the secrets in an argument; before is the preceding one.
 func argument(before, arg string) string {
 	if takesSecret(before) && !namesVariable(before, arg) || Looks(arg) {
 		return Hidden
 	}
-	// The header comes first: what looks like an assignment in it may be the
-	// padding of a credential in base64.
+	// The header comes first: an apparent assignment in it may be the padding of a credential in
+	// base64.
 	header, content, isHeader := strings.Cut(arg, ":")
 	isHeader = isHeader && !(isURL(arg) && strings.HasPrefix(content, "//"))
 	name, value, assigned := strings.Cut(arg, "=")
@@ -47,7 +47,7 @@ func argument(before, arg string) string {
 	return within(arg)
 }
 
-// withoutValue shows what a hidden value is assigned to.
+// withoutValue returns the name of a hidden value with a mark for the value.
 func withoutValue(name string) string {
 	const mark = "://"
 	if i := strings.LastIndex(name, mark) + len(mark); i >= len(mark) && !strings.Contains(name[i:], "/") {
@@ -64,7 +64,8 @@ func takesSecret(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && (Named(arg) || arg == "-H")
 }
 
-// namesVariable reports whether a flag says which variable of the environment has the secret, and the value is a name of one.
+// namesVariable reports whether a flag takes the name of a variable with the secret, and the value
+// is such a name.
 func namesVariable(flag, value string) bool {
 	if !strings.HasPrefix(flag, "-") || !strings.HasSuffix(strings.ToLower(flag), "-env") || value == "" {
 		return false
@@ -86,7 +87,7 @@ func asks(text string) bool {
 	return strings.ContainsAny(rest, "?#")
 }
 
-// within hides what is secret in the URLs of a text.
+// within hides the secrets in the URLs of a text.
 func within(text string) string {
 	if !strings.Contains(text, "://") {
 		return text

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkAsIs is about messages with nothing to hide, which nearly all are.
+// BenchmarkAsIs measures messages with nothing to hide, which nearly all are.
 func BenchmarkAsIs(b *testing.B) {
 	prose := strings.Repeat("The tool reads a file, e.g. main.go or docs/api.md (see https://example.com/a/b for more). It returns 12 lines; ", 150)
 	settings := strings.Repeat(`  \"name\": \"value-12\",\n  \"count\": 17,\n  \"path\": \"/usr/lib/x_y.so\",\n`, 150)

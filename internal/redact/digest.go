@@ -5,7 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// Digest returns a text that is the same for the same secret, which it does not tell if that cannot be guessed; empty for none.
+// Digest returns a text that is equal for equal secrets. It does not disclose a secret that cannot
+// be guessed. It returns "" for "".
 func Digest(text string) string {
 	if text == "" {
 		return ""

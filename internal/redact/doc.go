@@ -1,8 +1,9 @@
-// Package redact hides secrets: in errors, logs, messages that are watched, recordings and traces, and in command lines and
-// URLs before a user agrees to them.
+// Package redact hides secrets in errors, logs, watched messages, recordings and traces, and in the
+// command lines and URLs shown to a user for approval.
 //
-// It has the only list of names ([Named], [Certain]), the only table of tokens ([Tokens]) and the only detectors of secrets in
-// texts ([Find], [Hide]), and knows the parts of URLs and command lines in which secrets are passed ([URL], [URI],
-// [Arguments]). A URL or argument that it cannot read it hides. It hides too much rather than too little, but it proves nothing:
-// a word that neither its name nor its looks give away stays as it is.
+// It has the only list of names ([Named], [Certain]), the only table of tokens ([Tokens]) and the
+// only detectors of secrets in texts ([Find], [Hide]). It also handles the parts of URLs and
+// command lines that carry secrets ([URL], [URI], [Arguments]). It hides URLs and arguments that it
+// cannot parse. It hides too much rather than too little, but proves nothing: a word without a
+// telling name or form stays.
 package redact

@@ -13,11 +13,11 @@ import (
 // A Shape is the regular expression of a kind of [Token].
 type Shape struct {
 	Kind    string
-	Sign    string // a part of every token of the kind, to look for first
+	Sign    string // part of every token of the kind, searched first
 	Pattern *regexp.Regexp
 }
 
-// Shapes returns those of all tokens, compiled at their first use. They must not be changed.
+// Shapes returns the shapes of all tokens, compiled at the first use. They must not be changed.
 var Shapes = sync.OnceValue(func() (all []Shape) {
 	for _, t := range tokens {
 		all = append(all, Shape{t.Kind, t.Sign, regexp.MustCompile(t.Pattern)})
@@ -25,23 +25,24 @@ var Shapes = sync.OnceValue(func() (all []Shape) {
 	return all
 })
 
-// The first and the last line of a private key.
+// First and last line of a private key.
 var (
 	keyBegin = regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 	keyEnd   = regexp.MustCompile(`-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 )
 
-// found gets the place of a secret in a text, and its kind. It returns false to end the search.
+// found gets the position and kind of a secret in a text. It returns false to end the search.
 type found func(start, end int, kind string) bool
 
-// A detector finds secrets in a text, and reports whether f always returned true. A loose one also finds what may be a secret.
+// A detector finds secrets in a text and reports whether f always returned true. With loose it also
+// finds possible secrets.
 type detector func(text string, loose bool, f found) bool
 
 // detectors find secrets of all kinds.
 var detectors = [...]detector{eachPrivateKey, eachToken, eachAssigned, eachAuthorization, eachUserInfo}
 
-// Find calls f with the places of secrets in a text, kind by kind, until it returns false. It mistakes few other words for
-// secrets, and leaves out the examples that documentation is written with.
+// Find calls f with the positions of secrets in a text, kind by kind, until f returns false. It
+// mistakes few other words for secrets, and ignores common examples in documentation.
 func Find(text string, f func(start, end int, kind string) bool) { find(text, false, f) }
 
 func find(text string, loose bool, f found) {
@@ -52,13 +53,13 @@ func find(text string, loose bool, f found) {
 	}
 }
 
-// Replace returns text with what by returns in the place of each secret that [Find] finds in it.
+// Replace returns text with each secret that [Find] finds replaced by the result of by.
 func Replace(text string, by func(secret, kind string) string) string {
 	return replace(text, false, by)
 }
 
-// Hide returns text with a mark in the place of each secret, and of whatever may be one: what stands behind the name of
-// one, and what begins as a token does. The text may be the beginning of a longer one.
+// Hide returns text with a mark in place of each secret and possible secret: values after the name
+// of a secret, and words that begin like a token. The text may be the beginning of a longer one.
 func Hide(text, mark string) string {
 	if scan(text, plain)&suspect == 0 {
 		return text
@@ -84,7 +85,7 @@ func replace(text string, loose bool, by func(secret, kind string) string) strin
 	var out strings.Builder
 	at := 0
 	for _, p := range places {
-		if p.start < at { // within one that was replaced, or overlapping it: then the rest of it
+		if p.start < at { // inside a replaced one, or overlapping it: only the rest remains
 			p.start = at
 		}
 		if p.end <= p.start {
@@ -120,9 +121,10 @@ func eachPrivateKey(text string, _ bool, f found) bool {
 	}
 }
 
-// eachToken finds tokens of known services. If loose, it also finds long words that begin as one.
+// eachToken finds tokens of known services. With loose, it also finds long words that begin like
+// one.
 func eachToken(text string, loose bool, f found) bool {
-	const shortest = 15 // of a token, with what stands around it
+	const shortest = 15 // of a token with the characters around it
 	more := true
 	EachRun(text, shortest, func(start, end int) bool {
 		run := text[start:end]
@@ -137,18 +139,20 @@ func eachToken(text string, loose bool, f found) bool {
 	return more && (!loose || eachTokenStart(text, f))
 }
 
-// escapedSpace puts spaces in the place of what JSON and programs write for the end of a line and a tab, in the same number.
+// escapedSpace replaces the escapes of line ends and tabs in JSON and program output by spaces of
+// the same length.
 var escapedSpace = strings.NewReplacer(`\n`, "  ", `\r`, "  ", `\t`, "  ")
 
-// beginsLine reports whether an escape of white space ends at a place of a text: the letter before the place is of no word.
+// beginsLine reports whether an escape of white space ends at a position, so that its letter
+// belongs to no word.
 func beginsLine[T string | []byte](text T, at int) bool {
 	return at >= 2 && text[at-2] == '\\' && isEscapeOfSpace(text[at-1])
 }
 
 func isEscapeOfSpace(c byte) bool { return c == 'n' || c == 'r' || c == 't' }
 
-// EachRun calls f with the places of runs without white space that have at
-// least shortest bytes, until it returns false.
+// EachRun calls f with the positions of runs of at least shortest bytes without white space, until
+// f returns false.
 func EachRun(text string, shortest int, f func(start, end int) bool) {
 	start := 0
 	for i := 0; i <= len(text); i++ {
@@ -184,16 +188,18 @@ func eachShape(run string, loose bool, f found) bool {
 }
 
 const (
-	// openers stand before a value in what programs write: JSON in a text, settings, commands.
+	// openers are the characters before a value in program output: JSON in a text, settings,
+	// commands.
 	openers = "\"'`([{<=,:;|&"
-	// enders stand behind one.
+	// enders are the characters after a value.
 	enders = " \t\r\n\"'`)]}>,;|&<\\"
 )
 
-// schemes are words that say how the token behind them is used.
+// schemes are words for the use of the token after them.
 var schemes = [...]string{"authorization:", "bearer ", "basic "}
 
-// eachTokenStart finds long words that begin as a token does. A scheme begins one only as a value.
+// eachTokenStart finds long words that begin like a token. A scheme counts only at the beginning of
+// a value.
 func eachTokenStart(text string, f found) bool {
 	const long = 16
 	for i := 0; i < len(text); i++ {
@@ -201,7 +207,7 @@ func eachTokenStart(text string, f found) bool {
 			continue
 		}
 		begin := i
-		for _, scheme := range schemes { // in the order in which they follow each other
+		for _, scheme := range schemes { // in their order in a header
 			if hasPrefix(text[i:], scheme) {
 				i += len(scheme)
 				i += len(text[i:]) - len(strings.TrimLeft(text[i:], " "))
@@ -268,14 +274,14 @@ func isCredential(c byte) bool {
 	return isWord(c) || strings.IndexByte("+/-=.~", c) >= 0
 }
 
-// isProse reports whether a value is a word of a language, as in "basic information".
+// isProse reports whether a value is an ordinary word, as in "basic information".
 func isProse(value string) bool {
 	const longest = 20
 	value = strings.TrimRight(value, ".")
 	return len(value) < longest && value != "" && strings.Trim(value[1:], "abcdefghijklmnopqrstuvwxyz") == "" && isLetter(value[0])
 }
 
-// eachUserInfo finds passwords in URLs. If loose, it finds all user information with a password.
+// eachUserInfo finds passwords in URLs. With loose, it finds all user information with a password.
 func eachUserInfo(text string, loose bool, f found) bool {
 	ends := " \t\r\n/?#\"'<>`"
 	if loose {
@@ -308,10 +314,11 @@ func eachUserInfo(text string, loose bool, f found) bool {
 	}
 }
 
-// endsValue are the bytes that end what is given to a setting.
+// endsValue are the bytes that end the value of a setting.
 const endsValue = " \t\r\n\"',;)}]<>"
 
-// wholeValue is where the value ends that goes on at a place, if it does: only the beginning of one is looked at.
+// wholeValue returns the end of the value that continues at at: detectors examine only its
+// beginning.
 func wholeValue(text string, at int, within func(byte) bool) int {
 	for at < len(text) && within(text[at]) {
 		at++
@@ -319,11 +326,11 @@ func wholeValue(text string, at int, within func(byte) bool) int {
 	return at
 }
 
-// kindAssigned is the kind of what [eachAssigned] finds.
+// kindAssigned is the kind of the secrets of [eachAssigned].
 const kindAssigned = "value of a password, token or key"
 
-// eachAssigned finds random values that are given to settings with the
-// name of a secret: "api_key = …", "token: …". If loose, it finds all values.
+// eachAssigned finds random values of settings with the name of a secret: "api_key = …", "token:
+// …". With loose, it finds all their values.
 func eachAssigned(text string, loose bool, f found) bool {
 	const long = 200
 	for i := 0; i < len(text); i++ {
@@ -363,7 +370,7 @@ func eachAssigned(text string, loose bool, f found) bool {
 // namesSecret reports whether text ends in the name of a secret.
 func namesSecret(text string) bool {
 	text = strings.TrimRight(text, " \t\"'")
-	var letters [40]byte // of the name, in lower case, at the end
+	var letters [40]byte // letters of the name, in lower case, right-aligned
 	at := len(letters)
 	for i := len(text) - 1; i >= 0 && at > 0 && text[i] != '.' && isNameByte(text[i]); i-- {
 		if isLetter(text[i]) {
@@ -374,7 +381,7 @@ func namesSecret(text string) bool {
 	return isCertain(letters[at:]) || endsInToken(letters[at:])
 }
 
-// isExample reports whether a secret is one of those in documentation.
+// isExample reports whether a secret is a common example in documentation.
 func isExample(s string) bool {
 	upper := strings.ToUpper(s)
 	for _, mark := range []string{"EXAMPLE", "XXXX", "YOUR", "PLACEHOLDER", "REDACTED", "CHANGEME", "****", "....", "1234567890ABCDEF", "ABCDEFGH", "USER:PASS", "<", "${"} {
@@ -385,8 +392,8 @@ func isExample(s string) bool {
 	return false
 }
 
-// isRandom reports whether s has the mixture of characters of a generated
-// value: digits and letters, and at least 3 bits for each.
+// isRandom reports whether s has the character distribution of a generated value: digits and
+// letters, and at least 3 bits for each character.
 func isRandom(s string) bool {
 	var counts [128]int
 	digits, letters := 0, 0
@@ -414,10 +421,10 @@ func isRandom(s string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isWord reports whether a byte is within a word, as \w of a regular expression is.
+// isWord reports whether a byte belongs to a word, like \w in a regular expression.
 func isWord(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' || c == '_' }
 
-// isNameByte reports whether a byte is within the name of a setting.
+// isNameByte reports whether a byte belongs to the name of a setting.
 func isNameByte(c byte) bool { return nameBytes[c] }
 
 var nameBytes = func() (is [256]bool) {

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Where a secret has its place in a command line, nothing around it makes it
-// show.
+// A secret in its place in a command line is hidden whatever surrounds it.
 func FuzzArguments(f *testing.F) {
 	f.Add("-y", "--url=", "pass")
 	f.Add("--token", "see ", "a/b?c#d@e")

@@ -2,16 +2,16 @@ package redact
 
 import "strings"
 
-// A given reads what is given to a setting whose name says that it is a secret: one value, or a list of them. It may stand in
-// JSON within strings, where \" is a quotation mark, and be cut off.
+// A given reads the value of a setting whose name is that of a secret: one value, or a list. The
+// text may be JSON inside strings, where \" is a quotation mark, and may be cut off.
 type given struct {
 	text  string
-	at    int  // where it goes on
+	at    int  // current position
 	named bool // the name is in quotes, as in JSON
 	found found
 }
 
-// values calls found with the values, and reports whether it always returned true.
+// values calls found with the values and reports whether it always returned true.
 func (g *given) values() bool {
 	g.space()
 	if !g.named || g.at == len(g.text) || g.text[g.at] != '[' {
@@ -50,11 +50,12 @@ func (g *given) value() bool {
 		return g.word(rest)
 	}
 	from, to := g.at+start, g.at+end
-	g.at = min(to+slashes+1, len(g.text)) // behind the quotation mark
+	g.at = min(to+slashes+1, len(g.text)) // after the quotation mark
 	return from == to || g.found(from, to, kindAssigned)
 }
 
-// closing is where the string ends whose quotation marks have so many backslashes before them.
+// closing returns the end of the string whose quotation marks are preceded by that many
+// backslashes.
 func closing(text string, at, slashes int) int {
 	run := 0
 	for i := at; i < len(text); i++ {
@@ -72,7 +73,7 @@ func closing(text string, at, slashes int) int {
 	return len(text)
 }
 
-// word reads a value without quotation marks. A scheme may stand before it.
+// word reads a value without quotation marks, after an optional scheme.
 func (g *given) word(rest string) bool {
 	const ends, long = " \t\r\n,;\"'&}]", 6
 	for _, scheme := range []string{"bearer ", "basic ", "token ", "digest "} {
@@ -90,7 +91,7 @@ func (g *given) word(rest string) bool {
 	if g.at = to; end > 1 && (rest[end-1] == ':' || rest[end-1] == '=') {
 		g.at-- // it may be the name of another setting, as in YAML
 	}
-	if strings.Trim(rest[:end], "*&#") == "" { // it is hidden
+	if strings.Trim(rest[:end], "*&#") == "" { // hidden already
 		return true
 	}
 	if end < long && !(g.named && end > 0 && (rest[0] == '-' || rest[0] >= '0' && rest[0] <= '9')) {

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Header returns the value of a header of HTTP without what may be secret: of headers that are not known to have no secrets, [Hidden].
+// Header returns the value of an HTTP header without possible secrets. For a header that is not
+// known to be harmless it returns [Hidden].
 func Header(name, value string) string {
 	switch {
 	case IsPlainHeader(name):
-		return value // texts that look like secrets are hidden later, as everywhere
+		return value // apparent secrets in texts are hidden later, as everywhere
 	case isHeader(name, "Mcp-Name"), isHeader(name, "Location"), isHeader(name, "Content-Location"):
 		return URI(value)
-	case isHeader(name, "Www-Authenticate"): // it says where to log in, and why
+	case isHeader(name, "Www-Authenticate"): // it contains where to log in, and why
 		parts := strings.Split(value, `"`)
 		for i := 1; i < len(parts); i += 2 {
 			parts[i] = Text(parts[i], len(parts[i]))
@@ -26,7 +27,7 @@ func isHeader(name, canonical string) bool {
 	return name == canonical || len(name) == len(canonical) && strings.EqualFold(name, canonical)
 }
 
-// IsPlainHeader reports whether a header of HTTP has no secrets.
+// IsPlainHeader reports whether an HTTP header never holds secrets.
 func IsPlainHeader(name string) bool {
 	switch name {
 	case "Accept", "Accept-Encoding", "Accept-Language", "Access-Control-Allow-Headers", "Access-Control-Allow-Methods", "Access-Control-Allow-Origin", "Access-Control-Expose-Headers", "Allow",

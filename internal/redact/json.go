@@ -9,23 +9,24 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Limits are those of what [JSON] returns.
+// Limits are the limits of the result of [JSON].
 type Limits struct {
-	Text  int // characters of one string; what follows is cut
-	Bytes int // in all
-	Depth int // of objects and arrays in each other; what is nested deeper is cut
-	// Shown, if not nil, says of which members with a sensitive name the value is none.
+	Text  int // characters of one string; the rest is cut
+	Bytes int // in total
+	Depth int // nested objects and arrays; deeper values are cut
+	// Shown, if not nil, reports which members with a sensitive name hold no secret.
 	Shown func(name string) bool
-	// Hidden, if not nil, says of which other members the value is one.
+	// Hidden, if not nil, reports which other members hold a secret.
 	Hidden func(name string) bool
 }
 
-// Cut stands for the rest of a text, and for what is nested too deep.
+// Cut replaces the rest of a text, and values nested too deeply.
 const Cut = "…"
 
-// JSON returns a valid JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings and
-// names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. In strings that are JSON the same is hidden. It is not whole where it would
-// have more bytes than the limits say.
+// JSON returns a valid JSON value without secrets. It hides the values of members with sensitive
+// names ([Named]), and strings and names that look like secrets or contain one. In URLs it hides
+// the parts that [URL] hides, and it treats strings that are JSON in the same way. whole is false
+// if the result would exceed l.Bytes.
 func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
 	if len(data) == 0 {
 		return nil, true
@@ -45,16 +46,17 @@ func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole
 	return l.walk(dst, data[i:])
 }
 
-// walk is not part of AppendJSON, as it puts the limits on the heap.
+// walk is separate from AppendJSON, as it puts the limits on the heap.
 func (l Limits) walk(dst []byte, data json.RawMessage) (shown []byte, whole bool) {
 	s := &display{Limits: &l, end: len(dst) + l.Bytes}
 	dst, _ = Walk{Rewriter: s}.append(dst, data, Place{})
 	return dst, len(dst) <= s.end
 }
 
-// AsIs reports whether [JSON] returns data as it is, which is so of most messages; it is not sure of all. Until it finds something
-// to hide, it gives member the members of the outermost object, at depth 1, and of the objects in that, at depth 2: the name without
-// its quotes, and data from the value on. member may be nil.
+// AsIs reports whether [JSON] returns data unchanged, which is true of most messages. It may report
+// false for such data. Until it finds anything to hide, it passes members to member: those of the
+// outermost object at depth 1, and of the objects in it at depth 2. It passes the name without
+// quotes, and data from the value on. member may be nil.
 func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bool {
 	if len(data) > l.Bytes || l.Hidden != nil {
 		return false
@@ -98,10 +100,10 @@ func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bo
 	return depth == 0
 }
 
-// A display rewrites what is shown of JSON.
+// A display rewrites JSON for display.
 type display struct {
 	*Limits
-	end int // of what is written
+	end int // maximum length of the output
 }
 
 // Name implements [Rewriter].
@@ -119,7 +121,7 @@ func (s *display) Name(dst, quoted []byte, p *Place) ([]byte, bool) {
 	replaced := shown != name
 	if replaced {
 		p.Renamed++
-		name = fmt.Sprintf("%s (%d)", shown, p.Renamed) // no two are the same
+		name = fmt.Sprintf("%s (%d)", shown, p.Renamed) // unique
 	}
 	if s.hides(name) {
 		p.Name = name
@@ -127,13 +129,13 @@ func (s *display) Name(dst, quoted []byte, p *Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, name), replaced
 }
 
-// Value implements [Rewriter]. The Name of a place is set if that hides the value.
+// Value implements [Rewriter]. The Name of a place is set if it hides the value.
 func (s *display) Value(dst, raw []byte, p *Place) ([]byte, bool) {
 	switch {
 	case p.Name != "" && raw[0] != 't' && raw[0] != 'f' && raw[0] != 'n':
 		return jsonrpc.AppendString(dst, Hidden), true
 	case len(dst) > s.end:
-		return append(dst, "null"...), true // it is left out as a whole
+		return append(dst, "null"...), true // the whole result is dropped
 	case p.Depth > s.Depth:
 		return jsonrpc.AppendString(dst, Cut), true
 	case raw[0] != '"':
@@ -149,7 +151,7 @@ func (s *display) Value(dst, raw []byte, p *Place) ([]byte, bool) {
 	return jsonrpc.AppendString(dst, Text(text, s.Text)), true
 }
 
-// hides reports whether the value of a member is a secret by its name.
+// hides reports whether a member's name makes its value a secret.
 func (l *Limits) hides(name string) bool {
 	if Named(name) {
 		return l.Shown == nil || !l.Shown(name)
@@ -157,7 +159,7 @@ func (l *Limits) hides(name string) bool {
 	return l.Hidden != nil && l.Hidden(name)
 }
 
-// ordinary reports whether a name is one that most messages have, so that there is nothing to find out of it.
+// ordinary reports whether a name is common in messages, so that it needs no examination.
 func ordinary[T string | []byte](name T) bool {
 	switch string(name) {
 	case "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
@@ -169,7 +171,7 @@ func ordinary[T string | []byte](name T) bool {
 	return false
 }
 
-// Text returns at most so many characters of a text, without secrets.
+// Text returns at most most characters of a text, without secrets.
 func Text(text string, most int) string {
 	if runes := 0; len(text) > most {
 		for i := range text {
@@ -185,7 +187,7 @@ func Text(text string, most int) string {
 	if Looks(text) {
 		return Hidden
 	}
-	var shown strings.Builder // with what was hidden in URLs
+	var shown strings.Builder // result with the secrets in URLs hidden
 	rest := text
 	for word := range strings.FieldsSeq(text) {
 		hidden := ""
@@ -194,7 +196,7 @@ func Text(text string, most int) string {
 			return Hidden
 		case strings.Contains(word, "://"):
 			hidden = urlsIn(word)
-		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
+		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or in the form of JSON
 			hidden = Hidden
 		default:
 			continue

@@ -37,7 +37,7 @@ func TestNothingIsNothing(t *testing.T) {
 	}
 }
 
-// Names that are not looked at must have nothing to be found.
+// Names that are not examined must contain no secret.
 func TestOrdinaryNamesAreNoSecrets(t *testing.T) {
 	for _, name := range []string{"jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
 		"description", "inputSchema", "properties", "title", "uri",

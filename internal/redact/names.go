@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// names is the only list of names under which secrets are kept, letters only and small.
+// names is the only list of names of secrets, in lower-case letters only.
 var names = [...]struct {
-	part    string   // a name with it may be that of a secret
-	endings []string // what ends in one of these is a secret, whatever it looks like
-	typed   bool     // what users type into a field with the part in its name is one
+	part    string   // a name that contains it may be that of a secret
+	endings []string // a value whose name ends in one of these is a secret in any form
+	typed   bool     // input of users into a field whose name contains the part is a secret
 }{
 	{"token", []string{"accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "bearertoken", "apitoken"}, true},
 	{"secret", []string{"secret"}, true},
@@ -34,7 +34,7 @@ var names = [...]struct {
 	{"dsn", []string{"dsn"}, false},
 }
 
-// oneTime is too short to be a part of names: they begin or end in it.
+// oneTime is too short to match inside names: they must begin or end with it.
 const oneTime = "otp"
 
 func isOneTime[T string | []byte](letters T) bool {
@@ -53,17 +53,18 @@ var sensitive, endings, typed = func() (parts, ends, ofFields []string) {
 	return parts, ends, ofFields
 }()
 
-// Endings returns the endings of names, letters only and small, whose values are secrets whatever they look like. The
-// slice is the caller's.
+// Endings returns the endings of names, in lower-case letters only, whose values are secrets in any
+// form. The slice belongs to the caller.
 func Endings() []string { return endings[:len(endings):len(endings)] }
 
-// IsProtocol reports whether a name is that of a member of the protocol, though it is like that of a secret.
+// IsProtocol reports whether a name that resembles that of a secret belongs to a member of the
+// protocol.
 func IsProtocol(name string) bool { return name == "progressToken" }
 
-var separators = strings.NewReplacer("-", "", "_", "", ".", "") // each new one would take 5 KB
+var separators = strings.NewReplacer("-", "", "_", "", ".", "") // a new one would take 5 KB each time
 
-// Named reports whether what a flag, variable, header or setting of this name
-// holds may be a secret. Case, hyphens, underscores and dots do not matter.
+// Named reports whether a flag, variable, header or setting with this name may hold a secret. Case,
+// hyphens, underscores and dots do not matter.
 func Named(name string) bool {
 	if is, sure := named(name); sure {
 		return is
@@ -84,13 +85,15 @@ func containsAny(letters string, parts []string) bool {
 	return false
 }
 
-// Typed reports whether what a user types into a field of this name is a secret, which must not stand on a screen.
+// Typed reports whether users type a secret into a field with this name. It must not be shown on a
+// screen.
 func Typed(name string) bool {
 	letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-	return letters == "pin" || isOneTime(letters) || containsAny(letters, typed) // elsewhere a pin may be one of a chip
+	return letters == "pin" || isOneTime(letters) || containsAny(letters, typed) // elsewhere a pin may be that of a chip
 }
 
-// Certain reports whether what a member of this name holds is a secret, whatever it looks like. Only the letters of the name matter.
+// Certain reports whether a member with this name holds a secret, in any form. Only the letters of
+// the name matter.
 func Certain(name string) bool {
 	const longest = 64
 	if len(name) > longest {
@@ -117,7 +120,8 @@ func isCertain(letters []byte) bool {
 	return false
 }
 
-// Holds reports whether a member holds a secret: by its name, or, if other things have such names, too, also by its value.
+// Holds reports whether a member holds a secret: by its name or, for ambiguous names, also by its
+// value.
 func Holds(name, value string) bool {
 	const shortest = 8
 	switch {
@@ -129,7 +133,8 @@ func Holds(name, value string) bool {
 	return Named(name) && len(value) >= shortest && strings.ContainsAny(value, "0123456789") && !strings.ContainsAny(value, " \t\r\n")
 }
 
-// letterOf is what a byte of a name counts as, 0 where it does not count. From utf8.RuneSelf on that is not known.
+// letterOf maps a byte of a name to its letter, or to 0 if it does not count. From utf8.RuneSelf on
+// this is unknown.
 var letterOf = func() (of [256]byte) {
 	for c := range of {
 		of[c] = byte(c)
@@ -137,11 +142,11 @@ var letterOf = func() (of [256]byte) {
 	for c := 'A'; c <= 'Z'; c++ {
 		of[c] |= 0x20
 	}
-	of['-'], of['_'], of['.'], of[0] = 0, 0, 0, utf8.RuneSelf // the last one is not worth a closer look here
+	of['-'], of['_'], of['.'], of[0] = 0, 0, 0, utf8.RuneSelf // NUL is not worth a closer look here
 	return of
 }()
 
-// named is [Named]; it is not sure of names that are long, or more than ASCII.
+// named is [Named]. It is not sure of names that are long or not ASCII.
 func named[T string | []byte](name T) (is, sure bool) {
 	var letters [64]byte
 	if len(name) > len(letters) {
@@ -184,13 +189,13 @@ func endsInToken(letters []byte) bool {
 	return bytes.HasSuffix(letters, []byte("token")) && string(letters) != "progresstoken"
 }
 
-// A nameEnd is what text before = or : says of the value behind it.
+// A nameEnd describes the name in the text before = or :.
 type nameEnd struct {
-	certain bool // it is a secret
+	certain bool // the value is a secret
 	quoted  bool // the name is in quotes
 }
 
-// lastPairs are the last two letters of names that [endOfName] looks at.
+// lastPairs holds the last two letters of the names for [endOfName].
 var lastPairs = func() (p pairs) {
 	for _, ending := range append(Endings(), "token", oneTime, accountKey) {
 		p[ending[len(ending)-2]] |= 1 << (ending[len(ending)-1] & 0x1f)
@@ -198,10 +203,11 @@ var lastPairs = func() (p pairs) {
 	return p
 }()
 
-// accountKey is the name before the only token that the table knows by a name.
+// accountKey is the name before the only token that the table identifies by a name.
 const accountKey = "accountkey"
 
-// endOfName reads the name at the end of a text. The name may go on behind an underscore, as in password_2. Of raw text, a \t is a tab.
+// endOfName reads the name at the end of a text. The name may continue after an underscore, as in
+// password_2. In raw text \t is a tab.
 func endOfName[T string | []byte](text T, raw bool) (n nameEnd) {
 	i := len(text)
 	for ; i > 0; i-- {

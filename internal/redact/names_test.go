@@ -40,8 +40,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// Every row was shown like this, or hid less, in one of the places that had
-// rules of their own before this package.
+// Every row was shown in this form, or with less hidden, at one of the places that had rules of
+// their own before this package.
 var arguments = []struct{ args, want []string }{
 	{[]string{"-y", "@scope/server@2025.1.1", "/home/me", "--port=8080", "a=b", ""}, []string{"-y", "@scope/server@2025.1.1", "/home/me", "--port=8080", "a=b", ""}},
 	{[]string{"a b", "it's", "C:\\Users\\me"}, []string{"a b", "it's", "C:\\Users\\me"}},
@@ -143,7 +143,7 @@ func BenchmarkNamed(b *testing.B) {
 	}
 }
 
-// What stands around a URL is shown: only the URL can hold a secret by its form.
+// Text around a URL is shown: only the URL can hold a secret by its form.
 func TestWhatStandsAroundAURLIsShown(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`: `{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`,

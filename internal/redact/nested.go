@@ -6,8 +6,9 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// nested is a string that is JSON itself, or has lines that are, such as the body of a request, without the values whose names in it are sensitive. It is not ok
-// where there are none; dst has so many bytes of those that are left.
+// nested returns a string that is JSON itself, or has lines of JSON, such as the body of a request.
+// The values with sensitive names in it are hidden. ok is false if there are none. left is the
+// number of bytes left for the output.
 func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	if !l.mayName(quoted[1 : len(quoted)-1]) {
 		return "", false
@@ -19,12 +20,13 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	return Text(text, l.Text), ok
 }
 
-// mayName reports whether quotation marks within a string, as JSON has them, are around a name whose value may be hidden.
+// mayName reports whether a string, in its JSON form, may contain a quoted name whose value may be
+// hidden.
 func (l *Limits) mayName(body []byte) bool {
-	return bytes.Contains(body, []byte(`\u0022`)) || l.mayNamePlainly(body) // as .NET writes each quotation mark
+	return bytes.Contains(body, []byte(`\u0022`)) || l.mayNamePlainly(body) // the form in which .NET writes each quotation mark
 }
 
-// mayNamePlainly is mayName for what has no escapes of a number.
+// mayNamePlainly is mayName for strings without numeric escapes.
 func (l *Limits) mayNamePlainly(body []byte) bool {
 	for {
 		_, behind, found := bytes.Cut(body, []byte(`\"`))
@@ -35,10 +37,10 @@ func (l *Limits) mayNamePlainly(body []byte) bool {
 		if end < 0 {
 			return false
 		}
-		name := bytes.TrimRight(behind[:end], `\`) // of one that is deeper
+		name := bytes.TrimRight(behind[:end], `\`) // of a deeper string
 		if is, sure := named(name); !sure || is || l.Hidden != nil && l.Hidden(string(name)) {
 			return true
 		}
-		body = behind[end:] // what ends one may begin the next
+		body = behind[end:] // the end of one may begin the next
 	}
 }

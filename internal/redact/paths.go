@@ -8,10 +8,10 @@ import (
 	"github.com/junction-mcp/junction/internal/pointer"
 )
 
-// Paths are places in JSON, as parts of names and numbers, of which * stands for any.
+// Paths are locations in JSON, as lists of names and indexes; * matches any.
 type Paths [][]string
 
-// ParsePaths reads paths, each a JSON Pointer (RFC 6901). The error names the path.
+// ParsePaths parses paths, each a JSON Pointer (RFC 6901). The error names the path.
 func ParsePaths(paths ...string) (all Paths, err error) {
 	for _, path := range paths {
 		parts, err := pointer.Split(path)
@@ -23,25 +23,26 @@ func ParsePaths(paths ...string) (all Paths, err error) {
 	return all, nil
 }
 
-// Hide returns data, one JSON value, with [Hidden] in every place; data itself if it has none of them. A path leads on into a text
-// that is JSON, and those of again begin in each such text.
+// Hide returns data, one JSON value, with [Hidden] at every path, or data itself if it has none of
+// them. A path continues into a text that is JSON. The paths of again begin in each such text.
 func (p Paths) Hide(data json.RawMessage, again Paths) json.RawMessage {
 	w := Walk{again: again}
 	w.Rewriter = places{&w}
 	return w.from(data, Place{paths: p})
 }
 
-// HideMember is Hide for the value of a member of what the paths begin in; again they begin in each text that is JSON.
+// HideMember is Hide for the value of a member of the value where the paths begin. The paths also
+// begin in each text that is JSON.
 func (p Paths) HideMember(name string, value json.RawMessage) json.RawMessage {
 	w := Walk{again: p}
 	w.Rewriter = places{&w}
 	return w.from(value, Place{paths: p.below(func() string { return name })})
 }
 
-// here is the only path of a place that is hidden as a whole.
+// here is the path of a value that is hidden as a whole.
 var here = Paths{nil}
 
-// below are the paths from a member or element on.
+// below returns the remaining paths inside a member or element.
 func (p Paths) below(name func() string) (deeper Paths) {
 	if len(p) == 0 {
 		return nil
@@ -58,7 +59,7 @@ func (p Paths) below(name func() string) (deeper Paths) {
 	return deeper
 }
 
-// places rewrites what is at the paths of a walk.
+// places rewrites the values at the paths of a walk.
 type places struct{ walk *Walk }
 
 // Name implements [Rewriter].
@@ -67,7 +68,7 @@ func (r places) Name(dst, quoted []byte, _ *Place) ([]byte, bool) {
 		return append(dst, quoted...), false
 	}
 	name, _ := jsonrpc.Unquote(quoted)
-	return jsonrpc.AppendString(dst, name), false // but for escapes
+	return jsonrpc.AppendString(dst, name), false // only the escapes differ
 }
 
 // Value implements [Rewriter].

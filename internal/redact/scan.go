@@ -2,31 +2,32 @@ package redact
 
 import "unicode/utf8"
 
-// What scan finds in a text.
+// Findings of scan in a text.
 const (
-	suspect = 1 << iota // it may hold a secret, so that it takes a closer look
-	wide                // it has more than ASCII
-	odd                 // as JSON it is to be written in another way
+	suspect = 1 << iota // may hold a secret and needs a closer look
+	wide                // not only ASCII
+	odd                 // must be written differently as JSON
 )
 
-// A reading says what a text is to scan.
+// A reading is the form of a text for scan.
 type reading int
 
 const (
 	plain    reading = iota
-	raw              // it stands between the quotes of JSON
-	rawNamed         // as raw, and its names in quotes are looked at elsewhere
+	raw              // between the quotes of JSON
+	rawNamed         // like raw, but names in quotes are checked elsewhere
 )
 
-// scan looks once at each byte of a text. What it does not find suspect, [Text] leaves as it is: no word of it begins like
-// a token, and it has no URL and no private key. Of raw text, which is what stands between the quotes of JSON, the escapes
-// are those that [jsonrpc.AppendString] writes too, or it is odd.
+// scan examines each byte of a text once. A text that is not suspect is returned unchanged by
+// [Text]: no word of it begins like a token, and it has no URL and no private key. In raw text, the
+// content between the quotes of JSON, the escapes must be those of [jsonrpc.AppendString], or the
+// text is odd.
 //
-// Nearly all texts have nothing to hide, and every text of every message that is watched is looked at.
+// Nearly all texts have nothing to hide, and every text of every watched message is scanned.
 func scan[T string | []byte](text T, of reading) (found int) {
 	isRaw := of != plain
 	begins, at, slashes := true, false, false
-	word := 0 // where it begins, and -1 where it is not sure what a word is
+	word := 0 // start of the word, or -1 if the extent of the word is unknown
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if begins && i+1 < len(text) && tokenPairs.has(c, text[i+1]) && isNearToken(text[i:]) {
@@ -57,7 +58,7 @@ func scan[T string | []byte](text T, of reading) (found int) {
 		case control:
 			begins, word = true, -1
 			found |= odd
-		case high: // the last byte of a space, perhaps
+		case high: // perhaps the last byte of a space
 			begins, word = true, -1
 			found |= wide
 		case equals:
@@ -109,7 +110,8 @@ func scan[T string | []byte](text T, of reading) (found int) {
 	return found | suspectIf(at && slashes)
 }
 
-// beginsTokenBehind reports whether the backslash at i begins an escape of white space, behind which is what takes a closer look.
+// beginsTokenBehind reports whether the backslash at i begins an escape of white space before a
+// word that needs a closer look.
 func beginsTokenBehind[T string | []byte](text T, i int) bool {
 	return i+3 < len(text) && isEscapeOfSpace(text[i+1]) && tokenPairs.has(text[i+2], text[i+3]) && isNearToken(text[i+2:])
 }
@@ -121,7 +123,7 @@ func suspectIf(is bool) int {
 	return 0
 }
 
-// keeps reports whether what stands between the quotes of a string of JSON is to be shown as it is.
+// keeps reports whether the content of a JSON string can be shown unchanged.
 func (l *Limits) keeps(body []byte) bool {
 	if len(body) > l.Text {
 		return false
@@ -130,10 +132,10 @@ func (l *Limits) keeps(body []byte) bool {
 	return found == 0 || found == wide && utf8.Valid(body)
 }
 
-// The classes of bytes for scan.
+// Classes of bytes for scan.
 const (
 	letter = iota
-	opener // after which a token may begin
+	opener // a token may begin after it
 	space
 	control
 	high
@@ -148,7 +150,7 @@ const (
 var classes = func() (of [256]uint8) {
 	for c := range of {
 		switch {
-		case c < ' ', c == '"': // stand in no string of JSON
+		case c < ' ', c == '"': // do not occur in JSON strings
 			of[c] = control
 		case c >= utf8.RuneSelf:
 			of[c] = high
@@ -161,7 +163,8 @@ var classes = func() (of [256]uint8) {
 	return of
 }()
 
-// pairs are the first two letters of words, so that few others are compared with them. Case does not matter.
+// pairs holds the first two letters of words, to compare few other words with them. Case does not
+// matter.
 type pairs [256]uint32
 
 func pairsOf(lists ...[]string) (p pairs) {
@@ -180,7 +183,7 @@ var (
 	sensitivePairs = pairsOf(sensitive)
 )
 
-// byLetter are words by their first letters. Case does not matter.
+// byLetter holds words by their first letters. Case does not matter.
 type byLetter [32][]string
 
 func lettersOf(lists ...[]string) (of byLetter) {
@@ -192,16 +195,17 @@ func lettersOf(lists ...[]string) (of byLetter) {
 	return of
 }
 
-// tokenStarts are how tokens begin, and nearStarts how that begins which takes a closer look.
+// tokenStarts holds the beginnings of tokens, and nearStarts those of words that need a closer
+// look.
 var (
 	tokenStarts = lettersOf(starts, prefixes)
 	nearStarts  = lettersOf(starts, prefixes, nearly)
 )
 
-// beginsLikeToken reports whether a text begins as a token does, or nearly so.
+// beginsLikeToken reports whether a text begins like a token.
 func beginsLikeToken[T string | []byte](text T) bool { return beginsLike(text, &tokenStarts) }
 
-// isNearToken reports whether a text begins so that it takes a closer look whether that is a token.
+// isNearToken reports whether a text begins like a token or nearly so, and needs a closer look.
 func isNearToken[T string | []byte](text T) bool { return beginsLike(text, &nearStarts) }
 
 func beginsLike[T string | []byte](text T, words *byLetter) bool {
@@ -213,13 +217,14 @@ func beginsLike[T string | []byte](text T, words *byLetter) bool {
 	return false
 }
 
-// beginsNearToken reports whether a word begins at i, which is not 0, that takes a closer look.
+// beginsNearToken reports whether a word that needs a closer look begins at i, which must not be 0.
 func beginsNearToken[T string | []byte](text T, i int) bool {
 	return i+1 < len(text) && tokenPairs.has(text[i], text[i+1]) && !isWord(text[i-1]) && isNearToken(text[i:])
 }
 
-// plainURL returns where the URL ends whose scheme is the whole word from begin to the colon, if it has but a host, a port
-// and short names, all of which [URL] leaves as they are, and no other text touches it; else 0.
+// plainURL returns the end of the URL whose scheme is the whole word from begin to colon, or 0. The
+// URL may only have a host, a port and short names, all of which [URL] leaves unchanged, and must
+// be followed by a space or the end.
 func plainURL[T string | []byte](text T, begin, colon int) (end int) {
 	const long = 20 // bytes of a name that may be a key
 	if begin < 0 || begin >= colon || !hasPrefix(text[colon:], "://") {
@@ -271,7 +276,7 @@ func isPlain(c byte) bool {
 	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '-' || c == '_'
 }
 
-// hasPrefix does not tell small letters of ASCII from capital ones.
+// hasPrefix ignores the case of ASCII letters.
 func hasPrefix[T string | []byte](text T, prefix string) bool {
 	if len(text) < len(prefix) {
 		return false

@@ -9,7 +9,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// What follows says what is hidden in the plainest way; what is used must find the same in one pass.
+// jsonBySteps and the functions below hide secrets in the simplest way; the single pass must give
+// the same result.
 
 func jsonBySteps(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
 	if data = data[jsonrpc.SkipSpace(data, 0):]; len(data) == 0 {
@@ -22,7 +23,7 @@ func jsonBySteps(data json.RawMessage, l Limits) (shown json.RawMessage, whole b
 func (l *Limits) appendBySteps(dst []byte, data json.RawMessage, depth int) []byte {
 	switch {
 	case len(dst) > l.Bytes:
-		return append(dst, "null"...) // it is left out as a whole
+		return append(dst, "null"...) // the whole result is dropped
 	case depth > l.Depth:
 		return jsonrpc.AppendString(dst, Cut)
 	case data[0] == '{':
@@ -36,7 +37,7 @@ func (l *Limits) appendBySteps(dst []byte, data json.RawMessage, depth int) []by
 			}
 			if shown := textByWords(name, l.Text); shown != name {
 				hidden++
-				name = fmt.Sprintf("%s (%d)", shown, hidden) // no two are the same
+				name = fmt.Sprintf("%s (%d)", shown, hidden) // unique
 			}
 			if l.hidesBySteps(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' {
 				w.String(name, Hidden)
@@ -95,7 +96,7 @@ func textByWords(text string, most int) string {
 	if Looks(text) {
 		return Hidden
 	}
-	var shown strings.Builder // with what was hidden in URLs
+	var shown strings.Builder // result with the secrets in URLs hidden
 	rest := text
 	for word := range strings.FieldsSeq(text) {
 		hidden := ""
@@ -104,7 +105,7 @@ func textByWords(text string, most int) string {
 			return Hidden
 		case strings.Contains(word, "://"):
 			hidden = urlsIn(word)
-		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
+		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or in the form of JSON
 			hidden = Hidden
 		default:
 			continue
@@ -132,7 +133,7 @@ var differing = []string{
 	"{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}",
 }
 
-// FuzzJSON looks for a value of which one pass shows something else.
+// FuzzJSON looks for a value for which the single pass differs.
 func FuzzJSON(f *testing.F) {
 	for _, text := range differing {
 		f.Add(text)
@@ -144,7 +145,7 @@ func FuzzJSON(f *testing.F) {
 		} {
 			got, whole := JSON(json.RawMessage(text), l)
 			if jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) != nil {
-				continue // nobody asks for it
+				continue // not used
 			}
 			if want, wantWhole := jsonBySteps(json.RawMessage(strings.TrimRight(text, " \t\r\n")), l); string(got) != string(want) || whole != wantWhole {
 				t.Errorf("%q becomes\n%q %v, want\n%q %v", text, got, whole, want, wantWhole)

@@ -2,21 +2,22 @@ package redact
 
 import "strings"
 
-// A Token is a kind of token that begins in a way of its own.
+// A Token is a kind of token with a characteristic beginning.
 type Token struct {
-	// Kind names it, such as "GitHub token".
+	// Kind is its name, such as "GitHub token".
 	Kind string
-	// Starts are how it begins. A word that begins so is hidden if enough follows; one of Sure is hidden whatever follows, in any case of
-	// its letters.
+	// Starts holds its beginnings. A word with such a beginning is hidden if enough follows. A word
+	// that begins with one of Sure is always hidden, ignoring case.
 	Starts, Sure []string
-	// Nearly are beginnings of words that are hidden only if all of the token is there.
+	// Nearly holds beginnings of words that are hidden only if they are complete tokens.
 	Nearly []string
-	// Sign is a part of every such token, to look for first, and Pattern the regular expression of all of it, for code that searches
-	// texts and must not mistake other words.
+	// Sign is a part of every such token, searched first. Pattern is the regular expression of the
+	// complete token, for code that must not mistake other words.
 	Sign, Pattern string
 }
 
-// tokens is the only list of them. Both what is hidden in logs and traffic and what guard finds in texts follow from it.
+// tokens is the only list of tokens. Both the hiding in logs and traffic and guard's search in
+// texts use it.
 var tokens = [...]Token{
 	{Kind: "GitHub token", Sure: []string{"ghp_"}, Starts: []string{"gho_", "ghs_", "ghu_", "ghr_"}, Sign: "gh", Pattern: `\bgh[pousr]_[A-Za-z0-9]{30,255}\b`},
 	{Kind: "GitHub token", Sure: []string{"github_pat_"}, Sign: "github_pat_", Pattern: `\bgithub_pat_[A-Za-z0-9_]{22,255}\b`},
@@ -46,22 +47,24 @@ var tokens = [...]Token{
 	{Kind: "JSON web token", Starts: []string{"eyJ"}, Sign: "eyJ", Pattern: `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`},
 }
 
-// Hidden stands in the place of a secret.
+// Hidden replaces a secret.
 const Hidden = "***"
 
-// Tokens returns the kinds of tokens. The slice is the caller's; what is in it must not be changed.
+// Tokens returns the kinds of tokens. The slice belongs to the caller; its elements must not be
+// changed.
 func Tokens() []Token { return append([]Token(nil), tokens[:]...) }
 
-// starts are how words begin that are hidden in any case and of any length.
+// starts holds the beginnings of words that are hidden in any case and of any length.
 var starts = append([]string{"authorization:", "bearer "}, startsOf(func(t *Token) []string { return t.Sure })...)
 
-// prefixes are how other words begin that are hidden; a few letters more are names of programs and settings.
+// prefixes holds the beginnings of other hidden words. Shorter words with them are names of
+// programs and settings.
 var prefixes = append([]string{"Basic ", "pk-"}, startsOf(func(t *Token) []string { return t.Starts })...)
 
-// nearly are how words begin that are hidden if they are tokens as a whole.
+// nearly holds the beginnings of words that are hidden if they are complete tokens.
 var nearly = startsOf(func(t *Token) []string { return t.Nearly })
 
-// signBehindColon is the sign of the tokens that have a colon within.
+// signBehindColon is the sign of the tokens that contain a colon.
 const signBehindColon = ":AA"
 
 func startsOf(which func(*Token) []string) (all []string) {
@@ -71,17 +74,17 @@ func startsOf(which func(*Token) []string) (all []string) {
 	return all
 }
 
-// privateKey ends the first line of a private key, but for hyphens and a word.
+// privateKey ends the first line of a private key, except for hyphens and a word.
 const privateKey = "PRIVATE KEY"
 
-// Looks reports whether a value is a secret by its looks: a token that begins
-// as those of a well-known service do, or a private key.
+// Looks reports whether a value has the form of a secret: a token with the beginning of a
+// well-known service's, or a private key.
 func Looks(value string) bool {
 	const enough = 9 // bytes after a prefix
 	if value == "" {
 		return false
 	}
-	first := value[0] | 0x20 // most words end here, and every word of every message that is watched is looked at
+	first := value[0] | 0x20 // most words end here, and every word of every watched message is examined
 	for _, start := range starts {
 		if start[0] == first && len(value) >= len(start) && strings.EqualFold(value[:len(start)], start) {
 			return true

@@ -10,7 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/redact/planted"
 )
 
-// Each token of the table, made from its own pattern, is hidden wherever texts are, and is one to the pattern.
+// Each token of the table, generated from its pattern, is hidden wherever texts are hidden, and
+// matches the pattern.
 func TestTokensAreHidden(t *testing.T) {
 	for _, token := range redact.Tokens() {
 		example := planted.Token(token)
@@ -18,10 +19,10 @@ func TestTokensAreHidden(t *testing.T) {
 			t.Fatalf("%s: the example %q does not fit its pattern and sign", token.Kind, example)
 		}
 		if len(token.Starts)+len(token.Sure) == 0 {
-			continue // it is known only by all of it
+			continue // identified only as a whole
 		}
 		if all := append(token.Starts, token.Sure...); !slices.ContainsFunc(all, func(start string) bool { return strings.HasPrefix(example, start) }) {
-			example = all[0] + strings.Repeat("a1", 40) // its pattern allows more than what is hidden
+			example = all[0] + strings.Repeat("a1", 40) // the pattern allows more than is hidden
 		}
 		for _, text := range []string{example, "the key " + example, `token="` + example + `"`, "--key=" + example} {
 			if shown := redact.Text(text, 1_000); strings.Contains(shown, example) {
@@ -35,7 +36,7 @@ func TestTokensAreHidden(t *testing.T) {
 	}
 }
 
-// A browser's token of Slack is replaced as a whole, also where it is encoded as in a cookie.
+// A browser's Slack token is replaced as a whole, also in its encoded form in a cookie.
 func TestAllOfABrowsersSlackTokenIsReplaced(t *testing.T) {
 	got := redact.Replace("tokens xoxc-1234567890-abcdef and xoxd-AbCd0123%2FeFgH4567%3D are there", func(_, kind string) string { return "<" + kind + ">" })
 	if want := "tokens <Slack token> and <Slack token> are there"; got != want {

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// variable is one that is not replaced yet, as in https://${HOST}/mcp.
+// variable matches a variable that is not replaced yet, as in https://${HOST}/mcp.
 var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// withVariables returns a text with something in the place of each variable.
+// withVariables returns a text with each variable replaced by as.
 func withVariables(text, as string) string {
 	if !strings.Contains(text, "${") {
 		return text
@@ -17,14 +17,13 @@ func withVariables(text, as string) string {
 	return variable.ReplaceAllString(text, as)
 }
 
-// URL returns a URL to show: without user information, values of its query and
-// fragment, and without segments of its path that look made by a machine. Of
-// the query's names those stay that are plain words. What cannot be read as a
-// URL is hidden. Variables, as in https://${HOST}/mcp, stay, and may
-// stand for the beginning of the URL.
+// URL returns a URL for display. It lacks user information, the values of its query, the fragment,
+// and segments of its path that look generated. Of the query's names only plain words remain. A
+// text that cannot be parsed as a URL is hidden. Variables, as in https://${HOST}/mcp, remain, and
+// may be the beginning of the URL.
 //
-// Text may stand around the URL, as in --url=https://example.com, and other
-// URLs behind it; then all of the text is hidden that could belong to a query.
+// The URL may have text around it, as in --url=https://example.com, and other URLs after it. Then
+// all text that may belong to a query is hidden.
 func URL(text string) string {
 	if IsPlainURL(text) {
 		return text
@@ -32,7 +31,7 @@ func URL(text string) string {
 	return urlByParts(text)
 }
 
-// urlByParts is URL, of any text.
+// urlByParts is URL without the shortcut for plain URLs.
 func urlByParts(text string) string {
 	before, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -42,19 +41,19 @@ func urlByParts(text string) string {
 	if strings.ContainsAny(before, " /?") {
 		return beginning + afterScheme(rest)
 	}
-	name := strings.LastIndexByte(before, '=') + 1 // where --url= ends
+	name := strings.LastIndexByte(before, '=') + 1 // after --url=
 	if !readable(beginning[name:], rest) {
 		return text[:name] + Hidden
 	}
 	return beginning + afterScheme(rest)
 }
 
-// noURL are characters that stand around URLs in JSON, HTML and Markdown, and in none.
+// noURL are characters that surround URLs in JSON, HTML and Markdown, and occur in none.
 const noURL = "\"<>`"
 
-// urlsIn returns a word in which there are URLs to show.
+// urlsIn returns a word with the secrets in its URLs hidden.
 func urlsIn(word string) string {
-	if strings.Contains(word, "@") { // which may stand behind a password that has such characters
+	if strings.Contains(word, "@") { // it may follow a password with such characters
 		return URL(word)
 	}
 	var shown strings.Builder
@@ -63,7 +62,7 @@ func urlsIn(word string) string {
 		if end < 0 {
 			end = len(word)
 		}
-		part := strings.TrimRight(word[:end], `\`) // before a quotation mark within a string
+		part := strings.TrimRight(word[:end], `\`) // before a quotation mark inside a string
 		switch {
 		case isOpen && part != "":
 			shown.WriteString(Hidden)
@@ -80,15 +79,14 @@ func urlsIn(word string) string {
 	return shown.String()
 }
 
-// IsPlainURL reports whether a text is a URL with a short host, perhaps a port, and a path of short names, so that it has no
-// secret, no escape, and nothing but ASCII.
+// IsPlainURL reports whether a text is a URL with a short host, an optional port, and a path of
+// short names. Such a URL has no secret, no escape, and only ASCII.
 func IsPlainURL(text string) bool {
 	end := plainURL(text, 0, strings.IndexByte(text, ':'))
 	return end > 0 && end == len(text)
 }
 
-// readable reports whether the parts are those of a URL; its beginning may be
-// missing.
+// readable reports whether the parts form a URL; its beginning may be missing.
 func readable(scheme, rest string) bool {
 	if scheme == "" {
 		scheme = "https://"
@@ -98,15 +96,14 @@ func readable(scheme, rest string) bool {
 	return err == nil && strings.EqualFold(u.Scheme+"://", scheme)
 }
 
-// isURL reports whether an argument is a URL, and not a text with one in it.
+// isURL reports whether an argument is a URL, and not a text that contains one.
 func isURL(arg string) bool {
 	scheme, _, found := strings.Cut(arg, "://")
 	return found && !strings.ContainsAny(scheme, "= /?")
 }
 
-// URI returns the URI of a resource to show: without user information, query
-// and fragment. Its path stays, whatever it looks like, as it says which
-// resource it is.
+// URI returns the URI of a resource for display, without user information, query and fragment. Its
+// path remains in any form, as it identifies the resource.
 func URI(uri string) string {
 	if !strings.ContainsAny(uri, "?#:") {
 		return uri
@@ -121,7 +118,7 @@ func URI(uri string) string {
 	return uri + hidden
 }
 
-// afterScheme hides what is secret in a URL behind its scheme.
+// afterScheme hides the secrets in a URL after its scheme.
 func afterScheme(rest string) string {
 	rest, _, hasFragment := strings.Cut(rest, "#")
 	rest, query, hasQuery := strings.Cut(rest, "?")
@@ -142,7 +139,7 @@ func afterScheme(rest string) string {
 	return shown
 }
 
-// isPlainWord reports whether a name is made of letters, and so no key.
+// isPlainWord reports whether a name consists of letters and is therefore not a key.
 func isPlainWord(name string) bool {
 	const longest = 30
 	return name != "" && len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
@@ -150,15 +147,14 @@ func isPlainWord(name string) bool {
 	})
 }
 
-// segments are host and path of a URL, with secrets hidden; keys in the path
-// only where it may hold them. Other URLs in the path have a host too. Nothing
-// is shown behind a host that is not valid.
+// segments returns the host and path segments of a URL, with secrets hidden; keys in the path only
+// if keys is set. Other URLs in the path have a host too. Nothing after an invalid host is shown.
 func segments(rest string, keys bool) []string {
 	all := strings.Split(rest, "/")
 	for i, segment := range all {
 		if keys && i > 0 && looksRandom(segment) {
 			all[i] = Hidden
-			if strings.HasSuffix(segment, ":") { // the scheme of another URL, perhaps
+			if strings.HasSuffix(segment, ":") { // perhaps the scheme of another URL
 				all[i] += ":"
 			}
 		}
@@ -182,7 +178,7 @@ func segments(rest string, keys bool) []string {
 	return all
 }
 
-// looksRandom finds long words of letters and digits, as keys in paths are.
+// looksRandom reports whether a segment is a long word with digits, like keys in paths.
 func looksRandom(segment string) bool {
 	return len(segment) >= 20 && strings.ContainsAny(segment, "0123456789") && !strings.ContainsAny(segment, "${}@")
 }

@@ -9,42 +9,43 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxTexts is how many texts that are JSON may be in each other. What is deeper is hidden as a whole.
+// maxTexts limits the nesting of texts that are JSON. Deeper ones are hidden as a whole.
 const maxTexts = 8
 
-// A Rewriter says what a [Walk] writes in the place of names and values.
+// A Rewriter defines the replacements of names and values in a [Walk].
 type Rewriter interface {
-	// Name appends what stands in the place of a name, which is in quotes, and reports whether that is another. It may set
-	// the Name of p.
+	// Name appends the replacement of a name, both in quotes, and reports whether they differ. It
+	// may set the Name of p.
 	Name(dst, quoted []byte, p *Place) (_ []byte, replaced bool)
-	// Value appends what stands in the place of a value, or reports that it stays, or that the walk goes on into it. Of an object
-	// or array, raw is but the first byte.
+	// Value appends the replacement of a value and reports true. With false the value stays, or the
+	// walk continues into it. For an object or array, raw is only the first byte.
 	Value(dst, raw []byte, p *Place) (_ []byte, replaced bool)
 }
 
-// A Place is where a value stands.
+// A Place is the location of a value.
 type Place struct {
-	Name    string // that the Rewriter set; of the elements of an array, that of the array
+	Name    string // set by the Rewriter; elements of an array have that of the array
 	Depth   int    // objects and arrays around it
 	Texts   int    // texts that are JSON around it
-	Renamed int    // for the Rewriter: names of this object so far
-	paths   Paths  // that lead on from here
+	Renamed int    // for the Rewriter: renamed members of this object so far
+	paths   Paths  // remaining paths from here
 }
 
-// A Walk goes through JSON once, and rewrites it.
+// A Walk reads JSON once and rewrites it.
 type Walk struct {
 	Rewriter
-	// Verbatim leaves all that is not replaced as it is, byte by byte; otherwise the white space goes.
+	// Verbatim keeps everything that is not replaced, byte by byte. Otherwise white space is
+	// dropped.
 	Verbatim bool
-	// Deep returns what stands in the place of a text that is within too many texts; nil means [Hidden].
+	// Deep returns the replacement of a text inside too many texts; nil means [Hidden].
 	Deep func(text string) string
 
-	again   Paths // paths that begin in each text that is JSON, too
+	again   Paths // paths that also begin in each text that is JSON
 	data    []byte
 	changed bool
 }
 
-// JSON returns data, one JSON value, rewritten; data itself if nothing was.
+// JSON returns data, one JSON value, rewritten, or data itself without changes.
 func (w Walk) JSON(data []byte) []byte { return w.from(data, Place{}) }
 
 func (w Walk) from(data []byte, p Place) []byte {
@@ -63,8 +64,8 @@ func (w Walk) append(dst, data []byte, p Place) (_ []byte, changed bool) {
 	return dst, w.changed
 }
 
-// Text returns a text without what the walk rewrites, if it is JSON as a whole, but for what is blank around it, or lines of
-// it are. How much JSON is in it does not matter, nor whether names repeat: its readers may not care.
+// Text returns a text rewritten if it is JSON as a whole, ignoring blanks around it, or has lines
+// that are. Its size does not matter, nor do repeated names: its readers may accept them.
 func (w Walk) Text(text string, p *Place) (_ string, changed bool) {
 	value := strings.TrimFunc(text, blank)
 	if value == "" {
@@ -100,10 +101,10 @@ func (w Walk) Text(text string, p *Place) (_ string, changed bool) {
 	return b.String(), changed
 }
 
-// blank reports whether a letter around JSON is not seen. Files of Windows begin with U+FEFF.
+// blank reports whether a character around JSON is invisible. Files of Windows begin with U+FEFF.
 func blank(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }
 
-// value appends the value at i, and returns where it ends. It is not ok if there is none.
+// value appends the value at i and returns its end. ok is false if there is none.
 func (w *Walk) value(dst []byte, i int, p *Place) (_ []byte, end int, ok bool) {
 	if i >= len(w.data) {
 		return dst, i, false
@@ -130,13 +131,13 @@ func (w *Walk) value(dst []byte, i int, p *Place) (_ []byte, end int, ok bool) {
 	return append(dst, w.data[i:end]...), end, true
 }
 
-// members appends the object or array at i. What is not valid ends it.
+// members appends the object or array at i. Invalid content ends it.
 func (w *Walk) members(dst []byte, i int, p *Place) (_ []byte, end int) {
 	isObject := w.data[i] == '{'
 	closing := w.data[i] + 2
 	dst = append(dst, w.data[i])
 	child := Place{Depth: p.Depth + 1, Texts: p.Texts}
-	whole := len(dst) // what was appended and is valid
+	whole := len(dst) // length of the valid output
 	i++
 	for n := 0; ; n++ {
 		if dst, i = w.space(dst, i); i >= len(w.data) || w.data[i] == closing {
@@ -164,7 +165,7 @@ func (w *Walk) members(dst []byte, i int, p *Place) (_ []byte, end int) {
 	return append(dst, closing), min(i+1, len(w.data))
 }
 
-// name appends the name at i, and what stands between it and its value.
+// name appends the name at i and the text between it and its value.
 func (w *Walk) name(dst []byte, i int, object, p *Place) (_ []byte, value int, ok bool) {
 	end, ok := jsonrpc.SkipValue(w.data, i)
 	if !ok || w.data[i] != '"' {

@@ -10,8 +10,7 @@ import (
 	"github.com/junction-mcp/junction/model/responses"
 )
 
-// talk runs a conversation with the recording to its end; the tools answer with
-// the texts, in their order.
+// talk runs a conversation with the recording to its end. The tools return texts, in order.
 func talk(t *testing.T, m model.Model, texts ...string) (answer string, calls []*model.Call) {
 	t.Helper()
 	req := &model.Request{

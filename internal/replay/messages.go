@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// messages is the wire of Anthropic's messages.
+// messages is the wire format of Anthropic's messages.
 type messages struct{}
 
 type messagesRequest struct {
@@ -59,7 +59,7 @@ func (messages) read(header http.Header, body []byte) (*request, error) {
 	return req, nil
 }
 
-// addMessage adds a message, or two where the user speaks behind results.
+// addMessage adds a message, or two if a user message follows results.
 func (r *request) addMessage(role model.Role, content blocks) error {
 	results, out := model.Message{Role: model.RoleTool}, model.Message{Role: role}
 	for _, b := range content {

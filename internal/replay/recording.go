@@ -8,35 +8,35 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Turn is one answer, and what the request before it must hold.
+// Turn is one response, with conditions on the request before it.
 type Turn struct {
 	Expect Expect
-	// Text is what the model says.
+	// Text is the text of the model.
 	Text string
-	// Calls are the tools that it calls behind that.
+	// Calls are the tools that it calls after the text.
 	Calls []Call
-	// Then, if set, makes text and calls from the texts of all results of the
-	// conversation, of which the request must have at least one.
+	// Then, if set, makes text and calls from the texts of all results of the conversation; there
+	// must be at least one.
 	Then func(results []string) Turn
 }
 
 // Call is a call of a tool.
 type Call struct {
-	// Name is the tool's, without the server's before it.
+	// Name is the tool's name without the prefix of the server.
 	Name string
-	// Arguments are written as JSON; nil means {}.
+	// Arguments are encoded as JSON; nil means {}.
 	Arguments any
 }
 
-// Expect is what a request must hold. What is empty is not looked at.
+// Expect holds conditions on a request. Empty fields are not checked.
 type Expect struct {
-	// Last is whose message is the last: user or tool.
+	// Last is the role of the last message: user or tool.
 	Last string
 	// Contains are texts of the last message, or of the results in it.
 	Contains []string
 	// System are texts of the system prompt.
 	System []string
-	// Tools are offered, possibly among others.
+	// Tools must be offered, possibly among others.
 	Tools []string
 }
 
@@ -54,7 +54,7 @@ func JSON(result string, v any) error {
 	}
 }
 
-// met says what a request lacks; nil if it has all that is expected.
+// met returns the first condition that a request does not meet, or nil.
 func (e *Expect) met(req *request) error {
 	if last := req.lastRole(); e.Last != "" && e.Last != last {
 		return fmt.Errorf("expected the last message to be of %q, got one of %q", e.Last, last)

@@ -83,7 +83,7 @@ func post(t *testing.T, url, body string) (status int, answer string) {
 
 const chatTools = `"tools":[{"type":"function","function":{"name":"mysql__query","parameters":{"type":"object"}}},{"type":"function","function":{"name":"write_file"}}]`
 
-// chatMessages are the requests of the three turns.
+// chatMessages returns the messages of the request of turn n.
 func chatMessages(n int) string {
 	all := []string{
 		`{"role":"system","content":"Be helpful."},{"role":"user","content":[{"type":"text","text":"which alarms?"}]}`,

@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A request is what came over one of the wires.
+// A request is a request in one of the wire formats.
 type request struct {
 	model.Request
 	model    string
 	stream   bool
-	injected bool // tools are in the system prompt
-	// names are those of the tools that were called, by the ids of the calls.
+	injected bool // the system prompt contains the tools
+	// names maps the ids of calls to the names of the tools.
 	names map[string]string
-	// results are the texts of all results of the conversation.
+	// results holds the texts of all results of the conversation.
 	results []string
 }
 
@@ -37,7 +37,7 @@ type answer struct {
 
 var response = regexp.MustCompile(`(?s)<tool_response name="[^"]*"[^>]*>\n(.*?)\n</tool_response>`)
 
-// read looks for results, and for tools that are written into the prompt.
+// read finds results, and tools written into the prompt.
 func (r *request) read() {
 	_, manual, found := strings.Cut(r.System, "<tools>\n")
 	if r.injected = len(r.Tools) == 0 && found; r.injected {
@@ -62,7 +62,7 @@ func (r *request) read() {
 	}
 }
 
-// turn is how many answers the conversation has already.
+// turn returns the number of answers in the conversation.
 func (r *request) turn() int {
 	n := 0
 	for i := range r.Messages {
@@ -92,7 +92,7 @@ func (r *request) lastText() string {
 	return text
 }
 
-// offered returns the full name under which a tool is offered.
+// offered returns the full name of an offered tool.
 func (r *request) offered(name string) (string, error) {
 	var names []string
 	for _, t := range r.Tools {
@@ -104,7 +104,7 @@ func (r *request) offered(name string) (string, error) {
 	return "", fmt.Errorf("expected the tool %q to be offered, got %s", name, clip(strings.Join(names, ", ")))
 }
 
-// play answers a request, before which there were n answers, with the turn.
+// play answers a request after n answers with the turn.
 func (t *Turn) play(req *request, n int) (*answer, error) {
 	if err := t.Expect.met(req); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (t *Turn) play(req *request, n int) (*answer, error) {
 	return a, nil
 }
 
-// write turns calls into text, in the form that the manual asks for.
+// write turns calls into text, in the form that the manual describes.
 func (a *answer) write() {
 	var b strings.Builder
 	b.WriteString(a.text)

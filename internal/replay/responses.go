@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// responses is the wire of OpenAI's Responses API. Behind a thought must come what the
-// model did then, as the provider has it.
+// responses is the wire format of OpenAI's Responses API. As with the provider, a thought must be
+// followed by the output that came with it.
 type responses struct{}
 
 type responsesRequest struct {
@@ -68,7 +68,7 @@ func (responses) read(_ http.Header, body []byte) (*request, error) {
 	return req, nil
 }
 
-// addItem adds an item to the message that it is part of.
+// addItem adds an item to the message that it belongs to.
 func (r *request) addItem(item *responseItem) error {
 	role, parts := model.RoleAssistant, []model.Part(nil)
 	switch item.Type {
@@ -93,7 +93,7 @@ func (r *request) addItem(item *responseItem) error {
 	return nil
 }
 
-// items are what is answered: a thought, a text and calls.
+// items returns the items of an answer: a thought, a text and calls.
 func (a *answer) items() []map[string]any {
 	items := []map[string]any{{"id": "rs_" + a.id, "type": "reasoning", "summary": []any{}, "encrypted_content": "gAAAA" + a.id}}
 	if a.text != "" {

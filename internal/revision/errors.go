@@ -4,7 +4,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Error codes that only some revisions know.
+// Error codes of some revisions only.
 const (
 	CodeHeaderMismatch      = -32020
 	CodeMissingCapability   = -32021
@@ -13,7 +13,7 @@ const (
 	codeResourceNotFound = -32002 // until 2025-11-25; then invalid params
 )
 
-// Error returns the error as the revision spells it, toward a client.
+// Error returns an error to a client in the form of the revision.
 func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 	if r.Modern {
 		if e.Code == codeResourceNotFound && method == "resources/read" {
@@ -32,8 +32,7 @@ func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 	return e
 }
 
-// ErrorFrom returns an error that came from a server of the revision as the
-// modern revision spells it.
+// ErrorFrom converts an error from a server of the revision to the form of the modern revision.
 func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.Error {
 	if e.Code != codeResourceNotFound || method != "resources/read" {
 		return e
@@ -47,8 +46,8 @@ func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: data}
 }
 
-// IsModern reports whether a server that answered with this error speaks the
-// modern revision (basic/transports/stdio, "recognized modern error").
+// IsModern reports whether this error comes from a server with a modern revision
+// (basic/transports/stdio, "recognized modern error").
 func IsModern(e *jsonrpc.Error) bool {
 	switch e.Code {
 	case CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedRevision:
@@ -57,7 +56,7 @@ func IsModern(e *jsonrpc.Error) bool {
 	return false
 }
 
-// Offered returns the revisions that an unsupported-revision error offers instead.
+// Offered returns the revisions in an unsupported-revision error.
 func Offered(e *jsonrpc.Error) []string {
 	var names []string
 	jsonrpc.EachElement(jsonrpc.Get(e.Data, "supported"), func(value []byte) bool {
@@ -69,7 +68,7 @@ func Offered(e *jsonrpc.Error) []string {
 	return names
 }
 
-// Unsupported is the error for a modern request of a revision that is not spoken here.
+// Unsupported returns the error for a modern request of an unsupported revision.
 func Unsupported(requested string) *jsonrpc.Error {
 	e := jsonrpc.Errorf(CodeUnsupportedRevision, "unsupported protocol version %.64q; supported: %v", requested, Modern())
 	w := jsonrpc.NewObject(nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Handshake turns what a Handler says of itself (server/discover: its own
-// members and its _meta) into the result of initialize.
+// Handshake converts the result of server/discover (its own members and its _meta) into the result
+// of initialize.
 func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("protocolVersion", r.Name)
@@ -26,8 +26,8 @@ func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// Discovery turns the result of initialize into what server/discover answers:
-// its own members and its _meta.
+// Discovery converts the result of initialize into that of server/discover: its own members and its
+// _meta.
 func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 	w := jsonrpc.NewObject(nil)
 	writeModern(&w, "supportedVersions")
@@ -39,8 +39,7 @@ func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 	return w.Bytes(), meta
 }
 
-// writeCapabilities writes the capabilities; none where there are none in the
-// form that every revision has.
+// writeCapabilities writes the capabilities; none if they do not have the form of every revision.
 func writeCapabilities(w *jsonrpc.Writer, from json.RawMessage, as func(json.RawMessage) json.RawMessage) {
 	if capabilities := jsonrpc.Get(from, "capabilities"); isObject(capabilities) {
 		w.Raw("capabilities", as(capabilities))
@@ -71,8 +70,9 @@ func (r *Revision) ServerRequestParams(method string, params json.RawMessage) js
 	return params
 }
 
-// ServerRequestResult returns the result of a client for a server of the revision: the content of what was sampled is one
-// block before 2025-11-25. Several texts become one; of other blocks there is no such form, and they stay as they are.
+// ServerRequestResult returns the result of a client for a server of the revision. Before
+// 2025-11-25 the content of a sampling result is a single block. Several texts become one; other
+// blocks have no such form and stay.
 func (r *Revision) ServerRequestResult(method string, result json.RawMessage) json.RawMessage {
 	if r.ElicitationModes || method != "sampling/createMessage" {
 		return result

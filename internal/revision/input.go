@@ -8,15 +8,15 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// An InputRequest is an entry of inputRequests: what a server asks the client.
+// An InputRequest is an entry of inputRequests: a request of the server to the client.
 type InputRequest struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params,omitzero"` // an object; nil if absent
 }
 
-// ParseInputRequired reads the own members of a result of the type
-// [InputRequired]. A request of another form than the revision allows is an error,
-// and so is a result with neither requests nor state.
+// ParseInputRequired parses the own members of a result of the type [InputRequired]. It returns an
+// error for a request in a form that the revision does not allow, and for a result with neither
+// requests nor state.
 func ParseInputRequired(body json.RawMessage) (requests map[string]InputRequest, state *string, err error) {
 	if raw := jsonrpc.Get(body, "requestState"); raw != nil {
 		text, ok := jsonrpc.Unquote(raw)

@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// Kept is the own members of a result that many clients get, such as a list, and the form that each older revision has of them.
-// A form is made when it is first needed, once, from the members alone; it is freed with them. A Kept is not copied.
+// Kept holds the own members of a result for many clients, such as a list, with their forms for
+// older revisions. A form is made once, when it is first needed, from the members alone, and is
+// freed with them. A Kept must not be copied.
 type Kept struct {
-	JSON   json.RawMessage // not to be changed
+	JSON   json.RawMessage // must not be changed
 	method string
 	forms  [len(table) - 1]struct {
 		once sync.Once
-		json []byte // JSON itself, or that of the next revision, where nothing had to be taken out
+		json []byte // JSON itself, or that of the next revision, if nothing had to be removed
 	}
 }
 
@@ -24,7 +25,7 @@ func (k *Kept) Holds(members json.RawMessage) bool {
 	return len(members) == len(k.JSON) && (len(members) == 0 || &members[0] == &k.JSON[0])
 }
 
-// form returns the members as the revision can hold them.
+// form returns the members in the form of the revision.
 func (k *Kept) form(r *Revision) []byte {
 	i := len(table) - 1
 	for &table[i] != r {

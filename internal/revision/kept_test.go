@@ -31,7 +31,7 @@ func TestKeptMembersHaveTheFormOfEachRevision(t *testing.T) {
 	}
 }
 
-// What is kept must be bounded: at most one copy, which all revisions with a handshake share.
+// Kept memory must be bounded: at most one copy, which all revisions with a handshake share.
 func TestFormsOfKeptMembersShareTheirMemory(t *testing.T) {
 	for name, list := range keptLists() {
 		kept := Keep("tools/list", list)

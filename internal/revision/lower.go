@@ -2,12 +2,12 @@ package revision
 
 import "github.com/junction-mcp/junction/internal/jsonrpc"
 
-// A lowering returns the members of a result, or the parameters of a request to a client, without one thing that revisions before
-// the one of its row have no form for. Nearly all need nothing and are returned as they are, so it first looks whether the bytes can
-// hold such a thing at all.
+// A lowering returns the members of a result, or the parameters of a request to a client, without
+// one feature. Revisions before that of its row have no form for this feature. Nearly all members
+// need no change, so a lowering first checks whether the bytes may contain the feature.
 type lowering func(body []byte, method string) []byte
 
-// lower returns members as the revision can hold them: by the steps of each later one, the newest first.
+// lower returns members in the form of the revision, by the steps of each later one, newest first.
 func (r *Revision) lower(body []byte, method string) []byte {
 	for i := len(table) - 1; i >= 0 && &table[i] != r; i-- {
 		body = table[i].without(body, method)
@@ -15,7 +15,7 @@ func (r *Revision) lower(body []byte, method string) []byte {
 	return body
 }
 
-// without returns members as the revision before r can hold them, where they are those of r.
+// without returns members of r in the form of the revision before r.
 func (r *Revision) without(body []byte, method string) []byte {
 	for _, step := range r.lowerings {
 		body = step(body, method)
@@ -23,8 +23,8 @@ func (r *Revision) without(body []byte, method string) []byte {
 	return body
 }
 
-// onlyObjects omits structured content that is no object (its text copy stays), and an output schema that does not describe one; a
-// schema that is a boolean becomes an object.
+// onlyObjects omits structured content that is not an object (its text copy stays), and output
+// schemas that do not describe one. A boolean schema becomes an object.
 func onlyObjects(body []byte, method string) []byte {
 	switch method {
 	case "tools/list":
@@ -41,8 +41,8 @@ func onlyObjects(body []byte, method string) []byte {
 	return body
 }
 
-// withoutUnless returns the object without the named member, unless its value is
-// of the wanted form. An object that needs no change is returned as it is.
+// withoutUnless returns the object without the named member, unless its value has the wanted form.
+// It returns an object that needs no change itself.
 func withoutUnless(object []byte, name string, wanted func(value []byte) bool) []byte {
 	if value := jsonrpc.Get(object, name); value == nil || wanted(value) {
 		return object
@@ -62,7 +62,7 @@ func lowerTool(tool []byte) []byte {
 	return lowerSchemas(tool)
 }
 
-// withoutContent turns blocks of a kind into text.
+// withoutContent converts blocks of a kind to text.
 func withoutContent(kind string) lowering {
 	return func(body []byte, method string) []byte {
 		list := "messages" // with one block each
@@ -102,8 +102,8 @@ func withoutBlock(kind string, block []byte) []byte {
 	return w.Bytes()
 }
 
-// eachListed rewrites every element of the named array of an object. Where
-// nothing changes the object itself is returned, else a copy.
+// eachListed rewrites every element of the named array of an object. It returns the object itself
+// without changes, and a copy otherwise.
 func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
 	array := jsonrpc.Get(body, list)
 	changes := false

@@ -8,7 +8,8 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// The schemas of tools in schema.json of every revision before 2026-07-28 have objects only as values of properties.
+// In schema.json of every revision before 2026-07-28 the schemas of tools have only objects as
+// values of properties.
 func TestLegacyRevisionsGetNoBooleanSchemas(t *testing.T) {
 	for _, c := range []struct{ schema, want string }{
 		{`{"type":"object","properties":{"any":true,"never":false}}`, `{"type":"object","properties":{"any":{},"never":{"not":{}}}}`},

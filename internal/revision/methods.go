@@ -7,10 +7,10 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A Kind is what a method is about.
+// A Kind is the kind of subject of a method.
 type Kind string
 
-// The kinds. Templates and skills are made of resources, and change with them.
+// Kinds. Templates and skills consist of resources and change with them.
 const (
 	OfTool     Kind = "tool"
 	OfPrompt   Kind = "prompt"
@@ -18,38 +18,42 @@ const (
 	OfTask     Kind = "task"
 )
 
-// A Method is a request that clients send, by what code that passes it on must know of it. A Method is never changed.
+// A Method describes a request of clients for code that passes it on. A Method never changes.
 type Method struct {
 	Name string
-	// Kind is empty for methods that are about a server, and for completion/complete, which is about a prompt or a resource.
+	// Kind is empty for methods about a server, and for completion/complete, which is about a
+	// prompt or a resource.
 	Kind Kind
-	// Capability is the member of the capabilities of servers that have the method; its notification says that what the method returns
-	// may have changed. Empty for methods that every server has. Skills are made of resources, and change with them.
+	// Capability is the member of the server capabilities that announces the method. Its
+	// notification means that results of the method may have changed. It is empty for methods of
+	// every server. Skills consist of resources and change with them.
 	Capability string
-	// Subject is the member of the parameters that names the tool, prompt, resource or task; empty for none.
+	// Subject is the member of the parameters that names the tool, prompt, resource or task; empty
+	// for none.
 	Subject string
-	// Header: over HTTP the header Mcp-Name repeats the subject (basic/transports).
+	// Header is set if over HTTP the header Mcp-Name repeats the subject (basic/transports).
 	Header bool
-	// Arguments: the parameters may have arguments.
+	// Arguments is set if the parameters may have arguments.
 	Arguments bool
-	// Member is the member that each complete result has, and Empty its value where there is nothing to return.
+	// Member is the member that each complete result has, and Empty its empty value.
 	Member, Empty string
-	// Key is the member that identifies an entry, and Noun the name of an entry; set for methods that list definitions, whose
-	// Member is the list.
+	// Key is the member that identifies an entry, and Noun the name of an entry. They are set for
+	// methods that list definitions, whose Member is the list.
 	Key, Noun string
-	// Used: the request uses a definition of a server, in place of listing or following it.
+	// Used is set if the request uses a definition of a server, instead of listing or following it.
 	Used bool
-	// Asks: the response may be input_required (basic/patterns/mrtr).
+	// Asks is set if the response may be input_required (basic/patterns/mrtr).
 	Asks bool
-	// Task: the response may be a task (ext-tasks, supported methods).
+	// Task is set if the response may be a task (ext-tasks, supported methods).
 	Task bool
-	// Cached: results have caching hints (server/utilities/caching, and of an extension that proxies must not take them from).
+	// Cached is set if results have caching hints (server/utilities/caching, and an extension whose
+	// hints proxies must keep).
 	Cached bool
-	// Core: the method is of the protocol, and not of an extension.
+	// Core is set for methods of the protocol itself, not of an extension.
 	Core bool
 }
 
-// methods are in the order in which they are looked for: the frequent ones first.
+// methods has the frequent methods first, for the linear search.
 var methods = [...]Method{
 	{Name: "tools/call", Kind: OfTool, Capability: "tools", Subject: "name", Header: true, Arguments: true, Member: "content", Empty: `[]`, Used: true, Asks: true, Task: true, Core: true},
 	{Name: "tools/list", Kind: OfTool, Capability: "tools", Member: "tools", Empty: `[]`, Key: "name", Noun: "tool", Cached: true, Core: true},
@@ -67,7 +71,7 @@ var methods = [...]Method{
 	{Name: "ping", Core: true},
 	{Name: "logging/setLevel", Capability: "logging", Core: true},
 
-	// The extension io.modelcontextprotocol/tasks, and what 2025-11-25 has in its place.
+	// The extension io.modelcontextprotocol/tasks, and its equivalent in 2025-11-25.
 	{Name: "tasks/get", Kind: OfTask, Subject: "taskId", Header: true},
 	{Name: "tasks/update", Kind: OfTask, Subject: "taskId", Header: true},
 	{Name: "tasks/cancel", Kind: OfTask, Subject: "taskId", Header: true},
@@ -83,7 +87,7 @@ var methods = [...]Method{
 // none is the Method of names that are not in the table.
 var none Method
 
-// MethodNamed returns what is known of a method; of one that is not in the table its Name is empty.
+// MethodNamed returns the Method of a name. Its Name is empty if the table has none.
 func MethodNamed(name string) *Method {
 	for i := range methods {
 		if methods[i].Name == name {
@@ -103,11 +107,11 @@ func Lists() (lists []*Method) {
 	return lists
 }
 
-// A Change is the notification that lists of one capability changed, and the member of a filter that wants it
-// (basic/patterns/subscriptions).
+// A Change is the notification of changed lists of one capability, and the member of a filter that
+// requests it (basic/patterns/subscriptions).
 type Change struct{ Capability, Notification, Filter string }
 
-// ListChanged returns the notification that lists of a capability changed.
+// ListChanged returns the notification of changed lists of a capability.
 func ListChanged(capability string) string { return "notifications/" + capability + "/list_changed" }
 
 var changes = func() (all []Change) {
@@ -119,10 +123,10 @@ var changes = func() (all []Change) {
 	return all
 }()
 
-// Changes returns a Change for each capability that has lists. It is not to be changed.
+// Changes returns a Change for each capability with lists. It must not be changed.
 func Changes() []Change { return changes }
 
-// Changed returns the capability whose lists a notification says have changed; empty for other notifications.
+// Changed returns the capability of a notification of changed lists; empty for other notifications.
 func Changed(notification string) (capability string) {
 	for i := range changes {
 		if changes[i].Notification == notification {
@@ -142,8 +146,8 @@ func ListOf(kind Kind) *Method {
 	return &none
 }
 
-// Subject finds what a request is about in the members of its parameters: a name
-// or URI, and the arguments.
+// Subject returns the name or URI of the subject of a request, and the arguments, from the members
+// of its parameters.
 func Subject(method string, params *jsonrpc.Members) (name string, arguments json.RawMessage) {
 	m := MethodNamed(method)
 	if m.Subject != "" {

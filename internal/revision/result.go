@@ -15,7 +15,7 @@ import (
 // A ResultType is the resultType of a result.
 type ResultType string
 
-// The result types of the core protocol, and that of the Tasks extension.
+// Result types of the core protocol, and of the Tasks extension.
 const (
 	Complete      ResultType = "complete"
 	InputRequired ResultType = "input_required"
@@ -25,27 +25,27 @@ const (
 // A CacheScope is the cacheScope of a result: who may share it.
 type CacheScope string
 
-// The scopes of server/utilities/caching.
+// Scopes of server/utilities/caching.
 const (
 	Private CacheScope = "private"
 	Public  CacheScope = "public"
 )
 
-// An Envelope is what stands around the own members of a result.
+// An Envelope holds the members of a result around its own.
 type Envelope struct {
 	Type  ResultType      // empty means complete
 	Meta  json.RawMessage // _meta, an object or nil
 	TTL   int64           // milliseconds, for cacheable methods
-	Scope CacheScope      // everything but Public means private
+	Scope CacheScope      // any value except Public means private
 }
 
-// A Body is the own members of a result, as one object: encoded, or what encodes
-// it to the end of a buffer.
+// A Body holds the own members of a result as one object: encoded, or with a function that encodes
+// it.
 type Body struct {
 	JSON   []byte
-	Append func(dst []byte) ([]byte, error) // where JSON is nil
-	Kept   *Kept                            // the forms of JSON, where that is sent to many clients; else nil
-	// TextOnly: it is known to hold nothing that a revision has no form for.
+	Append func(dst []byte) ([]byte, error) // used if JSON is nil
+	Kept   *Kept                            // forms of JSON if it is sent to many clients; else nil
+	// TextOnly is set if the result is known to contain nothing that a revision cannot express.
 	TextOnly bool
 }
 
@@ -56,8 +56,8 @@ func (b Body) appendTo(dst []byte) ([]byte, error) {
 	return b.Append(dst)
 }
 
-// AppendResult appends the result object as the revision wants it. A body that
-// is no object is an error.
+// AppendResult appends the result object in the form of the revision. A body that is not an object
+// is an error.
 func (r *Revision) AppendResult(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
 	if r.Modern {
 		return r.appendModern(dst, method, e, body)
@@ -91,7 +91,7 @@ func (r *Revision) appendModern(dst []byte, method string, e Envelope, body Body
 	w := jsonrpc.NewObject(dst)
 	w.String("resultType", string(cmp.Or(e.Type, Complete)))
 	members := body.appendTo
-	if r != Latest() { // which has a form for everything
+	if r != Latest() { // the latest revision can express everything
 		members = func(dst []byte) ([]byte, error) { return r.appendLowered(dst, method, body) }
 	}
 	if err := w.EncodedMembers(members); err != nil {
@@ -111,8 +111,8 @@ func (r *Revision) appendModern(dst []byte, method string, e Envelope, body Body
 	return w.Bytes(), nil
 }
 
-// withoutReserved is meta without the members that only the modern revision
-// defines; nil if nothing is left.
+// withoutReserved returns meta without the members of the modern revision, or nil if nothing is
+// left.
 func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if len(meta) <= len("{}") {
 		return nil
@@ -125,7 +125,7 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) && !bytes.HasPrefix(quoted[1:], []byte(MetaRelatedTask))
 		return only
 	})
-	if only { // as those of most results
+	if only { // true of most results
 		return nil
 	}
 	var names []string
@@ -141,16 +141,15 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// mayHold reports whether text can stand in a string of the JSON. A string may be
-// written with escapes.
+// mayHold reports whether text may be in a string of the JSON, which may have escapes.
 func mayHold(body []byte, text string) bool {
 	return bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`\u`))
 }
 
-// Split returns the own members of a result from a server of the revision, and
-// the Envelope around them. A scope that is not known is dropped. A type that
-// is not known, or that the method cannot have, is an error. In the result of a
-// legacy server the members of a modern Envelope mean nothing, and are dropped.
+// Split returns the own members of a result from a server of the revision, and the Envelope around
+// them. It drops an unknown scope. An unknown type, or one that the method cannot have, is an
+// error. In the result of a legacy server the members of a modern Envelope have no meaning and are
+// dropped.
 func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc.Members) (json.RawMessage, Envelope, error) {
 	var e Envelope
 	if e.Meta = members.Get("_meta"); len(e.Meta) > 0 && e.Meta[0] != '{' {
@@ -180,9 +179,8 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 	return result, e, nil
 }
 
-// Filled returns a complete result, as Split has it, with the member that it must
-// have. Servers leave out what is empty, and clients that check refuse the result
-// for that.
+// Filled returns a complete result of Split with its required member added if needed. Servers omit
+// empty members, and strict clients refuse such results.
 func Filled(method string, result json.RawMessage, members *jsonrpc.Members) json.RawMessage {
 	m := MethodNamed(method)
 	if m.Member == "" {
@@ -203,7 +201,7 @@ func Filled(method string, result json.RawMessage, members *jsonrpc.Members) jso
 	return result
 }
 
-// What stands around a result, and around a task, whose ttlMs is its own.
+// Members around a result, and around a task, whose ttlMs is its own.
 var (
 	aroundResult = []string{"resultType", "ttlMs", "cacheScope", "_meta"}
 	aroundTask   = []string{"resultType", "_meta"}

@@ -11,37 +11,36 @@ const (
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 
-	// MetaReserved begins the names of all of them.
+	// MetaReserved is the prefix of all these names.
 	MetaReserved = "io.modelcontextprotocol/"
 )
 
-// A Revision is one published version of the specification, by what it can do.
-// A Revision is never changed.
+// A Revision describes one published version of the specification. A Revision never changes.
 type Revision struct {
-	// Name is the date by which it goes on the wire.
+	// Name is the date that identifies it in messages.
 	Name string
-	// Modern: no handshake and no session; metadata on every request.
+	// Modern is set for revisions without a handshake and a session; every request has metadata.
 	Modern bool
-	// Batches: several messages may arrive in one JSON array.
+	// Batches is set if several messages may arrive in one JSON array.
 	Batches bool
-	// Polling: a server may end a stream before the response, after an event
-	// that only carries an id.
+	// Polling is set if a server may end a stream before the response, after an event that only has
+	// an id.
 	Polling bool
-	// VersionHeader: clients name the revision in a header after the handshake.
+	// VersionHeader is set if clients send the revision in a header after the handshake.
 	VersionHeader bool
-	// ElicitationModes: an elicitation names its mode, and URL elicitations have an id.
+	// ElicitationModes is set if an elicitation has a mode, and URL elicitations an id.
 	ElicitationModes bool
-	// Tasks: clients say of a call that they want a task.
+	// Tasks is set if clients request a task with a call.
 	Tasks bool
 
-	// lowerings take out what came with the revision, for all before it.
+	// lowerings remove the additions of the revision for all earlier ones.
 	lowerings []lowering
 }
 
 // table lists the revisions, oldest first.
 var table = [...]Revision{
 	{
-		// The first: HTTP+SSE, tools, resources, prompts, sampling, roots.
+		// HTTP+SSE, tools, resources, prompts, sampling, roots.
 		Name: "2024-11-05",
 	},
 	{
@@ -74,7 +73,7 @@ var table = [...]Revision{
 	},
 }
 
-// Lookup finds a revision by name; nil if there is none.
+// Lookup returns the revision with the name, or nil.
 func Lookup(name string) *Revision {
 	for i := len(table) - 1; i >= 0; i-- {
 		if table[i].Name == name {
@@ -84,19 +83,19 @@ func Lookup(name string) *Revision {
 	return nil
 }
 
-// IsLegacy reports whether the name is that of a revision with a handshake.
+// IsLegacy reports whether name is that of a revision with a handshake.
 func IsLegacy(name string) bool {
 	r := Lookup(name)
 	return r != nil && !r.Modern
 }
 
-// Latest is the newest modern revision.
+// Latest returns the newest modern revision.
 func Latest() *Revision { return &table[len(table)-1] }
 
-// Oldest is the first revision, whose forms every legacy server understands.
+// Oldest returns the first revision, whose forms every legacy server accepts.
 func Oldest() *Revision { return &table[0] }
 
-// LatestLegacy is the newest revision with a handshake.
+// LatestLegacy returns the newest revision with a handshake.
 func LatestLegacy() *Revision {
 	for i := len(table) - 1; ; i-- {
 		if !table[i].Modern {
@@ -105,8 +104,8 @@ func LatestLegacy() *Revision {
 	}
 }
 
-// Unnamed is the revision of an HTTP request that names none (2025-06-18
-// basic/transports, protocol version header).
+// Unnamed returns the revision of an HTTP request without the header (2025-06-18 basic/transports,
+// protocol version header).
 func Unnamed() *Revision { return Lookup("2025-03-26") }
 
 // Modern returns the names of the modern revisions, newest first.
@@ -125,9 +124,9 @@ func names(modern bool) []string {
 	return list
 }
 
-// Negotiate chooses the revision of a session for a client that asked for the
-// given one: the same if it is a legacy revision, else the newest of them, as a
-// handshake never leads to the modern era (basic/lifecycle, basic/versioning).
+// Negotiate returns the revision of a session for a client that requested the given one. It is the
+// same if it is a legacy revision, and otherwise the newest legacy one, as a handshake never leads
+// to the modern era (basic/lifecycle, basic/versioning).
 func Negotiate(requested string) *Revision {
 	if r := Lookup(requested); r != nil && !r.Modern {
 		return r
@@ -135,7 +134,7 @@ func Negotiate(requested string) *Revision {
 	return LatestLegacy()
 }
 
-// CommonModern is the newest modern revision among the given ones; nil if there is none.
+// CommonModern returns the newest modern revision in offered, or nil.
 func CommonModern(offered []string) *Revision {
 	for i := len(table) - 1; i >= 0; i-- {
 		if !table[i].Modern {

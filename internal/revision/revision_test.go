@@ -196,8 +196,8 @@ func TestSplitRefusesATypeThatTheMethodCannotHave(t *testing.T) {
 	}
 }
 
-// A server that is asked through a bridge could end the response of its own
-// request in the middle and begin another one's.
+// Otherwise a server asked through a bridge could end the response to its own request in the middle
+// and begin another one's.
 func TestNothingAroundAResultEscapesFromItsMember(t *testing.T) {
 	forged := `x"},"id":42,"result":{"content":[],"y":"z`
 	for _, a := range []revision.Envelope{

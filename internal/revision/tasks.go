@@ -6,14 +6,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// TasksExtension is the name of the Tasks extension in capabilities. The
-// revisions that have tasks of their own have a capability in its place.
+// TasksExtension is the name of the Tasks extension in capabilities. Revisions with tasks of their
+// own have a capability instead.
 const TasksExtension = "io.modelcontextprotocol/tasks"
 
-// MetaRelatedTask says in _meta of 2025-11-25 which task a message belongs to.
+// MetaRelatedTask is the member of _meta in 2025-11-25 with the task that a message belongs to.
 const MetaRelatedTask = "io.modelcontextprotocol/related-task"
 
-// ResultOf is the method whose result a method has.
+// ResultOf returns the method whose results a method returns.
 func ResultOf(method string) string {
 	if method == "tasks/result" {
 		return "tools/call"
@@ -21,19 +21,19 @@ func ResultOf(method string) string {
 	return method
 }
 
-// RelatedTask is the value of [MetaRelatedTask].
+// RelatedTask returns the value of [MetaRelatedTask].
 func RelatedTask(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("taskId", id)
 	return w.Bytes()
 }
 
-// HasTasks reports whether capabilities of a server, as server/discover has them, hold tasks.
+// HasTasks reports whether server capabilities in the form of server/discover include tasks.
 func HasTasks(capabilities json.RawMessage) bool {
 	return isObject(jsonrpc.Get(jsonrpc.Get(capabilities, "extensions"), TasksExtension))
 }
 
-// WithoutTasks returns what a Handler says of itself without its tasks.
+// WithoutTasks returns the result of server/discover without the tasks capability.
 func WithoutTasks(discovered json.RawMessage) json.RawMessage {
 	capabilities := jsonrpc.Get(discovered, "capabilities")
 	if !HasTasks(capabilities) {
@@ -46,7 +46,7 @@ func WithoutTasks(discovered json.RawMessage) json.RawMessage {
 	return jsonrpc.With(discovered, "capabilities", capabilities)
 }
 
-// lowerCapabilities returns a modern server's capabilities as a legacy revision has them.
+// lowerCapabilities converts the capabilities of a modern server to a legacy revision.
 func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessage {
 	if !HasTasks(capabilities) {
 		return capabilities
@@ -58,7 +58,7 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 	}
 	if r.Tasks {
 		w.Object("tasks")
-		w.Object("list") // those of the session at least, whoever asks
+		w.Object("list") // at least those of the session, for any client
 		w.End()
 		w.Object("cancel")
 		w.End()
@@ -73,7 +73,7 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 	return w.Bytes()
 }
 
-// raiseCapabilities returns a legacy server's capabilities as the modern revision has them.
+// raiseCapabilities converts the capabilities of a legacy server to the modern revision.
 func raiseCapabilities(capabilities json.RawMessage) json.RawMessage {
 	tasks := jsonrpc.Get(capabilities, "tasks")
 	if tasks == nil {
@@ -86,8 +86,8 @@ func raiseCapabilities(capabilities json.RawMessage) json.RawMessage {
 	return jsonrpc.With(kept, "extensions", jsonrpc.With(jsonrpc.Get(kept, "extensions"), TasksExtension, []byte(`{}`)))
 }
 
-// LowerTask returns a modern task as 2025-11-25 has it: without its result, its
-// error and its requests, and failed where the tool's result says so.
+// LowerTask converts a modern task to 2025-11-25: without its result, error and requests, and
+// failed if the tool's result is an error.
 func LowerTask(task json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Members(task, "resultType", "_meta", "status", "ttlMs", "pollIntervalMs", "inputRequests", "result", "error")
@@ -107,8 +107,8 @@ func LowerTask(task json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// RaiseTask returns a task of 2025-11-25 as the modern revision has it, but for
-// what it holds of its status.
+// RaiseTask converts a task of 2025-11-25 to the modern revision, except for the members of its
+// status.
 func RaiseTask(task json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Members(task, "ttl", "pollInterval", "_meta")

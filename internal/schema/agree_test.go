@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// agree fails the test where the one pass and the library differ, and returns
-// how many values both looked at, and refused.
+// agree fails the test if the single pass and the library differ. It returns how many values both
+// checked, and how many both refused.
 func agree(t *testing.T, schema string, values ...string) (compared, refused int) {
 	t.Helper()
 	text := jsontext.Value(schema)
@@ -32,7 +32,7 @@ func agree(t *testing.T, schema string, values ...string) (compared, refused int
 		one.value(root, 0, 1)
 		slow := l.validate([]byte(value), one.found)
 		if beyond {
-			// What the one pass finds has to be wrong, as messages are made of it.
+			// Violations of the single pass must be correct, as they are used in messages.
 			if one.found != nil && slow == nil {
 				t.Fatalf("schema  %s\nvalue   %s\nis valid, and %v", schema, value, one.found)
 			}
@@ -52,9 +52,9 @@ func agree(t *testing.T, schema string, values ...string) (compared, refused int
 	return compared, refused
 }
 
-// float64Distinguishes is false for text with numbers that float64 cannot tell from
-// others: the library, unlike the walk, computes with it. Where multipleOf is
-// a fraction it is out by a rounding.
+// float64Distinguishes reports false for text with numbers that float64 cannot distinguish from
+// others: the library, unlike the walk, uses it. With a fractional multipleOf the library is off by
+// a rounding.
 func float64Distinguishes(text string) bool {
 	raw := []byte(text)
 	for i := 0; i < len(raw); {
@@ -103,7 +103,7 @@ func FuzzOnePassAgreesWithTheLibrary(f *testing.F) {
 	})
 }
 
-// generator makes schemas within the subset, and values that often fit.
+// generator generates schemas within the subset, and values that often fit.
 type generator struct {
 	r    *rand.Rand
 	defs int

@@ -19,7 +19,7 @@ func BenchmarkValidateTypedArguments(b *testing.B) {
 	}
 }
 
-// searchArguments is what a model sends to a search tool.
+// searchArguments is a typical call of a search tool by a model.
 const searchArguments = `{"query":"is:open label:bug panic in \"streamable\" transport","repo":"acme/widgets",` +
 	`"labels":["bug","p1","transport"],"limit":25,"score":0.75,"filters":[{"field":"created","op":">=","value":"2026-01-01"},` +
 	`{"field":"author","op":"=","value":"octocat"}],"deep":true,"meta":{"trace":"4bf92f3577b34da6a3ce929d0e0e4736","lang":"en"}}`

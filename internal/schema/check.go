@@ -2,15 +2,14 @@ package schema
 
 import "slices"
 
-// check is one schema, prepared for the one pass of [walker]; nil allows any
-// value. Where the schema says more than the pass can check, the check serves
-// only for messages and defaults.
+// check is one schema, prepared for the single pass of [walker]; nil allows any value. If the
+// schema has rules that the pass cannot check, the check serves only for messages and defaults.
 type check struct {
-	to     *check // another schema that has to fit too
-	orNull bool   // or else the value is null
+	to     *check // another schema that must fit too
+	orNull bool   // null is allowed instead
 
 	never bool // the schema false
-	types kind // allowed types as bits, 0 for all
+	types kind // allowed types as a bit set; 0 for all
 	enum  []constant
 
 	minimum, above            bound // above is exclusiveMinimum
@@ -19,18 +18,18 @@ type check struct {
 	length, elements, members limits // of a string, an array, an object
 	pattern                   *pattern
 	format                    string // for messages
-	example                   string // for those about the pattern; empty: there is none that is a string
+	example                   string // for messages about the pattern; empty without a string example
 
 	items      *check
 	properties []property
-	index      map[string]int // of properties, where there are many
-	required   int            // how many properties are
-	defaults   int            // how many properties have one
+	index      map[string]int // of properties; nil for a few
+	required   int            // number of required properties
+	defaults   int            // number of properties with a default
 	additional *check
 	closed     bool // additionalProperties: false
 }
 
-// limits bounds a count; -1 for none.
+// limits are the bounds of a count; -1 for none.
 type limits struct{ least, most int }
 
 func (l limits) admit(n int) bool { return n >= l.least && (l.most < 0 || n <= l.most) }
@@ -38,7 +37,7 @@ func (l limits) admit(n int) bool { return n >= l.least && (l.most < 0 || n <= l
 // constant is one value of an enum.
 type constant struct {
 	raw  []byte // as written in the schema
-	text string // of a string
+	text string // value of a string
 }
 
 // property is a member that the schema names.
@@ -47,7 +46,7 @@ type property struct {
 	check    *check
 	declared bool // in properties, not only in required
 	required bool
-	fallback []byte // the default, nil for none
+	fallback []byte // the default; nil for none
 }
 
 func newCheck() *check {
@@ -55,7 +54,7 @@ func newCheck() *check {
 	return &check{length: none, elements: none, members: none}
 }
 
-// target follows the references from c; nil if they lead nowhere.
+// target follows the references from c. It returns nil if they lead nowhere.
 func (c *check) target() *check {
 	for range maxSchemaDepth {
 		if c == nil || c.to == nil {
@@ -66,13 +65,13 @@ func (c *check) target() *check {
 	return nil
 }
 
-// bound returns the bound that a keyword sets; nil for other keywords.
+// bound returns the bound that a keyword sets, or nil for other keywords.
 func (c *check) bound(keyword string) *bound {
 	return map[string]*bound{"minimum": &c.minimum, "maximum": &c.maximum, "exclusiveMinimum": &c.above,
 		"exclusiveMaximum": &c.below, "multipleOf": &c.multiple}[keyword]
 }
 
-// count returns the count that a keyword sets; nil for other keywords.
+// count returns the count that a keyword sets, or nil for other keywords.
 func (c *check) count(keyword string) *int {
 	return map[string]*int{"minLength": &c.length.least, "maxLength": &c.length.most, "minItems": &c.elements.least,
 		"maxItems": &c.elements.most, "minProperties": &c.members.least, "maxProperties": &c.members.most}[keyword]
@@ -96,7 +95,7 @@ func (c *check) setTypes(raw []byte) bool {
 	return c.types != 0
 }
 
-// setEnum takes an enum of texts, numbers, booleans and null.
+// setEnum sets an enum of strings, numbers, booleans and null. It reports false for other values.
 func (c *check) setEnum(list [][]byte) bool {
 	if c.enum != nil {
 		return false // both enum and const
@@ -123,11 +122,11 @@ func (c *check) setRequired(raw []byte) bool {
 	return ok
 }
 
-// fewProperties is up to where a linear search is faster than a map.
+// fewProperties is the number of properties up to which a linear search is faster than a map.
 const fewProperties = 8
 
-// property finds the property of this name, trying next first because callers
-// mostly keep the order of the schema; -1 for none.
+// property returns the index of the property with the name, or -1. It tries next first because
+// callers mostly keep the order of the schema.
 func (c *check) property(name []byte, next int) int {
 	if next < len(c.properties) && c.properties[next].name == string(name) {
 		return next
@@ -146,7 +145,7 @@ func (c *check) property(name []byte, next int) int {
 	return -1
 }
 
-// place finds or makes the property of this name.
+// place returns the property with the name, which it adds if needed.
 func (c *check) place(name string) *property {
 	if i := c.property([]byte(name), 0); i >= 0 {
 		return &c.properties[i]
@@ -164,7 +163,7 @@ func (c *check) place(name string) *property {
 	return &c.properties[len(c.properties)-1]
 }
 
-// declared lists the names of the properties.
+// declared returns the names of the properties.
 func (c *check) declared() (names []string) {
 	for _, p := range c.properties {
 		if p.declared {

@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// dialect is the one JSON dialect of Junction: that of encoding/json/v2, but
-// Go types have the form that encoding/json gives them. Durations are text.
+// dialect is the one JSON dialect of Junction. It is that of encoding/json/v2, but Go types have
+// the form of encoding/json, and durations are strings.
 var dialect = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsonv1.OmitEmptyWithLegacySemantics(true),
@@ -28,11 +28,11 @@ var dialect = json.JoinOptions(
 	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(decodeDuration), json.UnmarshalFromFunc(decodeNumber))),
 )
 
-// strict is the dialect for what we are asked to do.
+// strict is the dialect for requests to Junction.
 var strict = json.JoinOptions(dialect, json.RejectUnknownMembers(true))
 
-// sent is the dialect for what we send: one value has one text, which is valid
-// UTF-8, and a type that encoding/json writes is written.
+// sent is the dialect of sent JSON. Equal values have equal texts in valid UTF-8, and every type
+// that encoding/json accepts can be encoded.
 var sent = json.JoinOptions(
 	dialect,
 	json.Deterministic(true),
@@ -40,19 +40,17 @@ var sent = json.JoinOptions(
 	jsonv1.ReportErrorsWithLegacySemantics(true),
 )
 
-// Decode decodes raw into v, a pointer. Names are case-sensitive; unknown
-// members, duplicate names and invalid UTF-8 are refused. An integer may be
-// written with a fraction or an exponent that leave it whole (1.0, 1e3), as
-// JSON Schema has it. An error names the path of the value at fault, and is
-// an [*Error] unless raw is no JSON at all.
+// Decode decodes raw into v, a pointer. Names are case-sensitive. Unknown members, duplicate names
+// and invalid UTF-8 are refused. An integer may have a fraction or an exponent that leave it whole
+// (1.0, 1e3), as in JSON Schema. An error contains the path of the wrong value, and is an [*Error]
+// unless raw is not JSON.
 func Decode(raw []byte, v any) error { return decode(raw, v, strict) }
 
-// DecodeLoose is [Decode] for what other people's programs answer: unknown
-// members are ignored.
+// DecodeLoose is [Decode] for responses of other programs: it ignores unknown members.
 func DecodeLoose(raw []byte, v any) error { return decode(raw, v, dialect) }
 
-// Encode appends v to dst as compact JSON, as encoding/json writes it but for
-// what the package's documentation says. On an error it returns dst as it was.
+// Encode appends v to dst as compact JSON, in the form of encoding/json except for the differences
+// in the package's documentation. On an error it returns dst unchanged.
 func Encode(dst []byte, v any) ([]byte, error) {
 	text, err := json.Marshal(v, sent)
 	if err != nil {
@@ -64,13 +62,12 @@ func Encode(dst []byte, v any) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
-// EncodeMember writes a member whose value is [Encode] of v. After an error the
-// member is not written.
+// EncodeMember writes a member with the value [Encode] of v. On an error it writes nothing.
 func EncodeMember(w *jsonrpc.Writer, name string, v any) error {
 	return w.Encoded(name, func(dst []byte) ([]byte, error) { return Encode(dst, v) })
 }
 
-// encodeNumber and decodeNumber let a json.Number be the number that it is.
+// encodeNumber and decodeNumber represent a json.Number by a JSON number.
 func encodeNumber(e *jsontext.Encoder, n standard.Number) error {
 	return jsonv1.Number(n).MarshalJSONTo(e)
 }
@@ -95,7 +92,7 @@ func decode(raw []byte, v any, options json.Options) error {
 
 func wantsInteger(t reflect.Type) bool { return t != nil && typeOf(t.Kind()) == "integer" }
 
-// plainIntegers rewrites each number that is an integer in disguise.
+// plainIntegers rewrites each integer that has a fraction or an exponent.
 func plainIntegers(raw []byte) (out []byte, changed bool) {
 	for i := 0; i < len(raw); {
 		end := i + 1
@@ -116,7 +113,7 @@ func plainIntegers(raw []byte) (out []byte, changed bool) {
 	return out, changed
 }
 
-// decodeError words an error of the library for whoever wrote the text.
+// decodeError converts an error of the library for the author of the text.
 func decodeError(err error, raw []byte) error {
 	if err == nil {
 		return nil
@@ -154,7 +151,7 @@ func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) err
 	return &Error{Violations: []Violation{{Path: path, Expected: expected, Got: got}}}
 }
 
-// expectedBy says what the Go type at fault would have taken.
+// expectedBy describes the values that the Go type accepts.
 func expectedBy(e *json.SemanticError) string {
 	if e.GoType == nil {
 		return "another value"

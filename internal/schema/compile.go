@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// compiler turns a schema's text into checks. It reads the keywords that [For]
-// writes; others, and what it does not understand, set beyond.
+// compiler turns a schema's text into checks. It reads the keywords that [For] writes; others, and
+// unsupported values, set beyond.
 type compiler struct {
 	draft       draft
 	definitions map[string][]byte // by reference, such as #/$defs/name
-	refs        map[string]*check // entered before it is filled, so that schemas can recur
-	depth       int               // of schemas around this one
+	refs        map[string]*check // entries precede their content, so that schemas can recur
+	depth       int               // number of enclosing schemas
 	patterns    int               // in instructions
-	beyond      bool              // the checks do not say all that the schema says
-	foreign     bool              // a reference may mean something else than the compiler takes it for
+	beyond      bool              // the checks do not cover the whole schema
+	foreign     bool              // the compiler may misinterpret a reference
 }
 
-// compile prepares a schema. Where beyond is true, the check refuses nothing
-// that the schema allows, but not all that it forbids.
+// compile prepares a schema. If beyond is true, the check allows everything that the schema allows,
+// but does not refuse everything that it forbids.
 func compile(text []byte, d draft) (root *check, beyond bool) {
 	root = newCheck()
 	c := &compiler{draft: d, definitions: map[string][]byte{}, refs: map[string]*check{"#": root}}
@@ -38,7 +38,7 @@ func compile(text []byte, d draft) (root *check, beyond bool) {
 	return root, c.beyond
 }
 
-// schema compiles a schema; nil allows anything.
+// schema compiles a schema; nil allows any value.
 func (c *compiler) schema(raw []byte) *check {
 	if string(raw) == "true" || string(raw) == "{}" {
 		return nil
@@ -48,7 +48,7 @@ func (c *compiler) schema(raw []byte) *check {
 	return t
 }
 
-// nextToRef lists what may stand with a $ref that the one pass checks.
+// nextToRef lists the keywords that the single pass allows next to a $ref.
 var nextToRef = strings.Fields("$defs definitions $schema title description default examples")
 
 func (c *compiler) fill(t *check, raw []byte) {
@@ -86,8 +86,8 @@ func (c *compiler) fill(t *check, raw []byte) {
 	}
 }
 
-// keyword compiles one member of a schema, and reports whether it says all that
-// the keyword does. A name that JSON Schema does not know is an annotation.
+// keyword compiles one member of a schema. It reports whether the check covers the keyword. A name
+// that JSON Schema does not define is an annotation.
 func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 	if b := t.bound(name); b != nil {
 		return b.set(raw) && (name != "multipleOf" || exact(raw).Sign() > 0)
@@ -142,18 +142,19 @@ func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 	return true
 }
 
-// libraryKeywords are for the library.
+// libraryKeywords are keywords that only the library checks.
 var libraryKeywords = strings.Fields(`allOf oneOf not if then else uniqueItems contains minContains maxContains
 	prefixItems additionalItems patternProperties propertyNames dependencies
 	dependentRequired dependentSchemas unevaluatedItems unevaluatedProperties id $anchor $dynamicAnchor $dynamicRef
 	$recursiveRef $recursiveAnchor $vocabulary`)
 
-// pattern leaves too many patterns to the library, where they are refused.
+// pattern compiles a pattern. If there are too many it leaves them to the library, which refuses
+// them.
 func (c *compiler) pattern(t *check, raw []byte) bool {
 	if kindAt(raw, 0) != kindString || c.patterns > maxPatternsSize {
 		return false
 	}
-	if p, err := compilePattern(unquote(raw)); err == nil { // what RE2 cannot express is not checked
+	if p, err := compilePattern(unquote(raw)); err == nil { // patterns that RE2 cannot express are not checked
 		t.pattern = p
 		c.patterns += p.size
 	}
@@ -172,7 +173,7 @@ func (c *compiler) properties(t *check, raw []byte) bool {
 	return ok
 }
 
-// orNull returns the schema in an anyOf of a schema and null; nil for others.
+// orNull returns the schema in an anyOf of a schema and null, or nil.
 func orNull(anyOf []byte) []byte {
 	if list, _ := elements(anyOf); len(list) == 2 && string(list[1]) == `{"type":"null"}` {
 		return list[0]
@@ -180,7 +181,7 @@ func orNull(anyOf []byte) []byte {
 	return nil
 }
 
-// reference compiles a $ref to the root or to a definition there.
+// reference compiles a $ref to the root or to one of its definitions.
 func (c *compiler) reference(t *check, raw []byte) bool {
 	ref := unquote(raw)
 	target, known := c.refs[ref]

@@ -7,22 +7,22 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxDescription bounds, in bytes, how long an expectation may get.
+// maxDescription limits an expectation, in bytes.
 const maxDescription = 300
 
-// typeName is a type as schemas and messages name it.
+// typeName is the name of a type in schemas and messages.
 type typeName struct {
 	kind kind
 	name string
 }
 
-// typeNames orders the types as messages list them.
+// typeNames holds the types in their order in messages.
 var typeNames = [...]typeName{
 	{kindString, "string"}, {kindInteger, "integer"}, {kindNumber, "number"}, {kindBoolean, "boolean"},
 	{kindObject, "object"}, {kindArray, "array"}, {kindNull, "null"},
 }
 
-// describe says what the schema expects, as the words that follow "expected".
+// describe returns the expectation of the schema, the words after "expected".
 func (c *check) describe() string {
 	switch {
 	case c == nil:
@@ -53,7 +53,7 @@ func (c *check) describe() string {
 	return strings.Join(words, " or ")
 }
 
-// limits is what follows a type's name, with its leading space.
+// limits returns the words after the name of a type, with a leading space.
 func (c *check) limits(k kind) string {
 	switch k {
 	case kindInteger, kindNumber:

@@ -10,10 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A time.Duration is a string in JSON. It is written as ISO 8601 has it
-// (PT1H30M), which is what "format":"duration" promises; it is read from that,
-// with weeks and days of 24 hours, or from Go's own notation (1h30m). Years
-// and months have no fixed length and are refused.
+// A time.Duration is a string in JSON. It is written in ISO 8601 (PT1H30M), the format of
+// "format":"duration". It is read from that, with weeks and days of 24 hours, or from Go's notation
+// (1h30m). Years and months have no fixed length and are refused.
 
 func encodeDuration(e *jsontext.Encoder, d time.Duration) error {
 	return e.WriteToken(jsontext.String(formatDuration(d)))
@@ -31,8 +30,8 @@ func decodeDuration(dec *jsontext.Decoder, d *time.Duration) error {
 	return err
 }
 
-// formatDuration writes Go's notation in capitals, which is that of ISO 8601
-// but for units below a second.
+// formatDuration returns Go's notation in capitals, which is that of ISO 8601 except for units
+// below a second.
 func formatDuration(d time.Duration) string {
 	text := d.String()
 	if -time.Second < d && d < time.Second {
@@ -46,7 +45,7 @@ func formatDuration(d time.Duration) string {
 	return "PT" + digits
 }
 
-// isoDuration has as groups the sign, weeks, days, and hours to seconds.
+// isoDuration has the groups sign, weeks, days, and hours to seconds.
 var isoDuration = regexp.MustCompile(`^(-?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T((?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?))?$`)
 
 func parseDuration(s string) (time.Duration, error) {

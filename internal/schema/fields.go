@@ -14,17 +14,17 @@ import (
 // field is one member of a struct's JSON object.
 type field struct {
 	reflect.StructField
-	owner    reflect.Type // the struct that declares it
-	path     []int        // as reflect.Type.FieldByIndex takes it
+	owner    reflect.Type // struct that declares it
+	path     []int        // for reflect.Type.FieldByIndex
 	name     string       // in JSON
-	tagged   bool         // the name comes from the tag
+	tagged   bool         // the tag contains the name
 	optional bool         // omitempty or omitzero
 	quoted   bool         // the string option: numbers in quotes
 	embed    bool
-	maybe    bool // an embedded pointer on the way to it may be nil
+	maybe    bool // an embedded pointer on the path may be nil
 }
 
-// required tells whether the member must be there.
+// required reports whether the member must be present.
 func (f field) required() bool {
 	switch f.Tag.Get("required") {
 	case "true":
@@ -36,23 +36,22 @@ func (f field) required() bool {
 	return !f.optional && !hasDefault && f.Type.Kind() != reflect.Pointer
 }
 
-// fieldsOf lists the members of a struct in field order, by the rules of
-// encoding/json: embedded structs are flattened, what lies shallower hides what
-// lies deeper, and of two fields of one depth that claim a name the tagged one
-// wins, or none. rest is the type of all other members, where an embedded map
-// takes them, or nil.
+// fieldsOf returns the members of a struct in field order, by the rules of encoding/json. Embedded
+// structs are flattened, and shallow fields hide deeper ones. Of two fields of one depth with the
+// same name the tagged one wins, or none. rest is the type of all other members if an embedded map
+// accepts them, or nil.
 func fieldsOf(root reflect.Type, output bool) (list []field, rest reflect.Type, err error) {
 	type level struct {
 		t     reflect.Type
 		path  []int
-		maybe bool // a pointer on the way may be nil
+		maybe bool // a pointer on the path may be nil
 		again bool // its own embedded structs were queued before
 	}
 	seen := map[reflect.Type]bool{root: true}
 	var all []field
 	for queue := []level{{t: root}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
-		names := map[string]string{} // of this struct, with the Go name that claims it
+		names := map[string]string{} // Go names by JSON name, of this struct
 		for i := range at.t.NumField() {
 			f, use, err := parseField(at.t, i, output)
 			if err != nil {
@@ -85,7 +84,7 @@ func fieldsOf(root reflect.Type, output bool) (list []field, rest reflect.Type, 
 	return dominant(all), rest, nil
 }
 
-// dominant returns the fields that no other hides or cancels out, in field order.
+// dominant returns the fields that no other field hides or cancels, in field order.
 func dominant(all []field) []field {
 	prefer := func(a, b field) int {
 		if c := cmp.Compare(len(a.path), len(b.path)); c != 0 || a.tagged == b.tagged {
@@ -127,9 +126,9 @@ func indirect(t reflect.Type) reflect.Type {
 	return t
 }
 
-// parseField reads a field and its json tag; use is false for what JSON does
-// not show. A type that is only encoded may be of another module, and is read
-// as encoding/json reads it; in one that is decoded a mistake is an error.
+// parseField reads a field and its json tag; use is false for a field without a JSON form. A type
+// that is only encoded may belong to another module and is read like encoding/json does. In a type
+// that is decoded, a mistake is an error.
 func parseField(owner reflect.Type, i int, output bool) (f field, use bool, err error) {
 	sf := owner.Field(i)
 	tag, hasTag := sf.Tag.Lookup("json")
@@ -161,7 +160,7 @@ func parseField(owner reflect.Type, i int, output bool) (f field, use bool, err 
 	return f, true, nil
 }
 
-// tagOptions are what encoding/json and this package know in a json tag.
+// tagOptions lists the options of json tags that encoding/json and this package support.
 var tagOptions = []string{"omitempty", "omitzero", "string", "embed"}
 
 func (f *field) parseJSONTag(tag string, output bool) error {

@@ -10,12 +10,12 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// longTags are the tags of [For] whose misspellings are found. Shorter ones are
-// too close to tags of other libraries.
+// longTags lists the tags of [For] whose misspellings are detected. Shorter ones are too similar to
+// tags of other libraries.
 var longTags = []string{"pattern", "format", "default", "example", "required", "header"}
 
-// foreignTags are what other libraries and JSON Schema call a tag of [For].
-// Ignoring them would lose what they say.
+// foreignTags maps the names of tags in other libraries and JSON Schema to those of [For]. Ignoring
+// such a tag would lose its content.
 var foreignTags = map[string]string{
 	"jsonschema": "doc", "jsonschema_description": "doc", "jsonschema_extras": "doc", "description": "doc", "desc": "doc", "mcp": "doc",
 	"minimum": "min", "minlength": "min", "minitems": "min", "minproperties": "min",
@@ -23,8 +23,8 @@ var foreignTags = map[string]string{
 	"enums": "enum", "regex": "pattern", "regexp": "pattern", "examples": "example",
 }
 
-// checkTags refuses tags that were meant to say something about the schema, and
-// would not. Tags of libraries that do other things, such as yaml and db, pass.
+// checkTags refuses tags that look like tags for schemas but would have no effect. Tags of
+// unrelated libraries, such as yaml and db, pass.
 func checkTags(_ *shape, f field) error {
 	for rest := strings.TrimLeft(string(f.Tag), " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		key, after, _ := strings.Cut(rest, ":")
@@ -40,8 +40,8 @@ func checkTags(_ *shape, f field) error {
 	return nil
 }
 
-// meant is the tag of ours that key stands for; empty for one of ours, and for
-// one that has nothing to do with schemas.
+// meant returns the tag of this package that key stands for. It returns "" for a tag of this
+// package and for unrelated ones.
 func meant(key string) string {
 	if use := foreignTags[strings.ToLower(key)]; use != "" {
 		return use

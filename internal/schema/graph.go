@@ -12,18 +12,18 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// documentURI names a schema that does not name itself. It is never fetched,
-// but relative references need something to be relative to.
+// documentURI is the URI of a schema without an $id. It is never fetched, but relative references
+// need a base.
 const documentURI = "https://junction.invalid/schema"
 
-// maxSchemaPath bounds, in bytes, an $id, and what leads from a schema to one
-// within: the library keeps it for each, and repeats it in messages.
+// maxSchemaPath limits an $id and the path from a schema to one inside it, in bytes. The library
+// stores the path for each schema and repeats it in messages.
 const maxSchemaPath = 2048
 
 var errElsewhere = errors.New("junction never fetches schemas: copy it into $defs")
 
-// graph is which schemas of a document lead to which. The library knows that
-// too, but does not export it.
+// graph records the references among the schemas of a document. The library does not export its
+// own.
 type graph struct {
 	draft   draft
 	nodes   []*node
@@ -33,21 +33,21 @@ type graph struct {
 	patterns int // in instructions
 }
 
-// node is what the graph knows of one schema.
+// node is one schema in a graph.
 type node struct {
 	schema     *jsonschema.Schema
-	base       *url.URL         // what references are relative to
+	base       *url.URL         // base of references
 	within     map[string]*node // by JSON Pointer
-	sameValue  []*node          // what applies to the same value
-	parts      []*node          // what applies to the elements and members
-	properties map[string]*node // what applies to one member
-	names      int              // of patternProperties, in instructions
+	sameValue  []*node          // schemas for the same value
+	parts      []*node          // schemas for the elements and members
+	properties map[string]*node // schemas for one member
+	names      int              // patternProperties, in instructions
 	pattern    int              // in instructions
-	cost       int              // of a validation, without what lies within
-	chain      int              // see measure; -1 while under way
+	cost       int              // of a validation, without the schemas inside
+	chain      int              // see measure; -1 while in progress
 }
 
-// newGraph prepares root for the library, and refuses what it would not survive.
+// newGraph prepares root for the library and refuses schemas that would make it overflow.
 func newGraph(root *jsonschema.Schema, d draft) (*graph, error) {
 	g := &graph{draft: d, named: map[string]*node{}, dynamic: map[string][]*node{}}
 	base, err := url.Parse(documentURI)
@@ -80,7 +80,7 @@ func newGraph(root *jsonschema.Schema, d draft) (*graph, error) {
 	return g, nil
 }
 
-// add enters s and what lies within. path leads to it from the root.
+// add adds s and the schemas inside it. path leads to s from the root.
 func (g *graph) add(s *jsonschema.Schema, base *url.URL, path string) (*node, error) {
 	if len(path) > maxSchemaPath || len(s.ID) > maxSchemaPath {
 		return nil, fmt.Errorf("schema has a path or $id longer than the limit of %d bytes", maxSchemaPath)
@@ -113,8 +113,8 @@ func (g *graph) add(s *jsonschema.Schema, base *url.URL, path string) (*node, er
 	})
 }
 
-// adaptPatterns writes the patterns for RE2. What it cannot express is not
-// checked, so any name may be one of a pattern of names.
+// adaptPatterns converts the patterns to RE2. Inexpressible ones are not checked, so any name may
+// match a pattern of names.
 func (n *node) adaptPatterns() {
 	s := n.schema
 	text := s.Pattern
@@ -135,8 +135,8 @@ func (n *node) adaptPatterns() {
 	s.PatternProperties = patterns
 }
 
-// eachSchema calls f for the schemas in the keywords of s, with what leads
-// there as a JSON Pointer without escapes.
+// eachSchema calls f for the schemas in the keywords of s, with the path as a JSON Pointer without
+// escapes.
 func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsonschema.Schema) error) (err error) {
 	v := reflect.ValueOf(s).Elem()
 	for i, keyword := range keywords {
@@ -161,8 +161,8 @@ func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsons
 	return err
 }
 
-// keywords are those of the library's fields, in their order. Those that the
-// library reads itself have none in their tag.
+// keywords holds the keywords of the library's fields, in their order. Fields that the library
+// decodes itself have no keyword in their tag.
 var keywords = func() (list []string) {
 	unnamed := map[string]string{"Type": "type", "Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
@@ -172,7 +172,7 @@ var keywords = func() (list []string) {
 	return list
 }()
 
-// costOf is what the library spends on the keywords of one schema.
+// costOf returns the library's cost of the keywords of one schema.
 func costOf(s *jsonschema.Schema) int {
 	names := len(s.Properties) + len(s.Required) + len(s.DependencySchemas) + len(s.DependentSchemas)
 	for _, lists := range []map[string][]string{s.DependentRequired, s.DependencyStrings} {
@@ -187,12 +187,11 @@ func costOf(s *jsonschema.Schema) int {
 	return n
 }
 
-// name enters the names of a schema, and finds what references in it are
-// relative to.
+// name adds the names of a schema and finds the base of its references.
 func (g *graph) name(n *node) error {
 	id, anchors := n.schema.ID, []string{n.schema.Anchor, n.schema.DynamicAnchor}
 	switch anchor, isAnchor := strings.CutPrefix(id, "#"); {
-	case id == "", g.draft == draft7 && n.schema.Ref != "": // what stands with $ref has no meaning there
+	case id == "", g.draft == draft7 && n.schema.Ref != "": // keywords next to $ref have no meaning there
 	case isAnchor && g.draft == draft7:
 		anchors = append(anchors, anchor)
 	default:
@@ -225,7 +224,7 @@ func (g *graph) enter(name string, n *node) error {
 	return nil
 }
 
-// resolve finds the schema that a reference names; nil for an empty one.
+// resolve returns the schema of a reference, or nil for an empty one.
 func (g *graph) resolve(base *url.URL, ref string) (*node, error) {
 	if ref == "" {
 		return nil, nil
@@ -251,7 +250,7 @@ func (g *graph) resolve(base *url.URL, ref string) (*node, error) {
 	return n, nil
 }
 
-// follow finds what a JSON Pointer names; nil for none.
+// follow returns the schema of a JSON Pointer, or nil.
 func (n *node) follow(tokens []string) *node {
 	for len(tokens) > 0 && n != nil {
 		next, used := n.within[tokens[0]], 1
@@ -263,13 +262,13 @@ func (n *node) follow(tokens []string) *node {
 	return n
 }
 
-// unescapeToken reads one token of a JSON Pointer.
+// unescapeToken decodes one token of a JSON Pointer.
 func unescapeToken(token string) string {
 	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
-// measure finds how many schemas apply to one and the same value, one through
-// the other; a cycle among them would never end.
+// measure finds the length of the chain of schemas that apply to the same value. It refuses cycles,
+// which would never end.
 func (n *node) measure(depth int) error {
 	switch {
 	case n.chain < 0:

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Docs gives descriptions from Go doc comments, by "pkgpath.Type" and
-// "pkgpath.Type.Field" (the Go name of the field). See [DocsOf].
+// Docs holds descriptions from Go doc comments, by "pkgpath.Type" and "pkgpath.Type.Field" (the Go
+// name of the field). See [DocsOf].
 type Docs map[string]string
 
 var (
@@ -29,7 +29,7 @@ var (
 	schemerType         = reflect.TypeFor[schemer]()
 )
 
-// The interfaces of types that read, or write, JSON or text themselves.
+// Interfaces of types that read or write JSON or text themselves.
 var (
 	readsJSON  = []reflect.Type{reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom]()}
 	writesJSON = []reflect.Type{reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo]()}
@@ -37,23 +37,22 @@ var (
 	writesText = []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender]()}
 )
 
-// Options say of which values a schema is inferred.
+// Options describe the values of an inferred schema.
 type Options struct {
 	// Docs may be nil.
 	Docs Docs
-	// Types are schemas of types that have no method MCPSchema.
+	// Types holds schemas of types without a method MCPSchema.
 	Types map[reflect.Type]json.RawMessage
-	// Output: the values are encoded, and never decoded. The type may be of another
-	// module, so that struct tags that do not fit are left out.
+	// Output is set if the values are encoded and never decoded. The type may belong to another
+	// module; struct tags that do not fit are then ignored.
 	Output bool
 }
 
-// schemer is a type that gives its own schema.
+// schemer is a type with its own schema.
 type schemer interface{ MCPSchema() json.RawMessage }
 
-// For infers the schema of a Go type, in the dialect that [Decode] and
-// [Encode] speak, as compact JSON without "$schema" (2020-12). For values that
-// are decoded, it makes sure that they can be.
+// For infers the schema of a Go type, in the dialect of [Decode] and [Encode], as compact JSON
+// without "$schema" (2020-12). Unless o.Output is set, it refuses types that cannot be decoded.
 //
 //	bool                        boolean
 //	int..., uint...             integer; with minimum and maximum for 8, 16 and 32 bits,
@@ -67,11 +66,11 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	struct                      object of the fields, closed; embedded structs are flattened
 //	*T                          T or null
 //	time.Time                   string, date-time
-//	time.Duration               string, duration: ISO 8601 (PT1H30M); 1h30m is understood too
+//	time.Duration               string, duration: ISO 8601 (PT1H30M); 1h30m is accepted too
 //	any, json.RawMessage        {}: any value; for output also other interfaces
 //	encoding.TextUnmarshaler, for output TextMarshaler   string
 //	a type with its own JSON method of that direction    {}: any value
-//	a type with MCPSchema() json.RawMessage     what that method returns
+//	a type with MCPSchema() json.RawMessage     the result of that method
 //
 // Recursive types refer to themselves by $ref. A field is required unless it
 // has omitempty, omitzero or a default, is a pointer, or, for output, belongs
@@ -88,24 +87,22 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	example   as default
 //	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
 //
-// What has no schema is an error that names the type, the field and the
-// remedy.
+// The error for a type without a schema names the type, the field and the remedy.
 func For(t reflect.Type, o Options) (json.RawMessage, error) {
 	text, _, err := infer(t, o)
 	return text, err
 }
 
-// ForOutput is [For] for values that are encoded. certain reports whether
-// everything that a value encodes to fits the schema, so that checking it would
-// be a waste. It does not where a tag or the type's own schema allows less than
-// the type can hold. A pointer counts as what it points to.
+// ForOutput is [For] for values that are encoded. certain reports whether every encoded value fits
+// the schema, so that checks are unnecessary. It is false if a tag or the type's own schema allows
+// less than the type can hold. A pointer is treated like its element.
 func ForOutput(t reflect.Type, o Options) (text json.RawMessage, certain bool, err error) {
 	o.Output = true
 	text, s, err := infer(t, o)
 	return text, err == nil && !s.contains(func(s *shape) bool { return s.narrowed || s.raw != nil && s != closed }), err
 }
 
-// infer builds the shape of a type and its text; nobody calls a tool with null.
+// infer builds the shape of a type and its text. The root is never null.
 func infer(t reflect.Type, o Options) (text json.RawMessage, s *shape, err error) {
 	t = indirect(t)
 	b := &builder{Options: o, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
@@ -129,8 +126,8 @@ func infer(t reflect.Type, o Options) (text json.RawMessage, s *shape, err error
 type builder struct {
 	Options
 	root        reflect.Type
-	active      map[reflect.Type]bool   // structs and maps under way
-	names       map[reflect.Type]string // types that turned out to recur, with their reference
+	active      map[reflect.Type]bool   // structs and maps in progress
+	names       map[reflect.Type]string // recursive types, with their reference
 	definitions namedShapes
 }
 
@@ -184,7 +181,7 @@ func (b *builder) byKind(t reflect.Type) (*shape, error) {
 	}
 }
 
-// typeOf is the JSON type of a kind of Go types; empty for none, or any.
+// typeOf returns the JSON type of a kind of Go types; empty for none, or any.
 func typeOf(k reflect.Kind) string {
 	switch k {
 	case reflect.Bool:
@@ -204,8 +201,8 @@ func typeOf(k reflect.Kind) string {
 	return ""
 }
 
-// integer bounds the types that do not hold every number that JSON programs
-// handle exactly, so that a model can know what fits.
+// integer returns the shape of an integer type. It has bounds for types that do not hold every
+// number that JSON programs handle exactly, to show a model the valid values.
 func integer(t reflect.Type) *shape {
 	s := typed("integer")
 	signed := t.Kind() <= reflect.Int64
@@ -221,7 +218,7 @@ func integer(t reflect.Type) *shape {
 	return s
 }
 
-// given is the schema that a type has of itself, or of the options.
+// given returns the schema that a type has itself or in the options.
 func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	if own, ok := b.Types[t]; ok {
 		return own, true
@@ -229,7 +226,7 @@ func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	switch {
 	case t.Kind() == reflect.Interface:
 		return nil, false
-	case t.Kind() == reflect.Pointer: // it is what its element is, or null
+	case t.Kind() == reflect.Pointer: // like its element, or null
 		return nil, false
 	case t.Implements(schemerType):
 		return reflect.Zero(t).Interface().(schemer).MCPSchema(), true
@@ -239,8 +236,8 @@ func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// recurring builds a type that may contain itself. Where it does, the root is
-// referred to as #, and other types move to $defs.
+// recurring builds a type that may contain itself. In that case the root is referred to as #, and
+// other types move to $defs.
 func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, error)) (*shape, error) {
 	if name, ok := b.names[t]; ok {
 		return &shape{Ref: name}, nil
@@ -269,7 +266,7 @@ func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, er
 	return &shape{Ref: name}, nil
 }
 
-// reference chooses the $ref of a type that contains itself.
+// reference returns the $ref of a recursive type.
 func (b *builder) reference(t reflect.Type) string {
 	if t == b.root {
 		return "#"
@@ -359,25 +356,24 @@ func (b *builder) field(f field) (*shape, error) {
 	return s, nil
 }
 
-// requires tells whether the member must be there. Of what is written, an
-// embedded pointer that is nil takes its fields with it.
+// requires reports whether the member must be present. In output, a nil embedded pointer omits its
+// fields.
 func (b *builder) requires(f field) bool {
 	return f.required() && (!b.Output || !f.maybe || f.Tag.Get("required") == "true")
 }
 
-// docKey is the key of a type in Docs; all instances of a generic type share
-// one.
+// docKey returns the key of a type in Docs. All instances of a generic type share one.
 func docKey(t reflect.Type) string { return t.PkgPath() + "." + baseName(t) }
 
-// implements tells whether t or *t has the methods of one of the interfaces.
+// implements reports whether t or *t has the methods of one of the interfaces.
 func implements(t reflect.Type, interfaces ...reflect.Type) bool {
 	return slices.ContainsFunc(interfaces, func(methods reflect.Type) bool {
 		return t.Implements(methods) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(methods)
 	})
 }
 
-// ReadsObjects says why a struct cannot be decoded from any object: a struct has
-// the JSON method of a type that it embeds, and that may read something else.
+// ReadsObjects returns an error for a struct that cannot be decoded from every object. Such a
+// struct has the JSON method of an embedded type, which may accept other values.
 func ReadsObjects(t reflect.Type) error {
 	refused := refusal(t)
 	if t.Kind() != reflect.Struct || refused == "" {
@@ -395,8 +391,8 @@ func ReadsObjects(t reflect.Type) error {
 // ofNil is the [refusal] of a method that panics, such as one of an embedded nil.
 const ofNil = "panic"
 
-// refusal is the error with which a type's own JSON method refuses an object;
-// empty where it has none, or does not.
+// refusal returns the error of a type's own JSON method for an object; empty without a method or an
+// error.
 func refusal(t reflect.Type) (text string) {
 	defer func() {
 		if recover() != nil {
@@ -411,7 +407,7 @@ func refusal(t reflect.Type) (text string) {
 	return ""
 }
 
-// methods are those that count: of what is decoded, or of what is encoded.
+// methods returns reads for decoding and writes for encoding.
 func (b *builder) methods(reads, writes []reflect.Type) []reflect.Type {
 	if b.Output {
 		return writes

@@ -246,7 +246,7 @@ func TestTagsWinOverDocs(t *testing.T) {
 	}
 }
 
-// What is encoded fits the schema of its type, and decodes to the same value.
+// An encoded value fits the schema of its type and decodes to the same value.
 func TestSchemaAndCodecSpeakOneDialect(t *testing.T) {
 	type inner struct {
 		N int `json:"n"`

@@ -13,17 +13,17 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// Limits on schemas for the library. It reads each part of the text once for
-// every schema around it, and takes some 100 µs for each schema.
+// Limits of schemas for the library. It reads each part of the text once for every enclosing
+// schema, and takes about 100 µs for each schema.
 const (
 	maxLibraryBytes   = 256 << 10
 	maxLibrarySchemas = 1 << 12 // objects and booleans in the text
-	maxLibraryWork    = 1 << 21 // of one validation, in steps of some 2 µs
+	maxLibraryWork    = 1 << 21 // of one validation, in steps of about 2 µs
 )
 
-// library validates with google/jsonschema-go. It is given only what cannot
-// make it run for long or overflow the stack: [graph] has seen the schema, and
-// prices each value.
+// library validates with google/jsonschema-go. It gets only schemas and values that cannot make it
+// run for long or overflow the stack: [graph] checks the schema and computes the cost of each
+// value.
 type library struct {
 	resolved *jsonschema.Resolved
 	root     *node
@@ -65,15 +65,14 @@ func unusable(why string) error {
 	return fmt.Errorf("schema cannot be used: %s", plaintext.Short(why, maxDescription))
 }
 
-// recoverLibrary turns an assertion of the library that fails into an error.
+// recoverLibrary turns a failing assertion of the library into an error.
 func recoverLibrary(err *error) {
 	if r := recover(); r != nil {
 		*err = unusable(fmt.Sprint(r))
 	}
 }
 
-// validate checks raw; found is what the one pass has against it, which serves
-// for the message only.
+// validate checks raw. found holds the violations that the single pass found, for the message only.
 func (l *library) validate(raw []byte, found []Violation) (err error) {
 	if depth, _ := measure(raw); depth > maxValueDepth {
 		return tooDeep()
@@ -82,14 +81,14 @@ func (l *library) validate(raw []byte, found []Violation) (err error) {
 	if err := DecodeLoose(raw, &value); err != nil {
 		return err
 	}
-	// It has no limits of its own, so the value is priced first.
+	// The library has no limits of its own, so the cost is computed first.
 	if left := l.root.charge(min(1<<16+2*len(raw), maxLibraryWork), value, 1); left < 0 {
 		return tooMuchWork()
 	}
 	defer recoverLibrary(&err)
 	if err := l.resolved.Validate(value); err != nil {
-		// The library stops at the first fault and says where in the schema, but
-		// not where in the value; what our own pass finds too it says better.
+		// The library stops at the first fault and gives its path in the schema, not in the value.
+		// The violations of the single pass are better.
 		if found == nil {
 			found = []Violation{refused(err, bytes.TrimSpace(raw))}
 		}
@@ -98,7 +97,7 @@ func (l *library) validate(raw []byte, found []Violation) (err error) {
 	return nil
 }
 
-// refused words an error of the library, by the innermost keyword that it was at.
+// refused converts an error of the library, using the innermost keyword.
 func refused(err error, raw []byte) Violation {
 	var at, keyword string
 	for ; err != nil; err = errors.Unwrap(err) {
@@ -111,7 +110,7 @@ func refused(err error, raw []byte) Violation {
 	}
 	keyword, _, _ = strings.Cut(keyword, ":")
 	if keyword != "not" && !strings.Contains(keyword, " ") || at == "" {
-		at = strings.TrimPrefix(at+"/"+keyword, "/") // false is a not of the library's
+		at = strings.TrimPrefix(at+"/"+keyword, "/") // the library treats false as a not
 	}
 	var path string
 	tokens := strings.Split(at, "/")
@@ -122,9 +121,9 @@ func refused(err error, raw []byte) Violation {
 	return Violation{path, "a value that fits " + clip(strings.Join(tokens, "/")) + " of its schema", excerpt(raw)}
 }
 
-// charge takes from left what checking v may cost: it goes wherever the library
-// may go, and then some. level is how many schemas are around: each copies the
-// messages within.
+// charge subtracts the possible cost of checking v from left and returns the rest. It visits at
+// least the schemas that the library may visit. level is the number of enclosing schemas: each
+// copies the messages inside.
 func (n *node) charge(left int, v any, level int) int {
 	length := size(v)
 	left -= n.cost + length>>4 + level>>4 + length*n.pattern>>8
@@ -156,7 +155,7 @@ func (n *node) charge(left int, v any, level int) int {
 	return left
 }
 
-// size is about how long a value is as text.
+// size returns the approximate length of a value as text.
 func size(v any) int {
 	n := 8
 	switch v := v.(type) {
@@ -174,15 +173,15 @@ func size(v any) int {
 	return n
 }
 
-// adapt writes one schema as the library has to see it: it knows draft 7 and
-// 2020-12, and takes keywords of the one for such of the other.
+// adapt changes one schema for the library. The library supports draft 7 and 2020-12, but
+// interprets keywords of one in schemas of the other.
 func (d draft) adapt(s *jsonschema.Schema) error {
 	if s.Schema != "" {
 		if other, err := draftOf(appendQuoted(nil, s.Schema)); err != nil || other != d {
 			return fmt.Errorf("schema has a part in another dialect, %q: use one for the whole", clip(s.Schema))
 		}
 	}
-	s.Schema, s.Vocabulary = "", nil // the dialect is known by now
+	s.Schema, s.Vocabulary = "", nil // the dialect is known
 	if d == draft7 {
 		s.PrefixItems, s.UnevaluatedItems, s.UnevaluatedProperties, s.MinContains, s.MaxContains = nil, nil, nil, nil, nil
 		s.DependentRequired, s.DependentSchemas, s.Anchor, s.DynamicAnchor, s.DynamicRef = nil, nil, "", "", ""
@@ -205,11 +204,11 @@ func (d draft) adapt(s *jsonschema.Schema) error {
 	return checkKeywords(s)
 }
 
-// checkKeywords refuses what the library takes, and then applies to no value
-// or to every one.
+// checkKeywords refuses keywords that the library accepts and then applies to no value or to every
+// one.
 func checkKeywords(s *jsonschema.Schema) error {
 	for name := range s.Extra {
-		// encoding/json, which ignores case, would take it for the keyword
+		// encoding/json ignores case and would accept it as the keyword
 		if i := slices.IndexFunc(keywords, func(keyword string) bool { return strings.EqualFold(name, keyword) }); i >= 0 {
 			return invalid(name, "the keyword is spelled "+keywords[i])
 		}

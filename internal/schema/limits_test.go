@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// Each of these would run for ages, or end the process, without limits.
+// Without limits each of these would run very long or end the process.
 func TestNoSchemaMakesValidationEndless(t *testing.T) {
 	var doubling []string
 	for i := range 25 {
@@ -87,8 +87,7 @@ func TestOneValidatorServesManyGoroutines(t *testing.T) {
 	group.Wait()
 }
 
-// What a hostile value costs grows with its size, not with its size times the
-// size of the schema.
+// The cost of a hostile value grows with its size, not with its size times the size of the schema.
 func TestLargeValuesAreRefusedInTime(t *testing.T) {
 	var alternatives, names []string
 	for i := range 1000 {
@@ -132,8 +131,8 @@ func TestLargeValuesAreRefusedInTime(t *testing.T) {
 	}
 }
 
-// The library repeats and keeps what leads to each schema, and reads a text once
-// for each schema around it.
+// The library repeats and stores the path to each schema, and reads a text once for each enclosing
+// schema.
 func TestHostileSchemasAreCompiledInTime(t *testing.T) {
 	var refs, ids strings.Builder
 	for i := range 2000 {
@@ -165,7 +164,7 @@ func TestHostileSchemasAreCompiledInTime(t *testing.T) {
 	}
 }
 
-// What the library does with a value that passes for cheap enough is bounded.
+// The library's work on a value that passes the estimate is bounded.
 func TestTheLibraryIsNotAskedForMoreThanItsBudget(t *testing.T) {
 	nulls := strings.TrimSuffix(strings.Repeat(`{"type":"null"},`, 100), ",")
 	object := `{"a":1,"b":"xx"},`

@@ -18,7 +18,7 @@ type (
 	station              struct{}
 )
 
-// As cmd/mcpdoc writes it.
+// MCPDocs has the form that cmd/mcpdoc generates.
 func (*documentedIn) MCPDocs() map[string]string {
 	return map[string]string{
 		"documentedIn": "What is asked.", "documentedIn.City": "A city.",

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// maxExponent bounds the exponent and the digits of a number that is compared:
-// beyond it no float64 exists, and exact arithmetic would cost memory.
+// maxExponent limits the exponent and the digits of a number that is compared. Beyond it no float64
+// exists, and exact arithmetic would take too much memory.
 const maxExponent = 400
 
 // bound is the value of a keyword such as minimum; the zero value is none.
@@ -27,8 +27,7 @@ func (b *bound) set(raw []byte) bool {
 	return true
 }
 
-// compare returns how the number raw stands to the bound: -1, 0 or +1; none
-// where there is no bound.
+// compare compares the number raw with the bound and returns -1, 0 or +1, or none without a bound.
 func (b *bound) compare(raw []byte, none int) int {
 	if b.text == "" {
 		return none
@@ -36,7 +35,7 @@ func (b *bound) compare(raw []byte, none int) int {
 	if n, ok := plainInt(raw); ok && b.isInt {
 		return cmp.Compare(n, b.integer)
 	}
-	// Rounding keeps order, so two floats that differ tell the truth.
+	// Rounding keeps the order, so different floats decide.
 	x, _ := strconv.ParseFloat(string(raw), 64)
 	y, _ := strconv.ParseFloat(b.text, 64)
 	if x != y {
@@ -56,7 +55,7 @@ func (b *bound) divides(raw []byte) bool {
 	return new(big.Rat).Quo(exact(raw), exact([]byte(b.text))).IsInt()
 }
 
-// exact is the value of a number in range.
+// exact returns the value of a number in range.
 func exact(raw []byte) *big.Rat {
 	n, ok := new(big.Rat).SetString(string(raw))
 	if !ok {
@@ -65,7 +64,7 @@ func exact(raw []byte) *big.Rat {
 	return n
 }
 
-// plainInt reads a number written as an integer of at most 18 digits.
+// plainInt parses a number written as an integer of at most 18 digits.
 func plainInt(raw []byte) (int64, bool) {
 	digits := raw
 	if len(raw) > 0 && raw[0] == '-' {
@@ -87,7 +86,7 @@ func plainInt(raw []byte) (int64, bool) {
 	return n, true
 }
 
-// inRange refuses numbers no float64 comes near, and endless digits.
+// inRange reports whether a number has a reasonable exponent and number of digits.
 func inRange(raw []byte) bool {
 	if len(raw) > 2*maxExponent || bytes.IndexByte(raw, 'e') < 0 && bytes.IndexByte(raw, 'E') < 0 {
 		return len(raw) <= 2*maxExponent
@@ -97,11 +96,11 @@ func inRange(raw []byte) bool {
 	return err == nil && -maxExponent <= exponent && exponent <= maxExponent
 }
 
-// isInteger reports whether a number has no fraction: 1, 1.0 and 1e3 have none.
+// isInteger reports whether a number has no fraction, such as 1, 1.0 and 1e3.
 func isInteger(raw []byte) bool { return !bytes.ContainsAny(plainInteger(raw), ".eE") }
 
-// plainInteger writes an integer that has a fraction or an exponent (1.0,
-// 1e3) with digits only; anything else it returns as it is.
+// plainInteger returns an integer with a fraction or an exponent (1.0, 1e3) in digits only, and
+// other numbers unchanged.
 func plainInteger(raw []byte) []byte {
 	if !bytes.ContainsAny(raw, ".eE") || !inRange(raw) {
 		return raw

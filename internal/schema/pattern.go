@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Limits on the instructions of a compiled pattern, and of all of a schema.
-// Matching takes steps in proportion to them and to the length of the text.
+// Limits of the instructions of a compiled pattern, and of all patterns of a schema. The steps of a
+// match are proportional to them and to the length of the text.
 const (
 	maxPatternSize  = 2000
 	maxPatternsSize = 1 << 17
@@ -21,7 +21,7 @@ type pattern struct {
 	size   int // in instructions
 }
 
-// unicodeEscape is how ECMA-262 writes a code point; RE2 writes it \x{...}.
+// unicodeEscape matches a code point in ECMA-262; RE2 writes it \x{...}.
 var unicodeEscape = regexp.MustCompile(`\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})`)
 
 func compilePattern(text string) (*pattern, error) {
@@ -47,5 +47,5 @@ func compilePattern(text string) (*pattern, error) {
 	return &pattern{text, re, len(program.Inst)}, nil
 }
 
-// workFor is what matching n bytes costs, in the steps of a validation.
+// workFor returns the cost of matching n bytes, in steps of a validation.
 func (p *pattern) workFor(n int) int { return n * p.size >> 8 }

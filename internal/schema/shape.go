@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// shape is a schema under construction, in the vocabulary that [For] uses, and
-// in the order people read it: what it is, what it means, what it allows.
+// shape is a schema under construction, in the vocabulary of [For]. Its members have the order in
+// which people read them: identity, meaning, constraints.
 type shape struct {
 	Ref         string           `json:"$ref,omitempty"`
 	Types       types            `json:"type,omitempty"`
@@ -24,7 +24,7 @@ type shape struct {
 	Encoding    string           `json:"contentEncoding,omitempty"`
 	bounds
 	Items       *shape           `json:"items,omitempty"`
-	Properties  namedShapes      `json:"properties,omitzero"` // of a struct, not nil
+	Properties  namedShapes      `json:"properties,omitzero"` // not nil for a struct
 	Required    []string         `json:"required,omitempty"`
 	Additional  *shape           `json:"additionalProperties,omitempty"`
 	Default     jsontext.Value   `json:"default,omitempty"`
@@ -32,7 +32,7 @@ type shape struct {
 	Header      string           `json:"x-mcp-header,omitempty"`
 	Definitions namedShapes      `json:"$defs,omitempty"`
 
-	raw      json.RawMessage // a schema the type gave itself, instead of all but what a person reads
+	raw      json.RawMessage // the type's own schema; only title and description are added
 	narrowed bool            // allows less than the Go type can hold
 }
 
@@ -65,7 +65,7 @@ func (list namedShapes) MarshalJSON() ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// types are the names of one type, or of one and null.
+// types holds the name of one type, or that and null.
 type types []string
 
 func (t types) MarshalJSON() ([]byte, error) {
@@ -75,14 +75,14 @@ func (t types) MarshalJSON() ([]byte, error) {
 	return Encode(nil, []string(t))
 }
 
-// closed is what a struct allows of other members.
+// closed is the schema of other members of a struct.
 var closed = &shape{raw: json.RawMessage("false")}
 
 func typed(name string) *shape { return &shape{Types: types{name}} }
 
 func integerText(n int) jsontext.Value { return strconv.AppendInt(nil, int64(n), 10) }
 
-// nullable allows null in addition to what the shape allows.
+// nullable returns the shape with null allowed as well.
 func (s *shape) nullable() *shape {
 	switch {
 	case s.raw != nil || s.Ref != "":
@@ -93,7 +93,7 @@ func (s *shape) nullable() *shape {
 	return s
 }
 
-// contains reports whether the shape or one within is such a one.
+// contains reports whether such is true for the shape or one inside it.
 func (s *shape) contains(such func(*shape) bool) bool {
 	if s == nil || such(s) {
 		return s != nil
@@ -105,7 +105,7 @@ func (s *shape) contains(such func(*shape) bool) bool {
 	return slices.ContainsFunc(within, func(sub *shape) bool { return sub.contains(such) })
 }
 
-// MarshalJSON adds to a type's own schema what it does not say to people.
+// MarshalJSON adds title and description to a type's own schema if they are missing.
 func (s *shape) MarshalJSON() ([]byte, error) {
 	if s.raw == nil {
 		type members shape

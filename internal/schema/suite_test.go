@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The general validator's module carries the official test suite.
+// The general validator's module contains the official test suite.
 func TestTheOfficialSuiteFindsNoMistake(t *testing.T) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/google/jsonschema-go").Output()
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tagRules are the struct tags of [For], in the order they are read.
+// tagRules holds the rules for the struct tags of [For], in order.
 var tagRules = []func(*shape, field) error{checkTags, applyQuotes, applyWords, applyRange, applyText, applyEnum, applyValues, applyHeader}
 
-// applyTags adds what the struct tags of a field say to its schema. What does
-// not fit is left out of an output.
+// applyTags applies the struct tags of a field to its schema. For output it ignores tags that do
+// not fit.
 func applyTags(s *shape, f field, output bool) error {
 	for _, apply := range tagRules {
 		if err := apply(s, f); err != nil && !output {
@@ -27,7 +27,7 @@ func applyTags(s *shape, f field, output bool) error {
 	return nil
 }
 
-// applyQuotes is the string option of the json tag.
+// applyQuotes applies the string option of the json tag.
 func applyQuotes(s *shape, f field) error {
 	if !f.quoted {
 		return nil
@@ -60,7 +60,7 @@ func applyWords(s *shape, f field) error {
 	return nil
 }
 
-// main is the type of a shape that is not null, or empty.
+// main returns the first type of a shape, or "".
 func (s *shape) main() string {
 	if s.raw != nil || len(s.Types) == 0 {
 		return ""
@@ -68,8 +68,7 @@ func (s *shape) main() string {
 	return s.Types[0]
 }
 
-// scalar is the shape that enum, pattern and format talk about: for a slice
-// its items.
+// scalar returns the shape that enum, pattern and format apply to: the items of a slice.
 func (s *shape) scalar() *shape {
 	for s.main() == "array" {
 		s = s.Items
@@ -172,7 +171,7 @@ func applyValues(s *shape, f field) error {
 	return nil
 }
 
-// literal turns the text of a tag into JSON, by the type of the field.
+// literal converts the text of a tag to JSON for the type of the field.
 func literal(s *shape, text string) (jsontext.Value, error) {
 	value, isText := jsontext.Value(text), s.main() == "string"
 	switch {
@@ -187,7 +186,7 @@ func literal(s *shape, text string) (jsontext.Value, error) {
 	return value, (&shape{Types: s.Types}).admits(value)
 }
 
-// admits checks a value against the shape, unless it refers elsewhere.
+// admits checks a value against the shape, unless it has references.
 func (s *shape) admits(value []byte) error {
 	if s.contains(func(s *shape) bool { return s.Ref != "" }) {
 		return nil
@@ -203,8 +202,8 @@ func (s *shape) admits(value []byte) error {
 	return v.Validate(value)
 }
 
-// applyHeader marks an argument that an HTTP header repeats (specification
-// 2026-07-28, x-mcp-header).
+// applyHeader marks an argument that an HTTP header repeats (specification 2026-07-28,
+// x-mcp-header).
 func applyHeader(s *shape, f field) error {
 	name, ok := f.Tag.Lookup("header")
 	if !ok {
@@ -227,9 +226,9 @@ func applyHeader(s *shape, f field) error {
 	return nil
 }
 
-// checkHeaders holds the headers of a whole schema against the rules of the
-// specification: an argument with a header is reached through properties
-// only, and no two share a name, whatever its case.
+// checkHeaders checks the headers of a whole schema against the rules of the specification. An
+// argument with a header must be reached through properties only, and names are unique, ignoring
+// case.
 func (s *shape) checkHeaders(path string, reached bool, seen map[string]string) error {
 	if s == nil {
 		return nil

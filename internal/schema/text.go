@@ -2,8 +2,8 @@ package schema
 
 import "github.com/junction-mcp/junction/internal/jsonrpc"
 
-// The functions of this file read JSON text that is known to be well formed.
-// Other text makes them neither panic nor run on.
+// The functions of this file read well-formed JSON text. With other text they neither panic nor
+// loop.
 
 // kind is the JSON type of a value, as a bit of a set.
 type kind uint8
@@ -18,7 +18,7 @@ const (
 	kindInteger // only in schemas: a number without fraction
 )
 
-// byteAt is raw[i], or 0 behind the end.
+// byteAt returns raw[i], or 0 after the end.
 func byteAt(raw []byte, i int) byte {
 	if uint(i) < uint(len(raw)) {
 		return raw[i]
@@ -52,7 +52,7 @@ type member struct {
 	value []byte
 }
 
-// members lists the members of an object; ok is false where raw is no object.
+// members returns the members of an object; ok is false if raw is not one.
 func members(raw []byte) (list []member, ok bool) {
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		list = append(list, member{unquote(name), value})
@@ -61,7 +61,7 @@ func members(raw []byte) (list []member, ok bool) {
 	return list, kindAt(raw, 0) == kindObject
 }
 
-// elements lists the elements of an array; ok is false where raw is no array.
+// elements returns the elements of an array; ok is false if raw is not one.
 func elements(raw []byte) (list [][]byte, ok bool) {
 	jsonrpc.EachElement(raw, func(value []byte) bool {
 		list = append(list, value)
@@ -79,8 +79,8 @@ func unquote(quoted []byte) string {
 	return text
 }
 
-// measure returns how deep the objects and arrays of a text are nested, and how
-// many objects and booleans there are, which in a schema may be schemas.
+// measure returns the depth of nested objects and arrays in a text, and the number of objects and
+// booleans, which in a schema may be schemas.
 func measure(raw []byte) (deepest, count int) {
 	depth := 0
 	for i := 0; i < len(raw); {

@@ -8,31 +8,29 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Limits on what anybody's schema and value may cost.
+// Limits of any schema and value.
 const (
 	maxSchemaBytes = 1 << 20 // text of one schema
 	maxSchemaDepth = 64      // nesting of a schema's text, and length of a chain of $ref
 	maxSubschemas  = 1 << 14 // objects and booleans in a schema's text
-	maxValueDepth  = 128     // nesting of a value that is validated
+	maxValueDepth  = 128     // nesting of a validated value
 )
 
 // Validator checks JSON texts against one schema. It is immutable and safe
 // for concurrent use.
 type Validator struct {
 	root    *check
-	library *library // set for schemas that the one pass cannot check alone
+	library *library // set for schemas that the single pass cannot check alone
 }
 
-// Compile prepares a JSON Schema for validation. Without "$schema" it is read
-// as 2020-12, the default of the specification; of the other drafts what the
-// package's documentation says is understood.
+// Compile prepares a JSON Schema for validation. Without "$schema" it is read as 2020-12, the
+// default of the specification. The package's documentation describes the support for other drafts.
 //
-// Nothing is ever fetched: a $ref that leads out of the schema, or nowhere,
-// is an error. A schema is at most 1 MiB of text, 64 levels deep, and has at
-// most 16384 schemas within; with keywords that [For] does not write it is at
-// most 256 KiB and 4096. A pattern that Go's regular expressions (RE2) cannot express,
-// such as one with a lookahead, or that compiles to more than 2000 instructions
-// is not checked. Formats are annotations, as 2020-12 has it, and not checked
+// Nothing is ever fetched: a $ref that leads out of the schema, or nowhere, is an error. A schema
+// is at most 1 MiB of text, 64 levels deep, and has at most 16384 schemas inside. With keywords
+// that [For] does not write it is at most 256 KiB and 4096. A pattern that Go's regular expressions
+// (RE2) cannot express, such as one with a lookahead, is not checked. The same holds for one that
+// compiles to more than 2000 instructions. Formats are annotations, as in 2020-12, and not checked
 // either.
 func Compile(schema json.RawMessage) (*Validator, error) {
 	if len(schema) > maxSchemaBytes {
@@ -71,11 +69,11 @@ func (v *Validator) Validate(raw []byte) error {
 	return err
 }
 
-// Complete is [Validator.Validate] of raw with the schema's defaults inserted for
-// absent members, also in nested objects that are present. It returns raw itself
-// where nothing is to add. A null for a member that may be absent, and may not be
-// null, counts as absent. A default inside an alternative (anyOf, allOf, if, ...)
-// is not applied: which one counts is not known before the value is checked.
+// Complete is [Validator.Validate] of raw with the schema's defaults inserted for absent members,
+// also in nested objects that are present. It returns raw itself if there is nothing to add. A null
+// counts as absent for a member that may be absent and may not be null. A default inside an
+// alternative (anyOf, allOf, if, ...) is not applied: the alternative that counts is known only
+// after the check.
 func (v *Validator) Complete(raw []byte) ([]byte, error) { return v.check(raw, true) }
 
 func (v *Validator) check(raw []byte, filling bool) ([]byte, error) {
@@ -93,8 +91,8 @@ func (v *Validator) check(raw []byte, filling bool) ([]byte, error) {
 	return raw, w.limit
 }
 
-// workFor bounds the steps of one validation. Alternatives read the same text
-// again, and nested ones multiply: no schema may make that endless.
+// workFor returns the maximum number of steps of one validation. Alternatives read the same text
+// again, and nested ones multiply.
 func workFor(raw []byte) int { return 1<<20 + len(raw) }
 
 func tooDeep() *Error {

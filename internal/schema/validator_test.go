@@ -255,7 +255,7 @@ func TestSchemasWithManyMembersAreChecked(t *testing.T) {
 	}
 }
 
-// The library computes with float64, so it is no judge of these but for the last.
+// The library uses float64, so it can judge only the last of these.
 func TestNumbersAreComparedExactly(t *testing.T) {
 	for _, c := range []struct{ schema, good, bad string }{
 		{`{"enum":[9007199254740993]}`, `9007199254740993.0`, `9007199254740992`},

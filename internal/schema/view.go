@@ -12,17 +12,17 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// What reading a schema may cost. It comes from a server that may be hostile.
+// Limits of reading a schema, which may come from a hostile server.
 const (
 	maxViewed       = 64 << 20 // bytes that references and alternatives of one schema lead to
-	maxViewParts    = 256      // schemas that hold for one value
-	maxAlternatives = 1_000    // alternatives looked at for one answer
+	maxViewParts    = 256      // schemas that apply to one value
+	maxAlternatives = 1_000    // alternatives examined for one result
 	maxReference    = 1_000    // bytes of one reference
 )
 
-// A View is a part of a JSON Schema, to be read: a keyword counts where it stands in the part, in what its $ref leads to
-// or in its allOf. A reference is followed within the schema only. Any value fits the zero View. The views of one schema
-// are for one goroutine.
+// A View is a part of a JSON Schema, for reading. A keyword counts if it is in the part, in the
+// target of its $ref or in its allOf. References are followed within the schema only. Any value
+// fits the zero View. The views of one schema must stay in one goroutine.
 type View struct {
 	of  *viewed
 	raw json.RawMessage
@@ -31,10 +31,10 @@ type View struct {
 // viewed is a whole schema.
 type viewed struct {
 	root    json.RawMessage
-	places  map[*byte]map[string]json.RawMessage // members of the objects that references led through, by their first byte
+	places  map[*byte]map[string]json.RawMessage // members of the objects on the paths of references, by their first byte
 	anchors map[string]json.RawMessage
 	parts   map[*byte][]View // by the first byte of the schema
-	read    int              // bytes, of maxViewed
+	read    int              // bytes read, at most maxViewed
 }
 
 // Look returns the view of a whole schema, which must be valid JSON, or nil.
@@ -43,10 +43,10 @@ func Look(schema json.RawMessage) View {
 	return View{&viewed{root: schema, places: map[*byte]map[string]json.RawMessage{}, parts: map[*byte][]View{}}, schema}
 }
 
-// Raw returns the part as it is written; nil of the zero View.
+// Raw returns the text of the part; nil for the zero View.
 func (v View) Raw() json.RawMessage { return v.raw }
 
-// At returns the view of JSON that is within the part.
+// At returns the view of JSON inside the part.
 func (v View) At(raw json.RawMessage) View {
 	if v.of == nil {
 		return Look(raw)
@@ -54,7 +54,7 @@ func (v View) At(raw json.RawMessage) View {
 	return View{v.of, raw}
 }
 
-// Get returns the value of a keyword, and nil if there is none. The part itself comes before what it refers to.
+// Get returns the value of a keyword, or nil. The part itself precedes its references.
 func (v View) Get(keyword string) json.RawMessage {
 	if value := jsonrpc.Get(v.raw, keyword); value != nil {
 		return value
@@ -67,10 +67,10 @@ func (v View) Get(keyword string) json.RawMessage {
 	return nil
 }
 
-// Text returns the value of a keyword that is a string; "" otherwise.
+// Text returns the value of a keyword that is a string, or "".
 func (v View) Text(keyword string) string { return unquote(v.Get(keyword)) }
 
-// parts returns the part, and what its $ref and its allOf lead to, each once.
+// parts returns the part and the targets of its $ref and its allOf, each once.
 func (v View) parts() []View {
 	if len(v.raw) == 0 {
 		return []View{v}
@@ -97,13 +97,14 @@ func (v View) parts() []View {
 	return parts
 }
 
-// spend reports whether what raw leads to may still be read.
+// spend reports whether raw may still be read.
 func (v View) spend(raw []byte) bool {
-	v.of.read += len(raw) + 64 // of memory for it
+	v.of.read += len(raw) + 64 // plus the memory for it
 	return v.of.read <= maxViewed
 }
 
-// Target returns the part to which a reference leads; the zero View if that is not in the schema.
+// Target returns the part that a reference leads to, or the zero View if the schema does not
+// contain it.
 func (v View) Target(ref string) View {
 	if v.of == nil || len(ref) > maxReference || v.of.read > maxViewed {
 		return View{}
@@ -131,7 +132,7 @@ func (v View) Target(ref string) View {
 	return v.At(here)
 }
 
-// step goes from a place one token of a JSON Pointer further.
+// step follows one token of a JSON Pointer.
 func (d *viewed) step(here json.RawMessage, token string) json.RawMessage {
 	if strings.ContainsAny(token, "%~") {
 		if plain, err := url.PathUnescape(token); err == nil {
@@ -160,7 +161,7 @@ func (d *viewed) step(here json.RawMessage, token string) json.RawMessage {
 	return nil
 }
 
-// anchored returns the part with an $anchor; the first of those with the same.
+// anchored returns the first part with the $anchor.
 func (v View) anchored(name string) View {
 	if v.of.anchors == nil {
 		v.of.anchors = map[string]json.RawMessage{}
@@ -187,7 +188,7 @@ type Property struct {
 	View
 }
 
-// Properties returns the members that the schema names, in its order and each once.
+// Properties returns the members that the schema names, in its order, each once.
 func (v View) Properties() iter.Seq[Property] {
 	return func(yield func(Property) bool) {
 		required, seen := map[string]bool{}, map[string]bool{}
@@ -213,7 +214,7 @@ func (v View) Properties() iter.Seq[Property] {
 	}
 }
 
-// Choices returns the only values that fit, by const or enum; nil if there are others.
+// Choices returns the only values that fit, by const or enum, or nil if there are others.
 func (v View) Choices() (values []json.RawMessage) {
 	if value := v.Get("const"); value != nil {
 		return []json.RawMessage{value}
@@ -225,7 +226,7 @@ func (v View) Choices() (values []json.RawMessage) {
 	return values
 }
 
-// Alternatives returns the schemas of anyOf and of oneOf.
+// Alternatives returns the schemas of anyOf and oneOf.
 func (v View) Alternatives() iter.Seq[View] {
 	return func(yield func(View) bool) {
 		for _, p := range v.parts() {
@@ -243,7 +244,7 @@ func (v View) Alternatives() iter.Seq[View] {
 	}
 }
 
-// Types returns the JSON types that a value may have: those that are declared, or those of the choices and the
+// Types returns the possible JSON types of a value: the declared ones, or those of the choices and
 // alternatives. None means any.
 func (v View) Types() []string {
 	left := maxAlternatives
@@ -280,7 +281,7 @@ func (v View) types(found []string, left *int) []string {
 	return found
 }
 
-// TypeOf returns the name of the type of a JSON value, number for all numbers.
+// TypeOf returns the name of the type of a JSON value; number for all numbers.
 func TypeOf(value []byte) string {
 	kind := kindAt(value, 0)
 	for _, t := range typeNames {
@@ -291,7 +292,8 @@ func TypeOf(value []byte) string {
 	return ""
 }
 
-// With returns the view itself, or the first of its alternatives that has a keyword; the view itself if none has it.
+// With returns the view itself if it has the keyword. Otherwise it returns the first of its
+// alternatives that does, or the view.
 func (v View) With(keyword string) View {
 	left := maxAlternatives
 	return v.with(keyword, &left)
@@ -309,13 +311,13 @@ func (v View) with(keyword string, left *int) View {
 	return v
 }
 
-// Items returns the schema of the elements of an array, which an alternative may have.
+// Items returns the schema of the elements of an array, possibly from an alternative.
 func (v View) Items() View { return v.At(v.With("items").Get("items")) }
 
-// A Place is where in the value of a keyword there are schemas.
+// A Place is the location of schemas in the value of a keyword.
 type Place uint8
 
-// The places.
+// Locations of schemas.
 const (
 	Nowhere Place = iota
 	One           // the value is a schema
@@ -323,7 +325,7 @@ const (
 	Named         // the members of the value are schemas
 )
 
-// PlaceOf returns where a keyword has schemas.
+// PlaceOf returns the location of schemas in a keyword.
 func PlaceOf(keyword string) Place {
 	switch keyword {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
@@ -337,8 +339,8 @@ func PlaceOf(keyword string) Place {
 	return Nowhere
 }
 
-// Within calls see with each schema that is written directly in the part: the keyword, and the name or the number of the
-// schema there; "" for the only one.
+// Within calls see with each schema directly in the part, its keyword, and its name or index there;
+// "" for a single one.
 func (v View) Within(see func(keyword, name string, inner View)) {
 	jsonrpc.EachMember(v.raw, func(quoted, value []byte) bool {
 		keyword, i := unquote(quoted), 0
@@ -365,7 +367,8 @@ func (v View) Within(see func(keyword, name string, inner View)) {
 	})
 }
 
-// Merged returns the keywords of the part and of what its $ref and its allOf lead to in one object, each once.
+// Merged returns one object with the keywords of the part and the targets of its $ref and its
+// allOf, each once.
 func (v View) Merged() json.RawMessage {
 	parts := v.parts()
 	if len(parts) == 1 {
@@ -382,7 +385,8 @@ func (v View) Merged() json.RawMessage {
 	return w.Bytes()
 }
 
-// Alone returns the part as a schema of its own, with the definitions of the whole and without some keywords.
+// Alone returns the part as a separate schema, with the definitions of the whole and without some
+// keywords.
 func (v View) Alone(without ...string) json.RawMessage {
 	without = append(without, "$schema")
 	w := jsonrpc.NewObject(nil)
@@ -395,8 +399,9 @@ func (v View) Alone(without ...string) json.RawMessage {
 	return w.Bytes()
 }
 
-// OfObject returns the schema of a tool's input with "type": "object", as the specification demands (2026-07-28 server/tools), where
-// it says another type or none. A schema that is no object is returned as it is.
+// OfObject returns the schema of a tool's input with "type": "object", which the specification
+// requires (2026-07-28 server/tools), in place of another or no type. It returns a schema that is
+// not an object unchanged.
 func OfObject(input json.RawMessage) json.RawMessage {
 	if string(jsonrpc.Get(input, "type")) == `"object"` || len(input) > 0 && input[0] != '{' {
 		return input

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
-// shown is a view in one line: its types, its choices, its items and its properties.
+// shown returns a view in one line: its types, choices, items and properties.
 func shown(v View, depth int) string {
 	text := strings.Join(v.Types(), "|")
 	for _, choice := range v.Choices() {

@@ -8,27 +8,27 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// maxViolations bounds what one [Error] lists: more does not help a model to
-// mend a call, and costs tokens.
+// maxViolations limits the violations of one [Error]: more do not help a model to correct a call,
+// and cost tokens.
 const maxViolations = 8
 
-// maxExcerpt bounds, in bytes, how much of a refused value an error repeats.
+// maxExcerpt limits the part of a refused value that an error repeats, in bytes.
 const maxExcerpt = 60
 
-// What Got says where no value is at fault, but a member.
+// Values of Got for violations by a member instead of a value.
 const (
 	Missing = "missing"        // a required member is absent
 	Unknown = "unknown member" // the schema allows no member of this name
 )
 
-// Violation is one way in which a value does not fit its schema.
+// Violation is one difference between a value and its schema.
 type Violation struct {
 	Path     string // such as days or items[2].name; empty for the whole value
 	Expected string // such as "integer between 1 and 14"; for Unknown a hint, or empty
 	Got      string // an excerpt of the value, Missing or Unknown
 }
 
-// String puts the violation into words for whoever has to mend the value.
+// String returns the violation in words for the author of the value.
 func (v Violation) String() string {
 	var text string
 	switch v.Got {
@@ -48,8 +48,8 @@ func (v Violation) String() string {
 	return v.Path + ": " + text
 }
 
-// Error lists what is wrong with a value, at most 8 violations. Its text is
-// written for a language model that has to mend its call.
+// Error lists the violations of a value, at most 8. Its text is meant for a language model that has
+// to correct its call.
 type Error struct {
 	Violations []Violation
 }
@@ -63,7 +63,7 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// A path is made of steps: nameStep into an object, indexStep into an array.
+// A path consists of steps: nameStep into an object, indexStep into an array.
 
 func nameStep(name string) string {
 	if isPlainName(name) {
@@ -95,8 +95,8 @@ func isPlainName(name string) bool {
 // clip shortens text to maxExcerpt bytes, between runes.
 func clip(s string) string { return plaintext.Short(s, maxExcerpt) }
 
-// excerpt shows a value in an error: scalars as they are written, objects and
-// arrays by their type only.
+// excerpt returns the form of a value in an error: scalars as written, objects and arrays by their
+// type only.
 func excerpt(raw []byte) string {
 	switch kindAt(raw, 0) {
 	case kindObject:
@@ -109,11 +109,10 @@ func excerpt(raw []byte) string {
 	}
 }
 
-// maxNamesListed bounds the known members an unknown one is answered with.
+// maxNamesListed limits the known members in the hint for an unknown one.
 const maxNamesListed = 12
 
-// hint answers an unknown member: the name that was probably meant, or else
-// all the names there are.
+// hint returns the hint for an unknown member: the most similar known name, or else all of them.
 func hint(name string, known []string) string {
 	best := nearest.Name(name, known)
 	switch {

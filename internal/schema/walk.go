@@ -8,20 +8,20 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// walker checks one text in one pass, and inserts defaults on the way. A path
-// costs nothing until there is a violation: each level adds its step on return.
+// walker checks one text in one pass and inserts defaults. A path costs nothing until there is a
+// violation: each level adds its step on return.
 type walker struct {
 	raw   []byte
-	work  int // what may still be spent; see workFor. Below 0 the walk is over
+	work  int // remaining steps; see workFor. Below 0 the walk is over
 	found []Violation
-	limit error // why the walk was ended early
+	limit error // reason for an early end
 
 	filling bool   // defaults are inserted here
 	filled  []byte // raw[:copied] with defaults; nil until one is inserted
 	copied  int
 }
 
-// value checks the value at w.raw[i:] and returns the index behind it.
+// value checks the value at w.raw[i:] and returns the index after it.
 func (w *walker) value(c *check, i, depth int) int {
 	i = jsonrpc.SkipSpace(w.raw, i)
 	k := kindAt(w.raw, i)
@@ -73,7 +73,7 @@ func (w *walker) scalar(c *check, k kind, raw []byte) bool {
 	return c.enum == nil || w.allows(c, k, raw)
 }
 
-// text returns what a string stands for.
+// text returns the content of a string.
 func (w *walker) text(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') >= 0 || len(raw) < 2 {
 		return []byte(unquote(raw))
@@ -103,7 +103,7 @@ func (w *walker) allows(c *check, k kind, raw []byte) bool {
 	return false
 }
 
-// end ends the walk: too deep, too much work, enough violations, or no JSON.
+// end ends the walk: too deep, too much work, enough violations, or not JSON.
 func (w *walker) end(i, depth int) int {
 	if w.limit == nil {
 		switch {
@@ -120,7 +120,7 @@ func (w *walker) end(i, depth int) int {
 	return len(w.raw)
 }
 
-// refuse says that the value w.raw[i:end] does not fit.
+// refuse records that the value w.raw[i:end] does not fit.
 func (w *walker) refuse(c *check, i, end int) {
 	expected := c.describe()
 	if raw := w.raw[i:end]; kindAt(raw, 0) == kindNumber && !inRange(raw) {
@@ -135,8 +135,8 @@ func (w *walker) add(path, expected, got string) {
 	}
 }
 
-// within puts a step before the paths of the violations found since from, and
-// drops those that are known; base is how many were there before the container.
+// within prepends a step to the paths of the violations since from and drops known ones. base is
+// the number before the container.
 func (w *walker) within(base, from int, step string) {
 	kept := w.found[:from]
 	for _, v := range w.found[from:] {
@@ -240,10 +240,10 @@ func (w *walker) object(c *check, start, depth int) int {
 	return i
 }
 
-// leaveOut takes a member as absent that may be, and is null though it may not:
-// models send null for what they do not want to say. The member has its default
-// then, which it reports, or is cut out. It begins at w.raw[from], its value at
-// w.raw[value], and i is behind it.
+// leaveOut treats a null as an absent member, if the member may be absent and may not be null:
+// models send null for unspecified members. With a default it inserts that and reports true;
+// otherwise it removes the member. The member begins at w.raw[from], its value at w.raw[value], and
+// i is the index after it.
 func (w *walker) leaveOut(fallback []byte, from, value, i int) (replaced bool) {
 	if fallback != nil {
 		w.filled = append(append(w.filled, w.raw[w.copied:value]...), fallback...)
@@ -259,8 +259,8 @@ func (w *walker) leaveOut(fallback []byte, from, value, i int) (replaced bool) {
 	return false
 }
 
-// member checks one member, whose value starts at w.raw[i:]; at is its place
-// among the properties, or -1.
+// member checks one member, whose value starts at w.raw[i:]; at is its index in the properties, or
+// -1.
 func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool) int {
 	switch known := at >= 0 && c.properties[at].declared; {
 	case again:
@@ -275,7 +275,7 @@ func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool)
 	return w.value(nil, i, depth+1)
 }
 
-// missing reports each required member that was not seen.
+// missing reports each absent required member.
 func (w *walker) missing(c *check, seen []uint64) {
 	for i, p := range c.properties {
 		if p.required && seen[i>>6]&(1<<(i&63)) == 0 {
@@ -284,8 +284,8 @@ func (w *walker) missing(c *check, seen []uint64) {
 	}
 }
 
-// fill inserts the defaults of properties that were not seen before the brace
-// at w.raw[brace], behind n members, and returns how many.
+// fill inserts the defaults of absent properties before the brace at w.raw[brace], after n members,
+// and returns their number.
 func (w *walker) fill(c *check, seen []uint64, n, brace, depth int) (added int) {
 	object := jsonrpc.NewObject(nil)
 	raw, base := w.raw, len(w.found)
@@ -305,7 +305,7 @@ func (w *walker) fill(c *check, seen []uint64, n, brace, depth int) (added int) 
 	w.raw, w.filling = raw, true
 	if text := object.Bytes(); added > 0 {
 		if n > 0 {
-			text[0] = ',' // in place of the brace
+			text[0] = ',' // instead of the brace
 		} else {
 			text = text[1:]
 		}

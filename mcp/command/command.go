@@ -18,62 +18,58 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// A Command is a program that serves MCP on its standard input and output. Its
-// fields must not change once it is used. It is a [mcp.Transport]: each
-// connection starts the program again.
+// A Command is a program that serves MCP on its standard input and output. Its fields must not
+// change after the first use. It is a [mcp.Transport] that starts the program for each connection.
 type Command struct {
-	// Name is the program: a name that is looked up in PATH, or a path. A
-	// relative path is relative to Dir.
+	// Name is the program: a name that is searched in PATH, or a path. A relative path is relative
+	// to Dir.
 	Name string
-	// Args are its arguments. Nothing expands them: there is no shell.
+	// Args holds the arguments. They are not expanded, since there is no shell.
 	Args []string
-	// Env is added to the environment, each as "key=value"; of two with the same
-	// key the last one counts.
+	// Env is added to the environment, as "key=value"; the last value of a key counts.
 	Env []string
-	// Environ is the environment that Env is added to; nil means that of this
-	// process, with all the secrets that may be in it.
+	// Environ is the environment that Env is added to. Nil means that of this process, with all the
+	// secrets in it.
 	Environ []string
 	// Dir is the working directory; empty means that of this process.
 	Dir string
-	// Grace is how long the program may take for each step of being ended;
-	// default 2 seconds.
+	// Grace is the time that the program has for each step of ending; default 2 seconds.
 	Grace time.Duration
-	// Kill, if set, takes that time away: once it is closed, a program that is to
-	// end is killed at once, with all that it started.
+	// Kill, if set, ends Grace: after it is closed, a program that is to end is killed at once,
+	// with all its descendants.
 	Kill <-chan struct{}
-	// Impatient shortens that time to 100 milliseconds for a program that did not respond in the time that a caller, or the time to
-	// connect, gave it.
+	// Impatient shortens Grace to 100 milliseconds for a program that did not respond before the
+	// deadline of a caller, or of connecting.
 	Impatient bool
-	// Stderr, if set, is called with each line of the program's standard error,
-	// cleaned for display, one after the other. It must return.
+	// Stderr, if set, is called with each line of the program's standard error, cleaned for
+	// display, one after the other. It must return.
 	Stderr func(line string)
-	// Skipped, if set, is called with the first 20 lines of the program's standard output that are no
-	// messages, cleaned for display, one after the other. It must return.
+	// Skipped, if set, is called with the first 20 lines of the program's standard output that are
+	// not messages, cleaned for display, one after the other. It must return.
 	Skipped func(line string)
-	// Launch, if set, starts the program in place of the Start of cmd, which it may change, such as to confine it:
-	// see package sandbox. The function that it returns is called once, when the program was waited for and what it
-	// started is gone.
+	// Launch, if set, starts the program instead of the Start of cmd. It may change cmd, for
+	// example to confine the program: see package sandbox. The function that it returns is called
+	// once, after the program and its descendants have ended.
 	Launch func(cmd *exec.Cmd) (ended func(), err error)
-	// Answered, if set, is called with each request to the program and what became of it, before that is returned. It must return, and
-	// change nothing.
+	// Answered, if set, is called with each request to the program and its result before that is
+	// returned. It must return and must change nothing.
 	Answered func(ctx context.Context, req *mcp.Request, result mcp.Result, err error)
-	// Started, if set, is called with each program that was started. It must return.
+	// Started, if set, is called with each started program. It must return.
 	Started func(p Program)
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
 	MaxMessage int
-	// Logger receives what the server does wrong; default slog.Default().
+	// Logger receives records of the server's faults; default slog.Default().
 	Logger *slog.Logger
 }
 
 var _ mcp.Transport = (*Command)(nil)
 
-// New returns a Command for the program called name with arguments args.
+// New returns a Command for the program name with arguments args.
 func New(name string, args ...string) *Command {
 	return &Command{Name: name, Args: args}
 }
 
-// Connect implements [mcp.Transport]: it starts the program. Closing the
-// connection ends it.
+// Connect implements [mcp.Transport]: it starts the program. Closing the connection ends it.
 func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
 	var connected atomic.Bool
 	var newest *process.Process
@@ -99,7 +95,8 @@ func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, 
 	return conn, nil
 }
 
-// waited adds to the error of a program that was waited for in vain what it says meanwhile, such as that it waits for something, too.
+// waited adds the program's standard error to the error of a wait in vain. For example, the program
+// may be waiting for something itself.
 func waited(p *process.Process, err error) error {
 	if p == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -110,14 +107,14 @@ func waited(p *process.Process, err error) error {
 	return err
 }
 
-// saying is an error that has the end of a program's standard error, too, for who runs the program: others may use it, and it
-// may write there what they sent.
+// saying adds the end of a program's standard error to an error, for the operator only. Other users
+// may use the program, and its output may contain their input.
 func saying(err error, tail string) error {
 	said := "its standard error ends with:\n" + tail
 	return &mcp.PrivateError{Err: fmt.Errorf("%w; %s", err, said), Private: said, Public: "the log of whoever runs it says more"}
 }
 
-// heard is a connection of which somebody hears how requests end.
+// heard is a connection that calls answered with the result of each request.
 type heard struct {
 	mcp.Conn
 	answered func(context.Context, *mcp.Request, mcp.Result, error)
@@ -129,8 +126,7 @@ func (h heard) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return result, err
 }
 
-// A starting program is one that may not be connected to yet: nobody who gives up
-// waits for it.
+// A starting program may not be connected yet. A caller that gives up does not wait for it.
 type starting struct {
 	*process.Process
 	connecting context.Context
@@ -148,8 +144,7 @@ func (s starting) Close() error {
 	return s.Process.Close()
 }
 
-// link starts the program. ctx limits only the start: closing the link ends the
-// program.
+// link starts the program. ctx limits only the start: closing the link ends the program.
 func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, *process.Process, error) {
 	if ctx.Err() != nil {
 		return nil, nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
@@ -172,15 +167,14 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 	}), p, nil
 }
 
-// A Program is one that was started, and may have ended. Its methods are safe for
-// concurrent use.
+// A Program is a started program, which may have ended. Its methods are safe for concurrent use.
 type Program struct{ process *process.Process }
 
-// CPUTime returns the processor time that the program and the processes it
-// started have used so far; false where the system does not say.
+// CPUTime returns the processor time that the program and its descendants have used so far. It
+// reports false if the system does not provide it.
 func (p Program) CPUTime() (time.Duration, bool) { return p.process.CPUTime() }
 
-// environment returns nil for this process's own.
+// environment returns the program's environment; nil means this process's own.
 func (c *Command) environment() []string {
 	if len(c.Env) == 0 {
 		return c.Environ
@@ -193,11 +187,11 @@ func (c *Command) environment() []string {
 }
 
 const (
-	exitWait   = time.Second // how long a program may take to exit after its output ended
+	exitWait   = time.Second // wait for a program to exit after its output ended
 	stderrTail = 8 << 10     // bytes of standard error in an error
 )
 
-// ending says how the program ended and what it said last.
+// ending returns an error that describes the end of the program and its last output.
 func ending(p *process.Process) error {
 	wait := time.NewTimer(exitWait)
 	defer wait.Stop()
@@ -218,8 +212,7 @@ func ending(p *process.Process) error {
 	return saying(errors.New(how), tail)
 }
 
-// lastLines returns the last whole lines of text that have at most limit bytes
-// together, or the end of the last one.
+// lastLines returns the last whole lines of text within limit bytes, or the end of the last line.
 func lastLines(text string, limit int) string {
 	if len(text) <= limit {
 		return text

@@ -150,8 +150,8 @@ func TestWhatCannotBeStarted(t *testing.T) {
 	}
 }
 
-// The time to connect is not followed by the time that a program gets to finish
-// what it does: it did nothing yet.
+// The time to connect is not followed by the grace period of a program that finishes its work: it
+// has done none yet.
 func TestOfAProgramThatDoesNotAnswerItIsSaidWhatItWrote(t *testing.T) {
 	c := server(t, "waits elsewhere")
 	said := make(chan struct{})
@@ -177,7 +177,8 @@ func TestAProgramThatIsGivenUpBeforeItIsConnectedIsTerminatedAtOnce(t *testing.T
 	}
 }
 
-// A program whose caller waited in vain, and is impatient, ends long before its time of grace is over; also one that ignores SIGTERM.
+// An impatient program whose caller waited in vain ends long before the end of its grace period,
+// even if it ignores SIGTERM.
 func TestImpatient(t *testing.T) {
 	for _, name := range []string{"says nothing", "neither reads nor obeys", "answers no call and does not obey"} {
 		t.Run(name, func(t *testing.T) {

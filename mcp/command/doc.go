@@ -1,8 +1,8 @@
-// Package command reaches MCP servers that are programs: it starts one and
-// speaks with it over its standard input and output (basic/transports/stdio).
+// Package command connects to MCP servers that are programs. It starts a program and uses its
+// standard input and output (basic/transports/stdio).
 //
-// The program leads a process group of its own, which is ended as a whole when
-// the connection is closed: its input is closed, then the group is terminated,
-// then killed. So a wrapper such as npx leaves nothing behind. What it writes to
-// standard error is kept for errors, and handed out line by line if asked for.
+// The program leads a process group of its own, which is ended as a whole when the connection is
+// closed. First its input is closed, then the group is terminated, then killed. A wrapper such as
+// npx therefore leaves no process behind. Standard error is kept for errors and, on request, passed
+// on line by line.
 package command

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// childEnv makes the test binary play the server that it names.
+// childEnv makes the test binary play the server with that name.
 const childEnv = "JUNCTION_TEST_SERVER"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// servers are what a child does, by name.
+// servers maps names to the functions of child processes.
 var servers = map[string]func(*bufio.Reader){
 	"answers": func(in *bufio.Reader) {
 		fmt.Println("welcome")
@@ -57,7 +57,7 @@ var servers = map[string]func(*bufio.Reader){
 	"neither reads nor obeys": func(*bufio.Reader) {
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println(`{"jsonrpc":"2.0","method":"ready"}`)
-		<-time.After(time.Minute) // and not longer, should the test fail
+		<-time.After(time.Minute) // at most, if the test fails
 	},
 	"answers no call and does not obey": func(in *bufio.Reader) {
 		signal.Ignore(syscall.SIGTERM)
@@ -94,8 +94,8 @@ var servers = map[string]func(*bufio.Reader){
 	},
 }
 
-// server returns the Command of a server; the test fails if a connection leaves
-// a process, a file or a goroutine behind.
+// server returns the Command of a server. The test fails if a connection leaves a process, a file
+// or a goroutine behind.
 func server(t *testing.T, name string, args ...string) *Command {
 	t.Helper()
 	c := New(os.Args[0], args...)
@@ -114,7 +114,7 @@ func server(t *testing.T, name string, args ...string) *Command {
 	return c
 }
 
-// openFiles counts this process's descriptors, once the runtime has opened its own.
+// openFiles returns the number of this process's descriptors, after the runtime has opened its own.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -133,8 +133,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// children lists the children of this process, ended ones that nobody reaped
-// included.
+// children returns the children of this process, including unreaped ones.
 func children(t *testing.T) (found []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {

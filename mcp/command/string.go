@@ -12,12 +12,11 @@ const (
 	maxArgument = 60  // runes of one argument
 )
 
-// String returns the command and its arguments for display, on one line.
-// Arguments that look like secrets are replaced by ***: values of flags and
-// variables with a sensitive name, headers, tokens by their prefix, and of URLs
-// the userinfo, the values of the query, the fragment and what looks like a key
-// in the path. Whoever passes a secret to a program should use Env all the
-// same: arguments are visible to other users of the machine.
+// String returns the command and its arguments for display, on one line. Arguments that look like
+// secrets are replaced by ***. These are values of flags and variables with a sensitive name,
+// headers, and tokens with a known prefix. In URLs they are the userinfo, the values of the query,
+// the fragment and possible keys in the path. Pass secrets in Env all the same: other users of the
+// machine can see arguments.
 func (c *Command) String() string {
 	shown := []string{plaintext.Line(c.Name, maxShown)}
 	for _, arg := range redact.Arguments(c.Args) {

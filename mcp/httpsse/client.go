@@ -23,33 +23,33 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are the settings of a client; the zero value of each field
-// means its default.
+// ClientOptions are the settings of a client; the zero value of each field means its default.
 type ClientOptions struct {
-	// HTTP sends the requests; default a client of each connection's own. Its
-	// Timeout should be 0, because the stream lasts. Of redirects only those to
-	// the same server are followed, whatever it says.
+	// HTTP sends the requests. By default each connection has a client of its own. Its Timeout
+	// should be 0, because the stream lasts. Only redirects to the same server are followed,
+	// whatever its CheckRedirect allows.
 	HTTP *http.Client
 	// Header is sent with every request, such as Authorization.
 	Header http.Header
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
 	MaxMessage int
-	// EndpointTimeout is how long the server may take to open the stream and to
-	// say where messages go; default 10 seconds.
+	// EndpointTimeout is the time that the server has to open the stream and to send the URL for
+	// messages; default 10 seconds.
 	EndpointTimeout time.Duration
-	// Logger receives what the server does wrong; default slog.Default().
+	// Logger receives records of the server's faults; default slog.Default().
 	Logger *slog.Logger
 }
 
 const (
 	defaultEndpointTime = 10 * time.Second
 	maxEndpoint         = 8 << 10 // bytes of the URL for messages
-	maxBefore           = 100     // events before the one that has it
+	maxBefore           = 100     // events before the one with the URL
 
-	acceptTime = 5 * time.Second // for the server to accept a request that was given up
+	acceptTime = 5 * time.Second // for the server to accept a cancelled request
 
-	// firstPause is between the URL for messages and the first message. A server on Spring drops a response that is
-	// ready before the stream's own handler has returned, and a client with a warm connection is fast enough for that.
+	// firstPause separates the URL for messages from the first message. A server on Spring drops a
+	// response that is ready before the stream's own handler has returned. A client with a warm
+	// connection is fast enough for that.
 	firstPause = 50 * time.Millisecond
 )
 
@@ -70,7 +70,7 @@ type clientTransport struct {
 	options ClientOptions
 }
 
-// String names the server: its URL without what may be secret.
+// String returns the server's URL without parts that may be secret.
 func (t *clientTransport) String() string { return httplink.Name(t.url) }
 
 // Connect implements [mcp.Transport].
@@ -78,7 +78,7 @@ func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mc
 	return upstream.Connect(ctx, t.Link, o)
 }
 
-// Link opens the stream and waits until the server has said where messages go.
+// Link opens the stream and waits until the server has sent the URL for messages.
 func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	o := t.options
 	e, err := httplink.New(t.url, httplink.Options{HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger})
@@ -97,8 +97,8 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	return c, nil
 }
 
-// clientLink is one session: a stream for everything that the server says, and
-// a URL for everything that is sent to it.
+// clientLink is one session: a stream for the messages of the server, and a URL for the messages to
+// it.
 type clientLink struct {
 	*pipe.Inbox
 	endpoint  *httplink.Endpoint
@@ -111,8 +111,7 @@ type clientLink struct {
 	closeOnce sync.Once
 }
 
-// open opens the stream and reads its first event (2024-11-05
-// basic/transports, HTTP with SSE).
+// open opens the stream and reads its first event (2024-11-05 basic/transports, HTTP with SSE).
 func (c *clientLink) open(ctx context.Context, within time.Duration) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -162,13 +161,13 @@ func (c *clientLink) openStream() error {
 	return nil
 }
 
-// met names a tolerance on the stream.
+// met records a tolerance on the stream.
 func (c *clientLink) met(t tolerance.Tolerance) {
 	t.Met(c.ctx, c.endpoint.Log, c.endpoint.Name, "the stream of the session")
 }
 
-// readEndpoint reads the first event, which says where messages go. It must be
-// on the same server: credentials are sent there.
+// readEndpoint reads the first event, which contains the URL for messages. The URL must be on the
+// same server, since credentials are sent to it.
 func (c *clientLink) readEndpoint() (*url.URL, error) {
 	for before := 0; ; {
 		event, err := c.events.Next()
@@ -194,7 +193,7 @@ func (c *clientLink) readEndpoint() (*url.URL, error) {
 func (c *clientLink) resolve(ref string) (*url.URL, error) {
 	stream := c.endpoint.URL
 	if c.body.Request != nil {
-		stream = c.body.Request.URL // where redirects led
+		stream = c.body.Request.URL // after redirects
 	}
 	messages, err := stream.Parse(ref)
 	if err != nil {
@@ -207,7 +206,7 @@ func (c *clientLink) resolve(ref string) (*url.URL, error) {
 	return messages, nil
 }
 
-// read takes in what the server sends until the stream ends, which ends the session.
+// read reads the server's messages until the stream ends, which ends the session.
 func (c *clientLink) read() {
 	defer c.body.Body.Close()
 	for {
@@ -222,7 +221,7 @@ func (c *clientLink) read() {
 		case len(event.Data) == 0:
 		case event.Name == "" || event.Name == "message":
 			c.take(event.Data)
-		case event.Name != "endpoint": // a second one changes nothing
+		case event.Name != "endpoint": // a second one has no effect
 			c.met(tolerance.NotAMessage)
 		}
 	}
@@ -261,8 +260,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// post sends a message. Any status that says success will do: what the server
-// has to say comes on the stream.
+// post sends a message. It accepts any successful status: responses come on the stream.
 func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -298,9 +296,8 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// refused ends the link where the server does not know its session any more,
-// even if the stream seems to be open still. answered says that the refusal is
-// the response to the request.
+// refused ends the link if the server no longer knows its session, even if the stream still seems
+// open. answered reports that the refusal is the response to the request.
 func (c *clientLink) refused(ctx context.Context, status *mcp.StatusError, answered bool) error {
 	if !httplink.SessionLost(status, answered) || status.Status == http.StatusBadRequest && c.endpoint.Knows(ctx, c.messages, http.Header{}) {
 		return status
@@ -322,11 +319,11 @@ func (c *clientLink) Close() error {
 	return nil
 }
 
-// Transport is what who watches the messages calls it.
+// Transport returns the name of the transport for watchers.
 func (c *clientLink) Transport() string { return mcp.TransportSSE }
 
 // ClosingCancels implements [link.Link]: a call has no channel of its own.
 func (c *clientLink) ClosingCancels() bool { return false }
 
-// Way is for [link.WayOf].
+// Way serves [link.WayOf].
 func (c *clientLink) Way() link.Way { return c.endpoint.Way("") }

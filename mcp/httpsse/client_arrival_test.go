@@ -16,12 +16,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A slowServer takes its time before it accepts a message.
+// A slowServer delays accepting messages.
 type slowServer struct {
 	takes   time.Duration
 	aborted atomic.Bool
 
-	held, bytes atomic.Int64 // requests that are not accepted
+	held, bytes atomic.Int64 // requests not accepted yet
 }
 
 func (s *slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,7 +46,7 @@ func (s *slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 }
 
-// A server that hears of a cancellation before the request never ends that.
+// A server that receives a cancellation before the request never ends the request.
 func TestARequestThatIsGivenUpArrivesBeforeItsCancellation(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -84,8 +84,8 @@ func TestARequestThatIsGivenUpArrivesBeforeItsCancellation(t *testing.T) {
 	}
 }
 
-// A client that calls and cancels again and again must not fill the memory with what a
-// server that stalls does not take.
+// A client that calls and cancels repeatedly must not fill the memory with requests that a stalled
+// server does not accept.
 func TestCancelledRequestsThatDoNotArriveAreLimited(t *testing.T) {
 	for _, test := range []struct {
 		name              string

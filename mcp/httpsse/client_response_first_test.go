@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// An endlessServer responds on the stream, and never ends what it says to the POST.
+// An endlessServer responds on the stream and never ends its response to the POST.
 type endlessServer struct{ stream *io.PipeWriter }
 
 func (s *endlessServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -29,7 +29,7 @@ func (s *endlessServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, ContentLength: 8, Body: body, Request: r}, nil
 }
 
-// A response that has come is not held up by what else the server says, or does not say.
+// The response to the POST does not delay a response on the stream.
 func TestAResponseOnTheStreamIsNotHeldUpByThePost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, err := ClientWith("http://endless.example/sse", ClientOptions{HTTP: &http.Client{Transport: new(endlessServer)}}).(link.Linker).Link(t.Context())
@@ -48,10 +48,11 @@ func TestAResponseOnTheStreamIsNotHeldUpByThePost(t *testing.T) {
 	})
 }
 
-// A hastyServer drops the response to a message that comes while its handler of the stream still runs, as Spring does.
+// A hastyServer drops the response to a message that comes while its handler of the stream still
+// runs, as Spring does.
 type hastyServer struct {
 	stream *io.PipeWriter
-	busy   time.Time // until then
+	busy   time.Time // end of that time
 }
 
 func (s *hastyServer) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -17,10 +17,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A clientPeer is a server that a test wrote by hand: what it says on the
-// stream, and what it does with messages.
+// A clientPeer is a server that a test controls: its output on the stream, and its handling of
+// messages.
 type clientPeer struct {
-	endpoint string // the first event
+	endpoint string // content of the first event
 	untyped  bool   // the stream has no content type
 	say      chan string
 	message  func(p *clientPeer, w http.ResponseWriter, m *jsonrpc.Message)
@@ -37,7 +37,7 @@ func (p *clientPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.message(p, w, &m)
 		return
 	}
-	w.Header()["Content-Type"] = nil // none is guessed
+	w.Header()["Content-Type"] = nil // no guessed value
 	if !p.untyped {
 		w.Header().Set("Content-Type", "text/event-stream")
 	}
@@ -77,7 +77,7 @@ func request(id int64, method string) link.Out {
 	return link.Out{ID: jsonrpc.IntID(id), Method: method, Message: jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), method, nil)}
 }
 
-// echo answers on the stream with what was asked, and accepts what is not.
+// echo answers requests on the stream with themselves, and accepts other messages.
 func echo(p *clientPeer, w http.ResponseWriter, m *jsonrpc.Message) {
 	w.WriteHeader(http.StatusAccepted)
 	io.WriteString(w, "Accepted")
@@ -248,7 +248,7 @@ func TestAServerThatForgotTheSessionEndsTheLinkThoughTheStreamIsOpen(t *testing.
 	}
 }
 
-// A refusal may repeat what one client sent, and others share the link.
+// A refusal may repeat input of one client, while others share the link.
 func TestARefusalThatNamesASessionEndsNoLinkThatTheServerKnows(t *testing.T) {
 	l, _, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(_ *clientPeer, w http.ResponseWriter, m *jsonrpc.Message) {
 		if m.Method != "ping" {

@@ -1,7 +1,6 @@
-// Package httpsse carries MCP over the HTTP+SSE transport of 2024-11-05
-// (basic/transports), which Streamable HTTP replaced: a stream on which
-// everything from the server arrives, and a URL to which everything from the
-// client is posted. Use it for clients and servers that know nothing newer.
+// Package httpsse implements MCP over the HTTP+SSE transport of 2024-11-05 (basic/transports),
+// which Streamable HTTP replaced. The server sends everything on one stream, and the client posts
+// everything to a URL. Use it for clients and servers that support nothing newer.
 //
-// [Handler] serves any [mcp.Handler] that way, [Client] reaches such a server.
+// [Handler] serves any [mcp.Handler] over this transport, and [Client] connects to such a server.
 package httpsse

@@ -17,59 +17,55 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Options are the settings of [Handler]; the zero value of each field means
-// its default.
+// Options are the settings of [Handler]; the zero value of each field means its default.
 type Options struct {
 	mcp.ServeOptions
 
-	// StreamPath is the path on which streams are opened; default any.
+	// StreamPath is the path for opening streams; default any.
 	StreamPath string
-	// MessagePath is the path, or the URL, that clients are to send messages
-	// to; requests for it must reach the Endpoint. Default the path on which the
-	// stream was opened. Set it where a proxy changes paths.
+	// MessagePath is the path or URL to which clients send messages. Requests for it must reach the
+	// Endpoint. The default is the path on which the stream was opened. Set it if a proxy changes
+	// paths.
 	MessagePath string
-	// MaxConnections is how many clients may be connected; default 10,000, of which one
-	// caller (a principal, or an address where there is none) has a quarter. More are
-	// refused with 503.
+	// MaxConnections limits the connected clients; default 10,000, of which one caller gets a
+	// quarter. A caller is a principal, or an address without one. Further clients are refused with
+	// 503.
 	MaxConnections int
 
-	// AllowedHosts are names, without ports, under which clients may reach the
-	// server over TCP in addition to localhost and the IP address at which they
-	// connected. Other names in the Host header are refused with 403, against DNS
-	// rebinding. Behind a reverse proxy that passes the Host header on, list the
-	// public name. "*" allows all names, and with that rebound pages, too.
+	// AllowedHosts lists names, without ports, under which clients may reach the server over TCP.
+	// Localhost and the IP address of the connection are always allowed. Other names in the Host
+	// header are refused with 403, against DNS rebinding. Behind a reverse proxy that passes the
+	// Host header on, list the public name. "*" allows all names, and thus rebound pages as well.
 	AllowedHosts []string
-	// AllowedOrigins are origins (scheme://host[:port]) of web pages that may use
-	// the server, in addition to its own and, where it was reached on localhost,
-	// those on localhost. Others are refused with 403. "*" allows all.
+	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. Its
+	// own origin is always allowed, and those on localhost if it was reached there. Others are
+	// refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of AllowedOrigins read the responses, or of all origins that are allowed
-	// where none is listed; default off.
+	// CORS lets pages of AllowedOrigins read the responses, or of all allowed origins if none is
+	// listed; default off.
 	CORS bool
-	// Principal authenticates a request. Where its error is (or wraps) an
-	// [http.Handler], such as that of streamable.Unauthorized, that writes the
-	// refusal; else it is a plain 401. The client does not see the error; it is
-	// logged at debug level.
+	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as that
+	// of streamable.Unauthorized, that handler writes the refusal; otherwise it is a plain 401. The
+	// client does not get the error, which is logged at debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
 
-	// KeepAlive is how often a comment is sent on an open stream; default 25
-	// seconds, negative for never.
+	// KeepAlive is the time between comments on an open stream; default 25 seconds, negative for
+	// never.
 	KeepAlive time.Duration
-	// ReadTimeout is how long a client may take to send the body of a request, and
-	// a second more for each 64 KiB that it announced; then it is refused with 408.
-	// Default 30 seconds.
+	// ReadTimeout is the time that a client has to send the body of a request. It gets a second
+	// more for each 64 KiB of its announced length. Then the request is refused with 408. Default
+	// 30 seconds.
 	ReadTimeout time.Duration
-	// WriteTimeout is how long a client may take to read a response or an event,
-	// and a second more for each 64 KiB of it; then it is disconnected. Default 10
-	// seconds.
+	// WriteTimeout is the time that a client has to read a response or an event, plus a second for
+	// each 64 KiB. Then it is disconnected. Default 10 seconds.
 	WriteTimeout time.Duration
 }
 
 // defaultMaxConnections is the default of [Options.MaxConnections].
 const defaultMaxConnections = 10_000
 
-// An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an
-// [http.Handler] and safe for concurrent use.
+// An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an [http.Handler] and
+// safe for concurrent use.
 type Endpoint struct {
 	edge      *edge.Edge
 	options   Options
@@ -79,11 +75,11 @@ type Endpoint struct {
 	deadlines httpedge.Deadlines // of responses
 	log       *slog.Logger
 
-	places *share.Budget // of connections; some may not be in the table yet
+	places *share.Budget // for connections; some may not be in the table yet
 
 	mu          sync.Mutex
 	connections map[string]*connection
-	ending      bool // nobody may connect any more
+	ending      bool // no further connections
 }
 
 // Handler returns an Endpoint that serves h. It panics if h is nil, which is a
@@ -108,7 +104,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	return e
 }
 
-// ServeHTTP opens a stream (GET), or takes a message for one (POST).
+// ServeHTTP opens a stream (GET) or accepts a message for one (POST).
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	refuse := func(status int, format string, args ...any) {
 		if status == http.StatusServiceUnavailable {
@@ -142,12 +138,12 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// receive hands a message to the connection that it names.
+// receive passes a message to the connection that its URL identifies.
 func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mcp.Principal, refuse httpedge.Refuse) {
 	id := r.URL.Query().Get(sessionParameter)
 	if id == "" {
 		unreadbody.Close(w, r)
-		w.Header().Set("Allow", "GET") // also tells clients of Streamable HTTP what this is
+		w.Header().Set("Allow", "GET") // also shows clients of Streamable HTTP the transport
 		refuse(http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
 		return
 	}
@@ -171,16 +167,16 @@ func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mc
 	e.deadlines.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
 }
 
-// messageURL is where the client of a new connection sends its messages.
+// messageURL returns the URL for the messages of a new connection.
 func (e *Endpoint) messageURL(r *http.Request, id string) string {
 	path := e.options.MessagePath
 	if path == "" {
 		path = r.URL.EscapedPath()
 		if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
-			path = u.EscapedPath() // as the client knows it, whatever was stripped since
+			path = u.EscapedPath() // as the client sent it, even if a prefix was stripped since
 		}
 		if strings.HasPrefix(path, "//") {
-			path = "/." + path // by itself it would name another server
+			path = "/." + path // otherwise the path would be another server's URL
 		}
 	}
 	return path + "?" + sessionParameter + "=" + id

@@ -15,15 +15,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// sessionParameter names the connection in the URL for messages. Whoever knows
-// its value may send; it is as hard to guess as a key.
+// sessionParameter identifies the connection in the URL for messages. Anyone with its value may
+// send; it is as hard to guess as a key.
 const sessionParameter = "sessionId"
 
-// A connection is one client: the stream that it opened, and the messages that it sends
-// in requests of their own. When the stream ends all ends, as no response could be sent.
+// A connection is one client: its stream, and its messages in separate requests. The end of the
+// stream ends everything, as no response could be sent.
 type connection struct {
 	id         string
-	caller     string // in whose share it is
+	caller     string // the caller whose share it uses
 	principal  *mcp.Principal
 	connection *edge.Connection
 	events     *httpedge.EventWriter
@@ -32,8 +32,8 @@ type connection struct {
 
 	mu     sync.Mutex
 	limit  int
-	jobs   int  // messages that are being worked on
-	ending bool // nothing more is taken
+	jobs   int  // messages in progress
+	ending bool // no further messages
 	done   sync.WaitGroup
 }
 
@@ -68,7 +68,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	<-ctx.Done()
 }
 
-// Caller names who counts as one client with others of the same caller.
+// Caller returns the key of the connection's share of the limits.
 func (c *connection) Caller() string { return c.caller }
 
 // Send sends a message on the stream.
@@ -76,8 +76,8 @@ func (c *connection) Send(ctx context.Context, message []byte) error {
 	return c.events.Write(ctx, eventstream.Event{Name: "message", Data: message})
 }
 
-// accept takes a message with the scopes of the credentials that came with it; false if there are too many already. The
-// response is sent on the stream.
+// accept accepts a message with the scopes of its own credentials. It reports false if there are
+// too many. The response is sent on the stream.
 func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	c.mu.Lock()
 	if c.ending || c.jobs >= c.limit {
@@ -95,10 +95,10 @@ func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	}
 	go func() {
 		defer c.done.Done()
-		c.events.WaitTurn() // for a client that does not read its responses nothing more is done
+		c.events.WaitTurn() // do nothing for a client that does not read its responses
 		c.buffers.With(func(b []byte) []byte {
 			reply := job.Run(b)
-			c.jobDone() // before the client can know, and send the next
+			c.jobDone() // before the client gets the response and sends the next
 			if reply != nil {
 				c.Send(context.Background(), reply)
 			}
@@ -114,14 +114,14 @@ func (c *connection) jobDone() {
 	c.mu.Unlock()
 }
 
-// refuseMore has every later message refused.
+// refuseMore makes accept refuse later messages.
 func (c *connection) refuseMore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending = true
 }
 
-// end cancels what runs and waits for it.
+// end cancels running requests and waits for them.
 func (c *connection) end() {
 	c.refuseMore()
 	c.connection.Close()
@@ -129,8 +129,8 @@ func (c *connection) end() {
 	c.done.Wait()
 }
 
-// drain lets running requests finish, ends subscriptions with their result, and
-// then the stream.
+// drain lets running requests finish, ends subscriptions with their result, and then ends the
+// stream.
 func (c *connection) drain(ctx context.Context) {
 	defer c.cancel()
 	c.connection.Refuse()
@@ -154,8 +154,7 @@ func (e *Endpoint) isEnding() bool {
 	return e.ending
 }
 
-// add puts a connection that has room into the table, where messages find it; false if
-// nobody may connect any more.
+// add adds a connection to the table, where messages find it. It reports false during a shutdown.
 func (e *Endpoint) add(c *connection) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -177,7 +176,7 @@ func (e *Endpoint) find(id string) *connection {
 	return e.connections[id]
 }
 
-// all lets nobody connect any more and returns who is connected.
+// all prevents further connections and returns the present ones.
 func (e *Endpoint) all() []*connection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -185,20 +184,20 @@ func (e *Endpoint) all() []*connection {
 	return slices.Collect(maps.Values(e.connections))
 }
 
-// Close ends all streams at once, and with them what runs; it does not wait.
-// Whoever comes later is refused with 503.
+// Close ends all streams and their requests at once, without waiting. Later requests are refused
+// with 503.
 func (e *Endpoint) Close() {
 	for _, c := range e.all() {
 		c.cancel()
 	}
 }
 
-// Shutdown lets nobody connect and no request begin any more, lets running requests finish, and then
-// ends the streams. Where ctx is done first, it ends them at once and returns
-// ctx's error. A ctx without a deadline gets options.DrainTimeout.
+// Shutdown refuses new connections and requests, lets running requests finish, and then ends the
+// streams. If ctx is done first, it ends them at once and returns ctx's error. A ctx without a
+// deadline gets options.DrainTimeout.
 //
-// Call it before or alongside [http.Server.Shutdown], which waits for the streams
-// that it ends.
+// Call it before or concurrently with [http.Server.Shutdown], which waits for the streams that it
+// ends.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
 		var cancel context.CancelFunc
@@ -213,7 +212,7 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// A way is how the messages of a connection come, as far as the request for its stream tells.
+// A way describes the messages of a connection by the request for its stream.
 type way struct {
 	r  *http.Request
 	id string

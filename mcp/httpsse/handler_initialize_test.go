@@ -30,7 +30,7 @@ func (h hostileSlow) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, 
 	return mcp.Result{}, ctx.Err()
 }
 
-// One client that came and went must not keep others out.
+// A client that has disconnected must not keep others out.
 func TestAClientThatInitializesManyTimesAtOnceKeepsNobodyOut(t *testing.T) {
 	h := hostileSlow{new(atomic.Int32)}
 	s := httptest.NewServer(httpsse.Handler(h))

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/httpsse"
 )
 
-// A message has the scopes of the token that it came with, and not those of the one that opened the stream.
+// A message has the scopes of its own token, not of the token that opened the stream.
 func TestAMessageHasTheScopesOfItsOwnToken(t *testing.T) {
 	seen := make(chan []string, 10)
 	s := mcp.NewServer("s", "1")

@@ -13,8 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// newSilent opens a stream of a client that reads nothing after its first event, and
-// returns how it sends messages.
+// newSilent opens a stream of a client that reads nothing after its first event. It returns a
+// function that sends messages.
 func newSilent(t *testing.T, e *Endpoint) (w *silent, send func(message string) (status int)) {
 	w = &silent{httptest.NewRecorder(), make(chan struct{}, 1)}
 	w.read <- struct{}{}
@@ -91,7 +91,7 @@ func TestShutdownTakesNoMoreRequests(t *testing.T) {
 	})
 }
 
-// The URL for messages is on this server whatever path the client asked for.
+// The URL for messages is on this server for any path of the stream.
 func TestThePathOfAStreamNamesNoOtherServer(t *testing.T) {
 	for path, want := range map[string]string{
 		"//evil.example/sse":   "/.//evil.example/sse?sessionId=x",

@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A caller is a client that does what a test wants, on a real connection.
+// A caller is a client that a test controls, on a real connection.
 type caller struct {
 	t        *testing.T
 	client   *http.Client
@@ -74,7 +74,7 @@ func serve(t *testing.T, h mcp.Handler, o Options) (*caller, *Endpoint) {
 	return &caller{t: t, client: server.Client(), base: server.URL}, e
 }
 
-// open opens the stream and takes the endpoint event.
+// open opens the stream and reads the endpoint event.
 func (c *caller) open() {
 	c.t.Helper()
 	resp, err := c.client.Get(c.base + "/some/path")
@@ -105,7 +105,7 @@ func (c *caller) handshake() {
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, 202)
 }
 
-// send posts a message and wants a status.
+// send posts a message and requires a status.
 func (c *caller) send(message string, status int, header ...string) string {
 	c.t.Helper()
 	return c.sendTo(c.messages, message, status, header...)
@@ -166,7 +166,7 @@ func TestAnOldClientIsServed(t *testing.T) {
 	c.want(`"id":null,"error":{"code":-32700`)
 }
 
-// A long list is sent from memory that is used again.
+// A long list is sent from reused memory.
 func TestAListCostsAnOldClientNoMemory(t *testing.T) {
 	s := newTools(t)
 	mcp.AddToolWith(s.Server, mcp.Tool{Name: "long", Description: strings.Repeat("x", 512<<10)}, func(context.Context, struct{}) (string, error) { return "", nil })
@@ -179,7 +179,7 @@ func TestAListCostsAnOldClientNoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	sent := int64(len("event: message\ndata: ") + len(event.Data) + len("\n\n"))
-	least := uint64(math.MaxUint64) // the race detector has a pool forget some
+	least := uint64(math.MaxUint64) // with the race detector a pool drops some
 	for range 20 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -412,7 +412,7 @@ func TestCommentsKeepTheStreamOpen(t *testing.T) {
 	}
 }
 
-// A silent client reads nothing until the test lets it.
+// A silent client reads nothing until the test allows it.
 type silent struct {
 	*httptest.ResponseRecorder
 	read chan struct{}

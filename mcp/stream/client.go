@@ -15,12 +15,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions configure a client transport; the zero value of each field means
-// its default.
+// ClientOptions configure a client transport; the zero value of each field means its default.
 type ClientOptions struct {
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
 	MaxMessage int
-	// Logger gets what the server does wrong; default slog.Default().
+	// Logger receives records of the server's faults; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -28,9 +27,8 @@ func (o ClientOptions) connect(rw io.ReadWriteCloser, name string) link.Link {
 	return pipe.New(rw, pipe.Options{Name: name, MaxMessage: o.MaxMessage, Logger: o.Logger})
 }
 
-// Dial returns a transport that connects to a socket: network is "unix" or
-// "tcp", or whatever else [net.Dial] takes for streams. Each connection of the
-// transport is a connection of its own.
+// Dial returns a transport that connects to a socket. network is "unix", "tcp", or any other that
+// [net.Dial] accepts for streams. Each connection of the transport opens a new one.
 func Dial(network, address string) mcp.Transport {
 	return DialWith(network, address, ClientOptions{})
 }
@@ -59,15 +57,14 @@ func (d *dialed) Link(ctx context.Context) (link.Link, error) {
 	return d.options.connect(conn, d.String()), nil
 }
 
-// String names the server, such as "unix:/run/weather.sock".
+// String returns the server's address, such as "unix:/run/weather.sock".
 func (d *dialed) String() string {
 	return plaintext.Line(d.network+":"+d.address, 200)
 }
 
-// Over returns a transport over a connection that is there already; name is
-// what errors call the server. It can be connected once: rwc belongs to that
-// connection from then on, and is closed with it. Close must make a Read or
-// Write of rwc that waits return.
+// Over returns a transport over an existing connection; name is the server's name in errors. It can
+// be connected once: that connection then owns rwc and closes it. Close must end a blocked Read or
+// Write of rwc.
 func Over(rwc io.ReadWriteCloser, name string) mcp.Transport {
 	return OverWith(rwc, name, ClientOptions{})
 }

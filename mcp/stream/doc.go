@@ -1,10 +1,9 @@
-// Package stream carries MCP over any pair of byte streams, with one message in
-// a line as on standard input and output: Unix and TCP sockets ([Dial],
-// [Serve]), a connection that is there already ([Over], [ServeConn]), and memory
-// ([Pipe]), which brings a client and a Handler of one process together by way
-// of the wire.
+// Package stream implements MCP over pairs of byte streams, with one message a line as on standard
+// input and output. It supports Unix and TCP sockets ([Dial], [Serve]) and existing connections
+// ([Over], [ServeConn]). [Pipe] connects a client to a Handler in the same process over the wire
+// format.
 //
-// Nothing here authenticates or encrypts. A Unix socket is guarded by the
-// permissions of its file, a TCP socket by listening on the loopback address or
-// by the net.Listener and net.Conn that the caller passes in.
+// The package neither authenticates nor encrypts. A Unix socket is protected by the permissions of
+// its file. A TCP socket is protected by listening on the loopback address, or by the net.Listener
+// and net.Conn of the caller.
 package stream

@@ -10,8 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server on a socket. Connecting with mcp.Dial(ctx, stream.Dial("tcp", address))
-// gives a client for it.
+// A server on a socket. mcp.Dial(ctx, stream.Dial("tcp", address)) returns a client for it.
 func ExampleServe() {
 	s := mcp.NewServer("weather", "1.0")
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -13,15 +13,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// pipeDrain is how long requests may go on when a Pipe is closed: nobody reads
-// their responses any more.
+// pipeDrain is the time that requests have to finish when a Pipe is closed: their responses are no
+// longer read.
 const pipeDrain = time.Second
 
-// Pipe returns a transport to a Handler in the same process that writes and
-// reads every message as a socket would. Each connection is served on its own,
-// until it is closed; closing it waits for the Handler as long as DrainTimeout
-// says, here by default one second. It is meant for tests; where the wire does
-// not matter, call the Handler.
+// Pipe returns a transport to a Handler in the same process that writes and reads every message
+// like a socket. Each connection is served separately until it is closed. Closing it waits for the
+// Handler, at most DrainTimeout, which is one second here by default. Pipe is meant for tests; to
+// skip the wire format, call the Handler.
 func Pipe(h mcp.Handler) mcp.Transport { return PipeWith(h, mcp.ServeOptions{}) }
 
 // PipeWith is [Pipe] with options.
@@ -61,7 +60,7 @@ func (m *memory) Link(ctx context.Context) (link.Link, error) {
 	return pipe.New(end, pipe.Options{Name: m.String(), MaxMessage: m.options.MaxMessage, Logger: m.options.Logger}), nil
 }
 
-// String names the transport.
+// String returns the transport's name.
 func (m *memory) String() string { return "a server in this process" }
 
 // served is the client's end of a duplex whose other end is being served.
@@ -69,11 +68,11 @@ type served struct {
 	duplex
 	serving sync.WaitGroup
 	drain   time.Duration
-	cancel  context.CancelFunc // ends the serving
+	cancel  context.CancelFunc // ends serve
 }
 
-// Close ends the serving and waits for it. Where nobody reads, because a handshake
-// does not end, the serving does not see that the client is gone.
+// Close ends the serving and waits for it. A server in an endless handshake does not read, so it
+// does not see that the client is gone: then the context ends it.
 func (s *served) Close() error {
 	s.duplex.Close()
 	defer s.cancel()
@@ -88,14 +87,14 @@ type duplex struct{ in, out *half }
 func (d *duplex) Read(b []byte) (int, error)  { return d.in.read(b) }
 func (d *duplex) Write(b []byte) (int, error) { return d.out.write(b) }
 
-// Close lets the other end read what was written, and then io.EOF.
+// Close lets the other end read the written bytes and then io.EOF.
 func (d *duplex) Close() error {
 	d.in.end(true)
 	d.out.end(false)
 	return nil
 }
 
-// maxHalf is how many bytes wait in one direction before a writer does.
+// maxHalf is the number of buffered bytes in one direction at which a writer waits.
 const maxHalf = 64 << 10
 
 // A half is one direction of a connection in memory.

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A Handler that does not end the handshake of a legacy client learns that the client
-// is gone.
+// A Handler that does not end the handshake of a legacy client gets the end of the client by its
+// context.
 func TestClosingAPipeEndsTheHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

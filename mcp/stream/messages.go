@@ -8,17 +8,15 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A MessageConn carries whole JSON-RPC messages in both directions: a websocket,
-// a pair of queues. Read is called by one goroutine, Write by another; Close may
-// be called at any time.
+// A MessageConn carries whole JSON-RPC messages in both directions, such as a websocket or a pair
+// of queues. One goroutine calls Read and another Write; Close may be called at any time.
 type MessageConn interface {
-	// Read returns the next message of the other side, which must not be changed
-	// afterwards. The error is io.EOF where there are no more.
+	// Read returns the next message of the other side, which must not change afterwards. The error
+	// is io.EOF at the end.
 	Read(ctx context.Context) ([]byte, error)
-	// Write sends a message, which is only valid during the call.
+	// Write sends a message, which is valid only during the call.
 	Write(ctx context.Context, message []byte) error
-	// Close ends the connection. A Read or Write that waits must return; that ctx
-	// ends tells it so too.
+	// Close ends the connection. A blocked Read or Write must then return; its ctx ends as well.
 	Close() error
 }
 
@@ -33,13 +31,13 @@ func Messages(c MessageConn) io.ReadWriteCloser {
 	return m
 }
 
-// messages frames each message as a line, as package lines reads and writes them.
+// messages frames each message as a line, the format of package lines.
 type messages struct {
 	conn   MessageConn
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
-	in     []byte // the rest of the message that is being read
-	out    []byte // the beginning of the message that is being written
+	in     []byte // rest of the message being read
+	out    []byte // beginning of the message being written
 }
 
 func (m *messages) Read(b []byte) (int, error) {

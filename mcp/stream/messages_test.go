@@ -12,8 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A queue is one end of a connection that carries messages through channels. A
-// websocket looks the same.
+// A queue is one end of a connection that carries messages over channels, like a websocket.
 type queue struct {
 	in, out chan []byte
 	closed  *closing
@@ -56,7 +55,7 @@ func (q *queue) Close() error {
 	return nil
 }
 
-// A transport of one's own: anything that carries whole messages will do.
+// A custom transport: any connection that carries whole messages can be used.
 func ExampleMessages() {
 	s := mcp.NewServer("weather", "1.0")
 	mcp.AddTool(s, "forecast", func(context.Context, struct{}) (string, error) { return "rain", nil })

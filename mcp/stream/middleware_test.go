@@ -11,8 +11,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// TestServeMiddlewareIsAroundEachRequest sees the requests that the transport answers itself, under their own names, and that the
-// Handler gets server/discover for an initialize.
+// TestServeMiddlewareIsAroundEachRequest checks that middleware gets the requests that the
+// transport answers itself, under their own names. The Handler gets server/discover for an
+// initialize.
 func TestServeMiddlewareIsAroundEachRequest(t *testing.T) {
 	for _, test := range []struct {
 		revision     string
@@ -27,7 +28,7 @@ func TestServeMiddlewareIsAroundEachRequest(t *testing.T) {
 			noting := func(to *[]string) mcp.Middleware {
 				return func(next mcp.Handler) mcp.Handler {
 					return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-						if req.Method != "subscriptions/listen" { // at any moment after the handshake
+						if req.Method != "subscriptions/listen" { // comes at any moment after the handshake
 							mu.Lock()
 							*to = append(*to, req.Method)
 							mu.Unlock()

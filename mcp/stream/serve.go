@@ -18,29 +18,26 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 )
 
-// MaxConnections is how many clients [Serve] serves at the same time, of which
-// those of one address have a quarter. One more gets an error, and its connection is closed.
+// MaxConnections limits the clients that [Serve] serves at the same time, of which those of one
+// address get a quarter. Another client gets an error, and its connection is closed.
 const MaxConnections = 1_000
 
-// A client may take writeTimeout to read what is written to it, and a second
-// more for each writeRate bytes of that.
+// A client has writeTimeout to read a write, plus a second for each writeRate bytes.
 const (
 	writeTimeout = 30 * time.Second
 	writeRate    = 64 << 10
 )
 
 const (
-	turnAwayTime = 100 * time.Millisecond // for the message to a client too many
+	turnAwayTime = 100 * time.Millisecond // for the message to a client over the limit
 	maxPause     = time.Second            // between two attempts to accept
 )
 
-// Serve accepts clients from l and answers each until it closes its connection
-// or ctx is done; then running requests may end within DrainTimeout, and all
-// connections are closed. l is closed when Serve returns, which is after the
-// last client was served. The error is nil when ctx is done.
+// Serve accepts clients from l and serves each until it closes its connection or ctx is done.
+// Running requests may then finish within DrainTimeout, and all connections are closed. Serve
+// closes l and returns after the last client was served. The error is nil when ctx is done.
 //
-// Who may connect is up to l: a Unix socket is guarded by the permissions of
-// its file.
+// l decides which clients can connect: a Unix socket is protected by the permissions of its file.
 func Serve(ctx context.Context, l net.Listener, h mcp.Handler) error {
 	return ServeWith(ctx, l, h, mcp.ServeOptions{})
 }
@@ -81,7 +78,8 @@ func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOp
 	}
 }
 
-// callerOf names who connects, by the address. Clients on a Unix socket, and those of this machine, cannot be distinguished.
+// callerOf returns the share of a client, by its address. Clients on a Unix socket, and those of
+// this machine, share one.
 func callerOf(conn net.Conn) string {
 	if at, is := conn.RemoteAddr().(*net.TCPAddr); is && !at.IP.IsLoopback() {
 		return share.Key("", "", at.String())
@@ -89,8 +87,8 @@ func callerOf(conn net.Conn) string {
 	return ""
 }
 
-// accept returns the next client, or neither client nor error when ctx is done.
-// Where the system is out of files it tries again.
+// accept returns the next client, or neither client nor error when ctx is done. It tries again if
+// the system is out of files.
 func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, maxPause) {
 		conn, err := l.Accept()
@@ -110,17 +108,17 @@ func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
 	}
 }
 
-// passing reports whether accepting may work again later.
+// passing reports whether accept may succeed later.
 func passing(err error) bool {
 	var system interface{ Temporary() bool }
 	return errors.As(err, &system) && system.Temporary()
 }
 
-// ServeConn answers the one client at the other end of conn until it closes its
-// side or ctx is done, and then closes conn. The error is nil at an orderly end.
+// ServeConn serves the one client at the other end of conn until it closes its side or ctx is done,
+// and then closes conn. The error is nil at a normal end.
 //
-// A client that does not read its responses is not read from either. Where conn
-// has write deadlines, as sockets do, it is given up after 30 seconds.
+// ServeConn does not read from a client that does not read its responses. If conn has write
+// deadlines, as sockets do, it gives up the client after 30 seconds.
 func ServeConn(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler) error {
 	return ServeConnWith(ctx, conn, h, mcp.ServeOptions{})
 }
@@ -134,7 +132,7 @@ func ServeConnWith(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, 
 	return s.serveOne(ctx, conn)
 }
 
-// A server is one Edge for all connections.
+// A server holds one Edge for all connections.
 type server struct {
 	edge    *edge.Edge
 	options mcp.ServeOptions
@@ -162,8 +160,8 @@ func (s *server) serveOne(ctx context.Context, conn io.ReadWriteCloser) error {
 	return lines.Serve(ctx, s.edge, conn, withDeadlines(conn), func() { interrupt(conn) }, s.options)
 }
 
-// withDeadlines returns a writer to conn that gives up a client that does not
-// read, where conn can.
+// withDeadlines returns a writer to conn that gives up a client that does not read, if conn has
+// deadlines.
 func withDeadlines(conn io.Writer) io.Writer {
 	if d, ok := conn.(deadlineWriter); ok {
 		return timedWriter{d}
@@ -190,8 +188,7 @@ func (w timedWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// interrupt makes a Read that waits return, and lets responses be written where
-// that is possible.
+// interrupt ends a blocked Read. It leaves conn writable, if possible.
 func interrupt(conn io.Closer) {
 	if d, ok := conn.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
 		return

@@ -31,7 +31,7 @@ var echo = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Resu
 
 var quiet = mcp.ServeOptions{Logger: slog.New(slog.DiscardHandler)}
 
-// request makes a modern request.
+// request returns a modern request.
 func request(id int64, method string) link.Out {
 	const params = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
 	return link.Out{ID: jsonrpc.IntID(id), Method: method, Message: jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), method, []byte(params))}
@@ -115,7 +115,7 @@ func TestDuplexCarriesMoreThanItHolds(t *testing.T) {
 	})
 }
 
-// listen serves on a socket until the test ends; stop does so before.
+// listen serves on a socket until the test ends; stop ends it earlier.
 func listen(t *testing.T, network, address string) (l net.Listener, stop func() error) {
 	t.Helper()
 	l, err := net.Listen(network, address)
@@ -280,7 +280,7 @@ func TestAcceptGoesOnAfterPassingErrors(t *testing.T) {
 	})
 }
 
-// pipeListener accepts what is sent to it.
+// pipeListener accepts the connections sent to it.
 type pipeListener chan net.Conn
 
 func (l pipeListener) Accept() (net.Conn, error) {
@@ -292,7 +292,7 @@ func (l pipeListener) Accept() (net.Conn, error) {
 }
 
 func (l pipeListener) Close() error {
-	defer func() { recover() }() // closed before
+	defer func() { recover() }() // may be closed already
 	close(l)
 	return nil
 }

@@ -18,21 +18,20 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are the settings of a client; the zero value of each field
-// means its default.
+// ClientOptions are the settings of a client; the zero value of each field means its default.
 type ClientOptions struct {
-	// HTTP sends the requests; default a client of each connection's own. Its
-	// Timeout should be 0, because streams last. Of redirects only those to the
-	// same server are followed, whatever it says.
+	// HTTP sends the requests. By default each connection has a client of its own. Its Timeout
+	// should be 0, because streams last. Only redirects to the same server are followed, whatever
+	// its CheckRedirect allows.
 	HTTP *http.Client
 	// Header is sent with every request, such as Authorization.
 	Header http.Header
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage limits the size of an accepted message, in bytes; default 16 MiB.
 	MaxMessage int
-	// MaxRetries is how many attempts in a row to resume the stream of a call may
-	// fail before the call does; default 8. Negative means that none is made.
+	// MaxRetries is the number of consecutive failing attempts to resume the stream of a call
+	// before the call fails; default 8. Negative disables resuming.
 	MaxRetries int
-	// Logger receives what the server does wrong; default slog.Default().
+	// Logger receives records of the server's faults; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -45,11 +44,11 @@ const (
 	headerLastEvent = "Last-Event-Id"
 )
 
-// methodInitialize begins a session, and so goes without one.
+// methodInitialize begins a session, so it is sent without one.
 const methodInitialize = "initialize"
 
-// Client returns a transport to the server at a URL. It falls back to HTTP+SSE
-// for servers that know nothing newer.
+// Client returns a transport to the server at a URL. It falls back to HTTP+SSE for servers without
+// Streamable HTTP.
 func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) }
 
 // ClientWith is [Client] with options.
@@ -69,7 +68,7 @@ func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mc
 	return upstream.Connect(ctx, t.Link, o)
 }
 
-// Link returns a link to the server. Nothing is sent before the first message.
+// Link returns a link to the server. It sends nothing before the first message.
 func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -84,16 +83,16 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	return c, nil
 }
 
-// String names the server: its URL without what may be secret.
+// String returns the server's URL without parts that may be secret.
 func (t *clientTransport) String() string { return httplink.Name(t.url) }
 
-// clientLink is a connection to one server, which exists only as what later
-// requests repeat: the session and the protocol version.
+// clientLink is a connection to one server. Its state is the session and protocol version that
+// later requests repeat.
 type clientLink struct {
 	transport *clientTransport
 	endpoint  *httplink.Endpoint
 	log       *slog.Logger
-	sends     []string // the Content-Type of all messages
+	sends     []string // Content-Type of all messages
 	accepts   []string
 	ctx       context.Context // ends with the link
 	cancel    context.CancelCauseFunc
@@ -102,10 +101,10 @@ type clientLink struct {
 
 	mu      sync.Mutex
 	closed  bool
-	session *clientSession // nil if there is none
-	begun   jsonrpc.ID     // of the initialize that the session began with
-	lost    bool           // the server lost the session, and no handshake followed
-	version string         // of the last message
+	session *clientSession // nil without a session
+	begun   jsonrpc.ID     // id of the initialize that began the session
+	lost    bool           // the server lost the session, and there was no handshake since
+	version string         // protocol version of the last message
 }
 
 var _ link.Fallback = (*clientLink)(nil)
@@ -126,8 +125,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// post sends a message and returns a response that says success, and the session
-// that it belongs to.
+// post sends a message. It returns a successful response and the session that it belongs to.
 func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *clientSession, error) {
 	header := http.Header(out.Header)
 	if header == nil {
@@ -151,8 +149,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 	return resp, c.accepted(resp, out, session), nil
 }
 
-// get opens a stream of the session, which goes on behind the event called
-// lastID if that is not empty.
+// get opens a stream of the session. It resumes after the event lastID unless that is empty.
 func (c *clientLink) get(ctx context.Context, session *clientSession, lastID string) (*http.Response, error) {
 	if session.isLost() {
 		return nil, link.ErrSessionLost
@@ -186,8 +183,8 @@ func (e *notStream) Error() string {
 	return fmt.Sprintf("expected a stream of events (%s), found %q", httplink.EventStream, e.mediaType)
 }
 
-// failure says what did not work. When ctx is done, that is why. The caller names the
-// server.
+// failure adds the failed operation to an error. When ctx is done, its cause is the error. The
+// caller adds the server.
 func (c *clientLink) failure(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
@@ -195,8 +192,8 @@ func (c *clientLink) failure(ctx context.Context, what string, err error) error 
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Done implements [link.Link]: nothing but Close ends the link, as every request
-// may find a connection of its own.
+// Done implements [link.Link]. Only Close ends the link, as every request may get a connection of
+// its own.
 func (c *clientLink) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err implements [link.Link].
@@ -207,7 +204,7 @@ func (c *clientLink) Err() error {
 	return fmt.Errorf("%s: %w", c.endpoint.Name, context.Cause(c.ctx))
 }
 
-// Transport is what who watches the messages calls it.
+// Transport returns the name of the transport for watchers.
 func (c *clientLink) Transport() string { return mcp.TransportHTTP }
 
 // ClosingCancels implements [link.Link].
@@ -236,7 +233,7 @@ func (c *clientLink) Close() error {
 	return nil
 }
 
-// own runs f in a goroutine that Close waits for, unless the link is closed.
+// own runs f in a goroutine that Close waits for. It reports false if the link is closed.
 func (c *clientLink) own(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -247,19 +244,19 @@ func (c *clientLink) own(f func()) bool {
 	return true
 }
 
-// A clientScope is the time of one call's requests. It ends with the caller's
-// context and with the link, but can last longer than the call.
+// A clientScope is the context of one call's requests. It ends with the caller's context and with
+// the link, but can last longer than the call.
 type clientScope struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	release func() bool   // from the caller's context
-	arrived chan struct{} // closed when the server has the request; nil where nobody waits for that
+	release func() bool   // detaches it from the caller's context
+	arrived chan struct{} // closed when the server has the request; nil unless out.Arrives
 }
 
-// begin begins the scope of a call, which must be the zero value.
+// begin sets up the scope of a call. s must be the zero value.
 func (s *clientScope) begin(ctx context.Context, c *clientLink, out link.Out) {
 	s.ctx, s.cancel = context.WithCancelCause(httplink.Within(c.ctx, ctx))
-	arrives, size := out.Arrives, len(out.Message) // the message is not kept longer than it must
+	arrives, size := out.Arrives, len(out.Message) // copied, so that the closure does not keep the message
 	var sent time.Time
 	if arrives {
 		s.arrived, sent = make(chan struct{}), time.Now()
@@ -278,7 +275,7 @@ func (s *clientScope) end() {
 	s.cancel(nil)
 }
 
-// Way is for [link.WayOf].
+// Way serves [link.WayOf].
 func (c *clientLink) Way() link.Way {
 	c.mu.Lock()
 	defer c.mu.Unlock()

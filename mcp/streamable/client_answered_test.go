@@ -14,17 +14,17 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// An error about the argument "session" is not the end of the session.
+// An error about the argument "session" does not end the session.
 func TestAnErrorThatMentionsASessionEndsNone(t *testing.T) {
 	answersAnError(t, http.StatusBadRequest, `payment done, but unknown argument \"session\"`)
 }
 
-// Nor is any other error, whatever its status.
+// Other errors do not end it either, whatever their status.
 func TestAnErrorWithTheStatusOfALostSessionEndsNone(t *testing.T) {
 	answersAnError(t, http.StatusNotFound, "payment done, but no receipt was found")
 }
 
-// answersAnError calls a tool of a legacy server that answers with an error.
+// answersAnError calls a tool of a legacy server that responds with an error.
 func answersAnError(t *testing.T, status int, text string) {
 	t.Helper()
 	var begun, called atomic.Int32

@@ -15,12 +15,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A slowServer takes its time before it answers.
+// A slowServer delays its responses.
 type slowServer struct {
 	takes   time.Duration
 	aborted atomic.Bool
 
-	held, bytes atomic.Int64 // requests that are not answered
+	held, bytes atomic.Int64 // requests without a response
 }
 
 func (s *slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -39,7 +39,7 @@ func (s *slowServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: &lasting{text: strings.NewReader(": nothing\n\n"), done: r.Context().Done()}, Request: r}, nil
 }
 
-// A server that hears of a cancellation before the request never ends that.
+// A server that receives a cancellation before the request never ends the request.
 func TestARequestThatIsGivenUpArrivesBeforeItsCancellation(t *testing.T) {
 	for _, test := range []struct {
 		name        string
@@ -77,8 +77,8 @@ func TestARequestThatIsGivenUpArrivesBeforeItsCancellation(t *testing.T) {
 	}
 }
 
-// A client that calls and cancels again and again must not fill the memory with what a
-// server that stalls does not take.
+// A client that calls and cancels repeatedly must not fill the memory with requests that a stalled
+// server does not accept.
 func TestCancelledRequestsThatDoNotArriveAreLimited(t *testing.T) {
 	for _, test := range []struct {
 		name              string

@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// The server has opened the stream of a call at once. The call is given up a second
-// later: the cancellation overtakes nothing, and need not be repeated.
+// The server opens the stream of a call at once, and the call is given up a second later. The
+// cancellation overtakes nothing and need not be repeated.
 func TestACallWhoseStreamIsOpenHasArrived(t *testing.T) {
 	late := 0
 	for range 40 {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A response that has come, and is not valid for what stands behind it, is asked for no second time.
+// A response that has come but is invalid because of trailing data is not requested again.
 func TestBatchWithMoreBehindItIsNotResumed(t *testing.T) {
 	for _, form := range []string{`[%s] x`, `[%s] {}`, `[%s]]`, `%s x`, `[{"jsonrpc":"2.0","method":"notifications/message"},%s] x`} {
 		resumed := 0

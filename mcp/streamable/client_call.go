@@ -19,9 +19,9 @@ import (
 
 const (
 	maxClientBatch = 1_024                  // messages in one batch of the server
-	lingerTime     = 250 * time.Millisecond // for the end of a stream behind the response
-	maxLinger      = 4 << 10                // bytes of it
-	arriveTime     = 500 * time.Millisecond // for a request to reach the server, which may say nothing of it before it responds
+	lingerTime     = 250 * time.Millisecond // for the end of a stream after the response
+	maxLinger      = 4 << 10                // bytes read for that
+	arriveTime     = 500 * time.Millisecond // for a request to reach the server, which may be silent before it responds
 )
 
 // Call implements [link.Link].
@@ -46,8 +46,8 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 	return m, nil
 }
 
-// linger reads to the end of a stream behind the response, so that its
-// connection can be used again, without making the caller wait for it.
+// linger reads to the end of a stream after the response, so that its connection can be reused. It
+// does so in a goroutine, without delaying the caller.
 func (r *clientReply) linger(rest io.ReadCloser) {
 	s := &r.scope
 	if rest == nil {
@@ -73,23 +73,23 @@ func (r *clientReply) linger(rest io.ReadCloser) {
 	}
 }
 
-// A clientReply is what comes back for one request.
+// A clientReply is the reply to one request.
 type clientReply struct {
 	link    *clientLink
 	scope   clientScope
 	id      jsonrpc.ID
 	method  string
 	deliver func(*jsonrpc.Message)
-	session *clientSession // in which the request was sent; nil for none
+	session *clientSession // session that the request was sent in; nil without one
 	events  clientEvents
 
-	named  uint64 // the tolerances that were named, by their bits
-	passed error  // why the last event that was passed over is not a message
+	named  uint64 // bit set of the recorded tolerances
+	passed error  // the reason why the last skipped event is not a message
 	early  bool   // the response came without its blank line, which may still come
 }
 
-// roundTrip sends the request and reads the reply. rest is what follows the
-// response on its stream, if there is one.
+// roundTrip sends the request and reads the reply. rest is the remainder of the response's stream,
+// or nil.
 func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
 	resp, session, err := r.link.post(r.scope.ctx, out)
 	if r.scope.arrived != nil {
@@ -109,7 +109,7 @@ func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadC
 	}
 }
 
-// readOther reads a reply that has another content type, by how it begins.
+// readOther reads a reply with another content type, depending on its first bytes.
 func (r *clientReply) readOther(resp *http.Response, found string) (*jsonrpc.Message, io.ReadCloser, error) {
 	begin, err := httplink.Begin(resp)
 	form := httplink.FormOf(begin)
@@ -137,7 +137,7 @@ func emptyBody(resp *http.Response) error {
 	return fmt.Errorf("found HTTP status %d with an empty body", resp.StatusCode)
 }
 
-// readJSON reads a reply that is one JSON text.
+// readJSON reads a reply that is a JSON text.
 func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, io.ReadCloser, error) {
 	if resp.ContentLength < 0 {
 		httplink.Expect(resp, httplink.FormJSON)
@@ -168,7 +168,7 @@ func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, io.ReadCl
 	return m, nil, err
 }
 
-// finalError is an error that trying again would meet again.
+// finalError is an error that a retry would only repeat.
 type finalError struct{ error }
 
 func (e finalError) Unwrap() error { return e.error }
@@ -183,7 +183,7 @@ func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadClos
 		}
 		if err == httplink.ErrOtherForm {
 			r.met(tolerance.ContentType)
-			resp.ContentLength = 0 // it is not looked at again
+			resp.ContentLength = 0 // so that it is not checked again
 			return r.readJSON(resp)
 		}
 		resp.Body.Close()
@@ -196,8 +196,8 @@ func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadClos
 	}
 }
 
-// resume opens the stream again behind the last event (2025-11-25
-// basic/transports, resumability and redelivery).
+// resume opens the stream again after the last event (2025-11-25 basic/transports, resumability and
+// redelivery).
 func (r *clientReply) resume(broken error) (*http.Response, error) {
 	if broken == io.EOF {
 		broken = errors.New("the stream ended")
@@ -227,12 +227,12 @@ func (r *clientReply) resume(broken error) (*http.Response, error) {
 	}
 }
 
-// unanswered is the error for a request whose response is lost.
+// unanswered returns the error for a request whose response is lost.
 func unanswered(cause error, then string) error {
 	return fmt.Errorf("%w; %s, and %w", cause, then, link.ErrNoResponse)
 }
 
-// cutOff says what it may mean that the connection broke.
+// cutOff adds the possible meaning to the error of a broken connection.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
 		return fmt.Errorf("the connection broke (%w), and %w", err, link.ErrNoResponse)
@@ -240,7 +240,7 @@ func cutOff(err error) error {
 	return err
 }
 
-// passes reports whether what an error tells of may be over soon.
+// passes reports whether the cause of an error may be temporary.
 func passes(err error) bool {
 	if _, other := errors.AsType[*notStream](err); other || errors.Is(err, link.ErrSessionLost) {
 		return false

@@ -15,9 +15,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A starvedServer is a legacy server that reads a tool call so long after it was sent, even
-// where its connection was closed, and everything else at once. It begins to respond when
-// a call is over, which it is when it is cancelled.
+// A starvedServer is a legacy server that reads a tool call some time after it was sent, even if
+// its connection was closed. It reads everything else at once. It responds to a call when the call
+// is over, which is at its cancellation.
 type starvedServer struct {
 	after time.Duration
 
@@ -84,8 +84,8 @@ func (s *starvedServer) cancel(id string) {
 	}
 }
 
-// A request that arrives behind its cancellation is cancelled all the same: where the server
-// does not say that it has the request, the cancellation is repeated.
+// A request that arrives after its cancellation is cancelled all the same. If the server does not
+// confirm the request, the cancellation is repeated.
 func TestACallThatArrivesLateIsCancelled(t *testing.T) {
 	for _, test := range []struct {
 		name  string

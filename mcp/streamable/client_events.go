@@ -14,19 +14,19 @@ import (
 )
 
 const (
-	defaultRetry = time.Second            // before a stream is opened again, unless the server says otherwise
-	minRetry     = 10 * time.Millisecond  // whatever it says
-	maxRetry     = 5 * time.Minute        // whatever it says
-	firstBackoff = 100 * time.Millisecond // after a failure, at least
-	maxBackoff   = 24 * time.Second       // after many; up to a quarter is added at random
-	maxEventID   = 1 << 10                // bytes; a longer id cannot be resumed from
-	maxSeen      = 512                    // ids that are remembered
+	defaultRetry = time.Second            // before a stream is reopened, unless the server sets it
+	minRetry     = 10 * time.Millisecond  // minimum, whatever the server sets
+	maxRetry     = 5 * time.Minute        // maximum, whatever the server sets
+	firstBackoff = 100 * time.Millisecond // minimum after a failure
+	maxBackoff   = 24 * time.Second       // after many failures; plus up to a quarter at random
+	maxEventID   = 1 << 10                // bytes; a longer id cannot be used to resume
+	maxSeen      = 512                    // remembered ids
 )
 
-// clientEvents is what is known of a stream over all its connections.
+// clientEvents is the state of a stream over all its connections.
 type clientEvents struct {
-	lastID   string        // to resume behind; empty if that is not possible
-	retry    time.Duration // what the server asks for
+	lastID   string        // to resume after; empty if that is impossible
+	retry    time.Duration // pause set by the server
 	failures int           // attempts since the last event
 	resumed  bool          // this is not the first connection
 	seen     recent
@@ -37,16 +37,17 @@ func newClientEvents() clientEvents { return clientEvents{retry: defaultRetry} }
 // onlyName is the name that events with messages have, if any.
 const onlyName = "message"
 
-// An eventUse describes the use of events.
+// An eventUse holds the functions that use events.
 type eventUse struct {
-	// take takes an event with data; again is true where one with its id came before. A message or an error ends the reading.
+	// take handles an event with data; again reports that one with its id came before. A message or
+	// an error ends the reading.
 	take func(e eventstream.Event, again bool) (*jsonrpc.Message, error)
-	// whole and unended are for events without a blank line, see [eventstream.Reader.AcceptUnended].
+	// whole and unended serve events without a blank line, see [eventstream.Reader.AcceptUnended].
 	whole   func(data []byte) bool
 	unended func()
 }
 
-// read reads events until one ends it, or the stream does.
+// read reads events until take ends it or the stream ends.
 func (e *clientEvents) read(body io.Reader, maxMessage int, use eventUse) (*jsonrpc.Message, error) {
 	reader := eventstream.NewReader(body, maxMessage)
 	reader.AcceptUnended(use.whole, use.unended)
@@ -64,7 +65,7 @@ func (e *clientEvents) read(body io.Reader, maxMessage int, use eventUse) (*json
 		e.failures = 0
 		again := e.note(event, resumed)
 		if len(event.Data) == 0 {
-			continue // it only says where to resume
+			continue // the event only sets the position to resume
 		}
 		if m, err := use.take(event, again); m != nil || err != nil {
 			return m, err
@@ -72,8 +73,8 @@ func (e *clientEvents) read(body io.Reader, maxMessage int, use eventUse) (*json
 	}
 }
 
-// note remembers what an event says of resuming, and reports whether it came
-// before, on another connection.
+// note stores the fields of an event that serve resuming. It reports whether the event came before,
+// on another connection.
 func (e *clientEvents) note(event eventstream.Event, resumed bool) (again bool) {
 	if event.HasRetry {
 		e.retry = min(max(event.Retry, minRetry), maxRetry)
@@ -99,8 +100,8 @@ func usableID(id string) bool {
 	return id != "" && len(id) <= maxEventID
 }
 
-// wait waits before the next connection: exactly as long as the server asks for
-// after a stream that said something, longer and longer after failures.
+// wait waits before the next connection: the time that the server set after a stream with events,
+// and increasingly longer after failures.
 func (e *clientEvents) wait(ctx context.Context) error { return idle.Wait(ctx, e.pause()) }
 
 func (e *clientEvents) pause() time.Duration {
@@ -112,14 +113,14 @@ func (e *clientEvents) pause() time.Duration {
 	return pause + rand.N(pause/4)
 }
 
-// recent remembers the last few event ids.
+// recent holds the last event ids.
 type recent struct {
 	known map[string]struct{}
 	order []string // a ring
 	next  int
 }
 
-// add adds an id and reports whether it was there before.
+// add adds an id and reports whether it was present.
 func (r *recent) add(id string) bool {
 	if _, ok := r.known[id]; ok {
 		return true

@@ -18,13 +18,13 @@ import (
 	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// A clientForm is one odd reply to a call with the id 5.
+// A clientForm is one unusual reply to a call with the id 5.
 type clientForm struct {
 	name, contentType, body string
-	header                  string // one more, "NAME: VALUE"
+	header                  string // one more header, "NAME: VALUE"
 	status                  int    // default 200
-	chunked                 bool   // the body has no length
-	open                    bool   // and does not end
+	chunked                 bool   // without a length
+	open                    bool   // and without an end
 
 	want      string // result or error
 	delivered string // methods
@@ -41,13 +41,13 @@ const (
 	failedForm = "error: expected a response to tools/call: "
 )
 
-// clientForms are replies that can be read without guessing, and their neighbours that cannot.
+// clientForms returns replies that can be read without guessing, and similar ones that cannot.
 func clientForms() []clientForm {
 	event := "data: " + clientGood + "\n\n"
 	ended := failedForm + "the stream ended"
 	const unresumed = "; it cannot be resumed, and the server may have executed the request"
 	return []clientForm{
-		// Events that are no messages.
+		// Events that are not messages.
 		{name: "an object before the response", contentType: eventsForm, body: "data: {\"type\":\"heartbeat\"}\n\n" + event, want: resultForm, named: "not-a-message"},
 		{name: "a word before it", contentType: eventsForm, body: "data: ping\n\n" + event, want: resultForm, named: "not-a-message"},
 		{name: "a number with the id before it", contentType: eventsForm, body: "data: 5\n\n" + event, want: resultForm, named: "not-a-message"},
@@ -167,14 +167,14 @@ func (f *clientForm) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	io.Copy(io.Discard, r.Body)
-	w.Header()["Content-Type"] = nil // none is guessed
+	w.Header()["Content-Type"] = nil // no guessed value
 	if f.contentType != "" {
 		w.Header().Set("Content-Type", f.contentType)
 	}
 	if name, value, found := strings.Cut(f.header, ": "); found {
 		w.Header().Set(name, value)
 	}
-	w.WriteHeader(max(f.status, 200)) // a length is set where all is written
+	w.WriteHeader(max(f.status, 200)) // the length is set if everything is written at once
 	io.WriteString(w, f.body)
 	if f.chunked || f.open {
 		w.(http.Flusher).Flush()
@@ -222,7 +222,7 @@ func TestClientTakesOddSessionIDs(t *testing.T) {
 		name  string
 		ids   []string
 		later string // in the response to tools/list
-		want  string // that the next request has
+		want  string // session of the next request
 		named string
 	}{
 		{"none", nil, "", "", ""},

@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A server that has no stream for messages of its own should say so with 405. Many have no route for GET, which is 404, as for
-// a session that is over: theirs is not.
+// A server without a stream for its own messages should respond with 405. Many have no route for
+// GET and respond with 404, as for a lost session. Their session is not lost.
 func TestAServerWithoutAStreamIsNotOneThatLostTheSession(t *testing.T) {
 	for _, status := range []int{http.StatusNotFound, http.StatusMethodNotAllowed} {
 		t.Run(fmt.Sprint(status), func(t *testing.T) {

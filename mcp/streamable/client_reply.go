@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
 
-// met names a tolerance, once for the reply.
+// met records a tolerance, once for the reply.
 func (r *clientReply) met(t tolerance.Tolerance) {
 	if r.named&(1<<t) == 0 {
 		r.named |= 1 << t
@@ -23,13 +23,13 @@ func (r *clientReply) met(t tolerance.Tolerance) {
 	}
 }
 
-// notValid is the error for a reply that is not what JSON-RPC wants. Trying again would meet it again.
+// notValid returns the error for a reply that is not valid JSON-RPC. A retry would only repeat it.
 func notValid(fault *jsonrpc.Error) error {
 	return finalError{fmt.Errorf("the reply is not valid: %w", fault)}
 }
 
-// receive sorts one message or one batch of the reply, and returns the response if
-// it is there. The error is that no part of it is a message, or that the response is not valid.
+// receive sorts one message or one batch of the reply and returns the response, if it is there. The
+// error means that no part is a message, or that the response is invalid.
 func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error) {
 	if !jsonrpc.IsBatch(data) {
 		return r.receiveOne(data)
@@ -40,7 +40,7 @@ func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error
 	}
 	var wrong error
 	for _, element := range elements {
-		m, err := r.receiveOne(bytes.Clone(element)) // one that waits keeps nothing of the others
+		m, err := r.receiveOne(bytes.Clone(element)) // copied, so that it keeps nothing of the others
 		switch {
 		case err != nil && r.isBroken(element):
 			return nil, err
@@ -77,8 +77,8 @@ func (r *clientReply) receiveOne(data []byte) (*jsonrpc.Message, error) {
 	return nil, nil
 }
 
-// isBroken reports whether data that is not valid is the response all the same: then another one does not come.
-// A batch with something else behind it is, where it has the response.
+// isBroken reports whether invalid data is the response all the same, so that no other one follows.
+// This includes a batch with the response and trailing data.
 func (r *clientReply) isBroken(data []byte) bool {
 	if jsonrpc.IsBatch(data) {
 		end, ok := jsonrpc.SkipValue(data, jsonrpc.SkipSpace(data, 0))
@@ -92,7 +92,9 @@ func (r *clientReply) isBroken(data []byte) bool {
 	return fault != nil && !m.ID.IsZero() && pipe.RespondsTo(&jsonrpc.Message{Kind: jsonrpc.Response, ID: m.ID}, r.id) && pipe.LooksLikeResponse(data)
 }
 
-// receiveSeveral reads a body of JSON that is not one message: several behind each other, or one with something else behind it. A body of events with a length is read as such. wrong is why it is not one.
+// receiveSeveral reads a body of JSON that is not one message: several messages in a row, or one
+// with trailing data. It reads a body of events with a length as events. wrong is the error of
+// reading the body as one message.
 func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong error) (response *jsonrpc.Message, _ error) {
 	if httplink.FormOf(body) == httplink.FormEvents {
 		r.met(tolerance.ContentType)
@@ -104,7 +106,7 @@ func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong err
 	}
 	for n := range maxClientBatch {
 		end, ok := jsonrpc.SkipValue(body, jsonrpc.SkipSpace(body, 0))
-		if !ok || n == 0 && jsonrpc.SkipSpace(body, end) == len(body) { // which was tried as a whole
+		if !ok || n == 0 && jsonrpc.SkipSpace(body, end) == len(body) { // the whole body was tried before
 			break
 		}
 		m, err := r.receive(bytes.Clone(body[:end]))
@@ -126,8 +128,7 @@ func (r *clientReply) receiveSeveral(resp *http.Response, body []byte, wrong err
 	return response, nil
 }
 
-// readStream reads events until the response, or until the stream ends, which
-// is an error.
+// readStream reads events until the response. The end of the stream is an error.
 func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 	return r.events.read(body, r.link.endpoint.MaxMessage, eventUse{
 		take:    r.receiveEvent,
@@ -136,7 +137,7 @@ func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 	})
 }
 
-// receiveEvent sorts the data of one event; again is true where it came before.
+// receiveEvent sorts the data of one event; again reports that it came before.
 func (r *clientReply) receiveEvent(e eventstream.Event, again bool) (*jsonrpc.Message, error) {
 	named := e.Name != "" && e.Name != onlyName
 	if (again || named) && !r.hasResponse(e.Data) {
@@ -169,8 +170,8 @@ func (r *clientReply) receiveEvent(e eventstream.Event, again bool) (*jsonrpc.Me
 	return nil, nil
 }
 
-// hasResponse reports whether data is the response, or has it on a line of its own. The response is missing, and so
-// cannot have come before.
+// hasResponse reports whether data is the response or has it on a line of its own. Such an event
+// cannot have come before, since the response is missing.
 func (r *clientReply) hasResponse(data []byte) bool {
 	for _, line := range append(pipe.MessageLines(data), data) {
 		if m, fault := pipe.Parse(line); fault == nil && pipe.RespondsTo(&m, r.id) {
@@ -180,7 +181,8 @@ func (r *clientReply) hasResponse(data []byte) bool {
 	return false
 }
 
-// isWhole reports whether an event without its blank line has the response: more data in it could only make it invalid.
+// isWhole reports whether an event without its blank line has the response: more data could only
+// make it invalid.
 func (r *clientReply) isWhole(data []byte) bool {
 	r.early = pipe.MayBeWhole(data) && r.hasResponse(data)
 	return r.early

@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A scripted server answers one request after the other, without a network. It
-// writes down when each came, and the event it should go on behind.
+// A scripted server answers one request after the other, without a network. It records the time of
+// each and the event to resume after.
 type scripted struct {
 	t         *testing.T
 	began     time.Time
@@ -97,7 +97,7 @@ func TestClientResumesCalls(t *testing.T) {
 		want      string
 		delivered string
 		seen      string
-		times     []time.Duration // exact where not negative
+		times     []time.Duration // exact unless negative
 	}{
 		{"after the time that the server asks for", []any{"id: a\nretry: 500\ndata:\n\n", "id: b\n" + response},
 			`{"a":1}`, "", "POST  GET a", []time.Duration{0, 500 * time.Millisecond}},

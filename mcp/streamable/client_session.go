@@ -17,37 +17,34 @@ import (
 
 const (
 	deleteTime   = 2 * time.Second // for ending the session when the link is closed
-	maxSessionID = 8 << 10         // bytes; what most servers and proxies take of a header
+	maxSessionID = 8 << 10         // bytes; the limit of most servers and proxies for a header
 )
 
-// methodDiscover finds out what a server speaks, and so goes without a session too.
+// methodDiscover finds the server's revisions, so it is also sent without a session.
 const methodDiscover = "server/discover"
 
-// A clientSession is one session, from the response to initialize until the
-// server says that it does not know it. Whoever used it compares pointers: a
-// server may assign the same id twice.
+// A clientSession is one session, from the response to initialize until the server no longer knows
+// it. Sessions are compared by pointer: a server may assign an id twice.
 type clientSession struct {
 	id     string
-	header []string        // the values of the header that names it
+	header []string        // values of its header
 	ctx    context.Context // ends with the session
 	lose   context.CancelCauseFunc
-	cut    atomic.Bool // the stream of notifications broke, and nothing was answered since
+	cut    atomic.Bool // the stream of notifications broke, and no request has succeeded since
 }
 
-// isLost reports whether the server does not know the session any more. No
-// session is never lost.
+// isLost reports whether the server no longer knows the session. A nil session is never lost.
 func (s *clientSession) isLost() bool { return s != nil && s.ctx.Err() != nil }
 
-// heard notes whether the stream of notifications is there.
+// heard records whether the stream of notifications works.
 func (s *clientSession) heard(yes bool) {
 	if s != nil {
 		s.cut.Store(!yes)
 	}
 }
 
-// sessionFor returns the session that a message belongs to; nil for a handshake
-// and where there is none. It fails where the session is lost, or another one than
-// the message's.
+// sessionFor returns the session of a message; nil for a handshake or without a session. It fails
+// if the session is lost or is not the message's.
 func (c *clientLink) sessionFor(out link.Out, version string) (*clientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +58,7 @@ func (c *clientLink) sessionFor(out link.Out, version string) (*clientSession, e
 	return c.session, nil
 }
 
-// current returns the session; it fails where that is lost.
+// current returns the session. It fails if that is lost.
 func (c *clientLink) current() (*clientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,8 +82,8 @@ func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 	return header
 }
 
-// accepted notes that the server accepted a message, and returns the session
-// that the response belongs to: a new one after a handshake.
+// accepted records that the server accepted a message. It returns the session of the response,
+// which is a new one after a handshake.
 func (c *clientLink) accepted(resp *http.Response, out link.Out, session *clientSession) *clientSession {
 	session.heard(true)
 	if out.Method != methodInitialize && out.Method != methodDiscover {
@@ -108,13 +105,13 @@ func (c *clientLink) accepted(resp *http.Response, out link.Out, session *client
 	return c.session
 }
 
-// newSession returns the session with the id that the server assigned, or nil. Of several ids the first is the one that
-// other clients use.
+// newSession returns the session with the id that the server assigned, or nil. Of several ids it
+// uses the first, like other clients.
 func (c *clientLink) newSession(ids []string) *clientSession {
 	if len(ids) == 0 || ids[0] == "" {
 		return nil
 	}
-	if len(ids) == 1 { // a proxy may have made one header of two
+	if len(ids) == 1 { // a proxy may have joined two headers
 		ids = strings.Split(ids[0], ", ")
 	}
 	id := ids[0]
@@ -131,7 +128,7 @@ func (c *clientLink) newSession(ids []string) *clientSession {
 	return s
 }
 
-// wrongSession returns the rule that a session id breaks; empty if none.
+// wrongSession returns the rule that a session id violates, or "".
 func wrongSession(id string) string {
 	if len(id) > maxSessionID {
 		return fmt.Sprintf("it has %d bytes, and at most %d are sent", len(id), maxSessionID)
@@ -144,9 +141,9 @@ func wrongSession(id string) string {
 	return ""
 }
 
-// statusError makes the error of a status other than success. Where it says that
-// the session is gone, the first to hear of it ends the session. request is the id of what it refuses, stream says that this
-// is a stream of the session.
+// statusError returns the error for an unsuccessful status. If the session is lost, the first such
+// error ends it. request is the id of the refused request; stream is set for a stream of the
+// session.
 func (c *clientLink) statusError(ctx context.Context, resp *http.Response, session *clientSession, request jsonrpc.ID, stream bool) error {
 	status, id := c.endpoint.StatusError(resp)
 	if session == nil {
@@ -170,7 +167,7 @@ func (c *clientLink) statusError(ctx context.Context, resp *http.Response, sessi
 	return fmt.Errorf("%w: %w", link.ErrSessionLost, status)
 }
 
-// endSession asks the server to end its session. It need not obey.
+// endSession asks the server to end its session. The server may ignore it.
 func (c *clientLink) endSession() {
 	session, err := c.current()
 	if session == nil || err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A restartable server knows one session at a time and forgets it at a restart.
+// A restartable server has one session at a time and forgets it at a restart.
 type restartable struct {
 	mu      sync.Mutex
 	starts  int
 	known   bool
 	status  int    // for an unknown session
-	body    string // the same
+	body    string // for an unknown session
 	sent    []string
 	streams chan struct{} // closed to end the streams of notifications
 }
@@ -156,7 +156,7 @@ func TestA400IsALostSessionOnlyAfterTheStreamBroke(t *testing.T) {
 	}
 }
 
-// A refusal may repeat what one client sent, and others share the session.
+// A refusal may repeat input of one client, while others share the session.
 func TestARefusalThatNamesASessionLosesNoneThatTheServerKnows(t *testing.T) {
 	s := &restartable{streams: make(chan struct{})}
 	l, _ := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
@@ -176,7 +176,7 @@ func TestARefusalThatNamesASessionLosesNoneThatTheServerKnows(t *testing.T) {
 	opened := make(chan struct{}, 10)
 	go l.Receive(t.Context(), func() {}, func(*jsonrpc.Message) { opened <- struct{}{} })
 	<-opened
-	l.(*clientLink).session.heard(false) // as while the stream is opened again
+	l.(*clientLink).session.heard(false) // as while the stream is being reopened
 	if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); err == nil || errors.Is(err, link.ErrSessionLost) {
 		t.Errorf("after the stream broke: %v", err)
 	}
@@ -205,12 +205,12 @@ func TestAStreamOfALostSessionEndsWithIt(t *testing.T) {
 	}
 }
 
-// A response to what was asked in the session before must not become one to what is asked
-// under the same id in this one.
+// A response to a request of the previous session must not be used for a request of this one with
+// the same id.
 func TestAMessageOfAnotherSessionIsNotSent(t *testing.T) {
 	s := &restartable{streams: make(chan struct{})}
 	l, _ := dialTest(t, s.serve, ClientOptions{})
-	for _, id := range []jsonrpc.ID{"1", "2"} { // a session begins before its response is read, which is one to "5" here
+	for _, id := range []jsonrpc.ID{"1", "2"} { // a session begins before its response, which is a response to "5" here, is read
 		l.Call(t.Context(), link.Out{ID: id, Method: methodInitialize, Message: jsonrpc.AppendRequest(nil, id, methodInitialize, nil)}, nil)
 	}
 	s.requests()

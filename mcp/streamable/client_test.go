@@ -19,7 +19,7 @@ import (
 
 const clientGood = `{"jsonrpc":"2.0","id":5,"result":{"a":1}}`
 
-// clientOut is request 5.
+// clientOut returns request 5.
 func clientOut(method string) link.Out {
 	return link.Out{ID: "5", Method: method, Message: jsonrpc.AppendRequest(nil, "5", method, nil),
 		Header: http.Header{"Mcp-Protocol-Version": {"2025-11-25"}, "Mcp-Method": {method}}}
@@ -35,7 +35,7 @@ func clientOutcome(m *jsonrpc.Message, err error) string {
 	return string(m.Result)
 }
 
-// dialTest connects to a server that a test wrote by hand.
+// dialTest connects to a server that a test implements.
 func dialTest(t *testing.T, h http.HandlerFunc, o ClientOptions) (link.Link, string) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -119,7 +119,7 @@ func TestClientStatusErrors(t *testing.T) {
 	}
 }
 
-// recorder writes down what a server is asked.
+// recorder records the requests to a server.
 type recorder struct {
 	mu    sync.Mutex
 	lines []string
@@ -334,7 +334,7 @@ func TestClientLeavesNothing(t *testing.T) {
 			io.WriteString(w, body)
 		}
 		w.(http.Flusher).Flush()
-		<-r.Context().Done() // streams that never end
+		<-r.Context().Done() // streams without an end
 	}))
 	defer server.Close()
 	for range 3 {
@@ -360,5 +360,5 @@ func TestClientLeavesNothing(t *testing.T) {
 		l.Close()
 		receiving.Wait()
 	}
-	// the package's TestMain looks for what is left
+	// the package's TestMain looks for leaks
 }

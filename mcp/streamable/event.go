@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// An EventStore keeps what legacy clients may not have received, for those that
-// come back with Last-Event-ID. Its methods are called by many goroutines at
-// once, and by one at a time for one stream.
+// An EventStore keeps events that legacy clients may not have received, for those that resume with
+// Last-Event-ID. Many goroutines call its methods at once, but only one at a time for one stream.
 type EventStore interface {
-	// Append keeps an event of a session. It must copy e.Data. It may drop older
-	// events to make room; ctx names the caller for a [MemoryEvents] that it is passed on to. An error says that the event is not kept; it is sent all
-	// the same where there is a connection.
+	// Append keeps an event of a session. It must copy e.Data. It may drop older events to make
+	// room. ctx contains the caller for a [MemoryEvents] that the call is passed on to. An error
+	// means that the event is not kept; it is still sent if there is a connection.
 	Append(ctx context.Context, session string, e Event) error
-	// After returns the events of a stream with numbers above the given one, in
-	// order, as far as they are kept. They must not be changed by anyone.
+	// After returns the kept events of a stream with numbers above number, in order. They must not
+	// be changed.
 	After(ctx context.Context, session string, stream, number uint64) ([]Event, error)
 	// Forget drops all events of a session that ended.
 	Forget(session string)
@@ -28,8 +27,8 @@ type Event struct {
 	Data   []byte // the message
 }
 
-// An event's id names the stream, with a letter for how it began, and the
-// number in it: "p2-17". What comes before the first event has the number 0.
+// The id of an event has the stream, with a letter for the method that began it, and its number:
+// "p2-17". The position before the first event has the number 0.
 const (
 	idOfPOST = 'p' // POST
 	idOfGET  = 'g' // GET

@@ -13,42 +13,42 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// The defaults of [MemoryEvents].
+// Defaults of [MemoryEvents].
 const (
 	defaultMaxEvents       = 1_000
 	defaultMaxSessionBytes = 4 << 20
 	defaultMaxBytes        = 8 << 20
 	defaultEventTimeout    = 5 * time.Minute
 
-	eventOverhead = 96 // what an event costs in addition to its data, about
+	eventOverhead = 96 // approximate size of an event without its data
 )
 
-// MemoryEvents is an [EventStore] in memory. Where there are too many events of a
-// session its oldest go first; where there are too many of all, the oldest of the
-// caller that has most. The zero value is ready; set the fields before it is used.
+// MemoryEvents is an [EventStore] in memory. If a session has too many events, its oldest are
+// dropped first. If all sessions have too many, those of the caller with the most are. The zero
+// value is ready to use; set the fields before the first use.
 type MemoryEvents struct {
-	// MaxEvents is how many events of one stream are kept; default 1,000.
+	// MaxEvents limits the events of one stream; default 1,000.
 	MaxEvents int
-	// MaxSessionBytes is how much one session may take; default 4 MiB.
+	// MaxSessionBytes limits the events of one session, in bytes; default 4 MiB.
 	MaxSessionBytes int
-	// MaxBytes is how much all sessions may take together; default 8 MiB.
+	// MaxBytes limits the events of all sessions, in bytes; default 8 MiB.
 	MaxBytes int
-	// Timeout is how long an event is kept; default 5 minutes.
+	// Timeout is the time that an event is kept; default 5 minutes.
 	Timeout time.Duration
 
 	mu       sync.Mutex
-	bytes    *share.Held // by callers
+	bytes    *share.Held // by caller
 	sessions map[string]*sessionEvents
 	order    list.List             // of *sessionEvents, least recently appended to first
-	of       map[string]*list.List // the same of each caller
+	of       map[string]*list.List // the same for each caller
 }
 
-// sessionEvents are the events of one session, oldest first.
+// sessionEvents holds the events of one session, oldest first.
 type sessionEvents struct {
 	session, caller string
 	events          []keptEvent
 	bytes           int
-	counts          map[uint64]int // by stream
+	counts          map[uint64]int // number of events by stream
 	place, ofCaller *list.Element
 }
 
@@ -57,7 +57,7 @@ type keptEvent struct {
 	at time.Time
 }
 
-// Append keeps an event, in the share of the caller that ctx names.
+// Append keeps an event, in the share of the caller in ctx.
 func (m *MemoryEvents) Append(ctx context.Context, session string, e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +101,7 @@ func (m *MemoryEvents) setDefaults() {
 	httpedge.OrDefault(&m.Timeout, defaultEventTimeout)
 }
 
-// session returns the events of a session of a caller, as the one appended to last.
+// session returns the events of a caller's session and marks it as last appended to.
 func (m *MemoryEvents) session(session, caller string) *sessionEvents {
 	if s := m.sessions[session]; s != nil {
 		m.order.MoveToBack(s.place)
@@ -119,7 +119,7 @@ func (m *MemoryEvents) session(session, caller string) *sessionEvents {
 	return s
 }
 
-// forget forgets a session.
+// forget removes a session.
 func (m *MemoryEvents) forget(s *sessionEvents) {
 	m.bytes.Add(s.caller, -s.bytes)
 	m.order.Remove(s.place)
@@ -130,7 +130,7 @@ func (m *MemoryEvents) forget(s *sessionEvents) {
 	delete(m.sessions, s.session)
 }
 
-// dropOld drops what is too old.
+// dropOld drops the events older than Timeout.
 func (m *MemoryEvents) dropOld(now time.Time) {
 	for m.order.Len() > 0 {
 		s := m.order.Front().Value.(*sessionEvents)
@@ -186,7 +186,7 @@ func (m *MemoryEvents) Forget(session string) {
 	}
 }
 
-// expire drops what is too old; the Endpoint calls it now and then.
+// expire drops old events; the Endpoint calls it regularly.
 func (m *MemoryEvents) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -141,8 +141,8 @@ func FuzzEventID(f *testing.F) {
 	})
 }
 
-// A caller that fills the store loses its own events, its oldest first, and one that has few keeps them; one that comes has room for an
-// event at once.
+// A caller that fills the store loses its own oldest events, and one with few keeps them. A new
+// caller has room at once.
 func TestMemoryEventsAreShared(t *testing.T) {
 	for name, keys := range map[string][2]string{
 		"principals": {share.Key("i", "eve", ""), share.Key("i", "ada", "")},

@@ -16,69 +16,67 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
-// Options are the settings of [Handler]; the zero value of each field means
-// its default.
+// Options are the settings of [Handler]; the zero value of each field means its default.
 type Options struct {
 	mcp.ServeOptions
 
-	// Stateless serves legacy clients without sessions: every request for itself,
-	// on any replica. They cannot be asked anything then, get no notifications, cannot
-	// cancel, and cannot resume. Modern clients are served alike either way.
+	// Stateless serves legacy clients without sessions: each request on its own, on any replica.
+	// These clients then cannot be sent requests or notifications, cannot cancel, and cannot
+	// resume. Modern clients are served alike either way.
 	Stateless bool
-	// SessionTimeout is how long a legacy session lives on when nothing of it is
-	// running, open or heard of; default 30 minutes.
+	// SessionTimeout is the lifetime of an idle legacy session, without running requests, open
+	// streams or input; default 30 minutes.
 	SessionTimeout time.Duration
-	// MaxSessions is how many legacy sessions there may be; default 100,000. Where there
-	// are so many, a caller (a principal, or an address where there is none) that has most
-	// loses its oldest idle one to a caller that has fewer. More are refused with 503.
+	// MaxSessions limits the legacy sessions; default 100,000. At the limit, a caller with the most
+	// sessions loses its oldest idle one to a caller with fewer. A caller is a principal, or an
+	// address without one. Further sessions are refused with 503.
 	MaxSessions int
-	// MaxStreams is how many streams for notifications (GET, subscriptions/listen) may be
-	// open; default 100,000, of which one caller has a quarter. More are refused with 503.
+	// MaxStreams limits the open streams for notifications (GET, subscriptions/listen); default
+	// 100,000, of which one caller gets a quarter. Further ones are refused with 503.
 	MaxStreams int
 
-	// AllowedHosts are names, without ports, under which clients may reach the
-	// server over TCP in addition to localhost and the IP address at which they
-	// connected. Other names in the Host header are refused with 403, against DNS
-	// rebinding. Behind a reverse proxy that passes the Host header on, list the
-	// public name. "*" allows all names, and with that rebound pages, too.
+	// AllowedHosts lists names, without ports, under which clients may reach the server over TCP.
+	// Localhost and the IP address of the connection are always allowed. Other names in the Host
+	// header are refused with 403, against DNS rebinding. Behind a reverse proxy that passes the
+	// Host header on, list the public name. "*" allows all names, and thus rebound pages as well.
 	AllowedHosts []string
-	// AllowedOrigins are origins (scheme://host[:port]) of web pages that may use
-	// the server, in addition to its own and, where it was reached on localhost,
-	// those on localhost. Others are refused with 403. "*" allows all.
+	// AllowedOrigins lists origins (scheme://host[:port]) of web pages that may use the server. Its
+	// own origin is always allowed, and those on localhost if it was reached there. Others are
+	// refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of AllowedOrigins read the responses, or of all origins that are allowed
-	// where none is listed: OPTIONS is answered, and the headers of cross-origin resource
-	// sharing are sent. Default off.
+	// CORS lets pages of AllowedOrigins read the responses, or of all allowed origins if none is
+	// listed. OPTIONS is answered, and the headers of cross-origin resource sharing are sent.
+	// Default off.
 	CORS bool
-	// Principal authenticates a request. Where its error is (or wraps) an
-	// [http.Handler], such as that of [Unauthorized], that writes the refusal;
-	// else it is a plain 401. The client does not see the error; it is logged at
-	// debug level.
+	// Principal authenticates a request. If its error is or wraps an [http.Handler], such as that
+	// of [Unauthorized], that handler writes the refusal; otherwise it is a plain 401. The client
+	// does not get the error, which is logged at debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
-	// Challenge is the WWW-Authenticate header of a response to a caller who lacks some of the scopes that a
-	// request needs (see [mcp.ScopeError]); default a challenge for a bearer token with these scopes.
+	// Challenge returns the WWW-Authenticate header of a response to a caller without some of the
+	// scopes that a request needs (see [mcp.ScopeError]). The default is a challenge for a bearer
+	// token with these scopes.
 	Challenge func(needs []string) string
 
-	// KeepAlive is how often a comment is sent on an open stream; default 25
-	// seconds, negative for never.
+	// KeepAlive is the time between comments on an open stream; default 25 seconds, negative for
+	// never.
 	KeepAlive time.Duration
-	// ReadTimeout is how long a client may take to send the body of a request, and
-	// a second more for each 64 KiB that it announced; then it is refused with 408.
-	// Default 30 seconds.
+	// ReadTimeout is the time that a client has to send the body of a request. It gets a second
+	// more for each 64 KiB of its announced length. Then the request is refused with 408. Default
+	// 30 seconds.
 	ReadTimeout time.Duration
-	// WriteTimeout is how long a client may take to read a response or an event,
-	// and a second more for each 64 KiB of it; then its connection is closed. A
-	// legacy client can come back for the rest of a stream. Default 10 seconds.
+	// WriteTimeout is the time that a client has to read a response or an event, plus a second for
+	// each 64 KiB. Then its connection is closed. A legacy client can resume the stream. Default 10
+	// seconds.
 	WriteTimeout time.Duration
-	// EventStore keeps the events of legacy streams for clients that come back;
-	// default a [MemoryEvents] with its own defaults.
+	// EventStore keeps the events of legacy streams for clients that resume; default a
+	// [MemoryEvents] with its own defaults.
 	EventStore EventStore
-	// RetryAfter is how long a client is asked to wait before it comes back to a
-	// stream that a tool disconnected; default 1 second.
+	// RetryAfter is the time that a client is asked to wait before it resumes a stream that a tool
+	// disconnected; default 1 second.
 	RetryAfter time.Duration
 }
 
-// The defaults of [Options].
+// Defaults of [Options].
 const (
 	defaultSessionTimeout = 30 * time.Minute
 	defaultMaxSessions    = 100_000
@@ -102,8 +100,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// An Endpoint serves a Handler to HTTP clients of every revision at one URL. It
-// is an [http.Handler] and safe for concurrent use.
+// An Endpoint serves a Handler at one URL to HTTP clients of all revisions. It is an [http.Handler]
+// and safe for concurrent use.
 type Endpoint struct {
 	edge      *edge.Edge
 	options   Options
@@ -119,15 +117,14 @@ type Endpoint struct {
 	log       *slog.Logger
 }
 
-// Handler returns an Endpoint that serves h. It panics if h is nil, which is a
-// mistake in the program.
+// Handler returns an Endpoint that serves h. It panics if h is nil, which is a mistake in the
+// program.
 //
-// The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its
-// WriteTimeout does not end streams.
+// The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its WriteTimeout does
+// not end streams.
 func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 
-// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys
-// is too short.
+// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
 	core, err := edge.ServingOver(h, o.ServeOptions, mcp.TransportHTTP)
@@ -150,7 +147,7 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{endpoint: e, w: w, r: r}
 	if r.Method != http.MethodPost {
-		unreadbody.Close(w, r) // it is not read
+		unreadbody.Close(w, r) // the body is not read
 	}
 	if err := e.guard.Check(r); err != nil {
 		x.refuse(http.StatusForbidden, "%v", err)
@@ -175,19 +172,19 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// An exchange is one HTTP request that is being answered.
+// An exchange is one HTTP request in progress.
 type exchange struct {
 	endpoint  *Endpoint
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
-	asked     share.Asked // of context
+	asked     share.Asked // result of context
 
-	read bool // the body, or that was tried
+	read bool // set once reading the body was attempted
 
-	paramHeaders map[string][]string // of a modern request: those that repeat arguments
+	paramHeaders map[string][]string // headers that repeat arguments of a modern request
 
 	noting sync.Mutex
-	noters []mcp.Noter // who watch the requests, until the response begins
-	began  int         // the status with which it did
+	noters []mcp.Noter // watchers of the requests, until the response begins
+	began  int         // status of the response once it has begun
 }

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The requests of a batch run at the same time: each sets exchange.asked (context()), to which the contexts of all others lead.
+// The requests of a batch run at the same time. Each sets exchange.asked (context()), a parent of
+// all other contexts.
 func TestBatchInASessionHasNoRace(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})

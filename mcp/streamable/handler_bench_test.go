@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A discard is a response that goes nowhere.
+// A discard is a response that is dropped.
 type discard struct {
 	header http.Header
 	status int
@@ -19,7 +19,7 @@ func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
 func (d *discard) Flush()                      {}
 
-// BenchmarkCall is what a call of a tool costs beyond net/http.
+// BenchmarkCall measures a call of a tool without net/http.
 func BenchmarkCall(b *testing.B) {
 	const params = `"name":"echo","arguments":{"text":"the text to echo, sixty-four bytes long, as people's are: 64 bytes"}`
 	const legacy = `{"jsonrpc":"2.0","id":100000000,"method":"tools/call","params":{` + params + `}}`

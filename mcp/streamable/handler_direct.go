@@ -9,20 +9,19 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// openEvents begins a response that is a stream; see [httpedge.OpenEvents].
+// openEvents starts a response that is a stream; see [httpedge.OpenEvents].
 func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
 	o := &x.endpoint.options
 	defer x.noteResponse(http.StatusOK)
 	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, release)
 }
 
-// A directReply takes what goes back to a client that cannot resume: a modern
-// one, or a legacy one without a session. It becomes a stream with the first
-// message that is not the response.
+// A directReply sends the messages to a client that cannot resume: a modern one, or a legacy one
+// without a session. It becomes a stream with the first message that is not the response.
 type directReply struct {
 	*exchange
 	events *httpedge.EventWriter
-	call   *call // is cancelled when nothing can be sent any more; may be nil
+	call   *call // cancelled when no message can be sent any more; may be nil
 }
 
 // Send sends a message before the response. The edge orders the calls.
@@ -37,7 +36,7 @@ func (d *directReply) Send(_ context.Context, message []byte) error {
 	return err
 }
 
-// finish sends the response; none if message is nil.
+// finish sends the response, or an empty one if message is nil.
 func (d *directReply) finish(status int, message []byte) {
 	switch {
 	case d.events == nil && message == nil:

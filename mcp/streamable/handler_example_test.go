@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// One URL serves clients of every revision. In a program the handler is mounted
-// with http.Handle("/mcp", endpoint) and served by an http.Server.
+// One URL serves clients of all revisions. In a program, mount the handler with http.Handle("/mcp",
+// endpoint) and serve it by an http.Server.
 func ExampleHandler() {
 	s := mcp.NewServer("greeter", "1.0")
 	mcp.AddTool(s, "greet", func(_ context.Context, in struct {

@@ -19,13 +19,13 @@ type name struct {
 	Name string `json:"name"`
 }
 
-// fixture is a server with tools that do what a test wants to see.
+// fixture is a server with the tools of the tests.
 type fixture struct {
 	*mcp.Server
-	steps  chan string        // tool "steps" sends each as progress; "disconnect" disconnects; the end of it ends the tool
-	causes chan error         // why the context of the tool "wait" ended
+	steps  chan string        // tool "steps" sends each as progress; "disconnect" disconnects; closing it ends the tool
+	causes chan error         // causes of the end of the tool "wait"
 	begun  chan struct{}      // the tool "wait" runs
-	stop   context.CancelFunc // ends what a test left running
+	stop   context.CancelFunc // ends everything that a test left running
 	ctx    context.Context
 }
 
@@ -113,7 +113,7 @@ func newSite(t *testing.T, h mcp.Handler, o Options) *site {
 	return &site{t, e, server.URL, client}
 }
 
-// do sends a request; header are names and values in turn.
+// do sends a request; header has names and values in turn.
 func (s *site) do(method, body string, header ...string) *http.Response {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url, strings.NewReader(body))
@@ -149,14 +149,14 @@ func (s *site) handshake(revision string) string {
 	return id
 }
 
-// call is the message that calls a tool and wants progress.
+// callTool returns the message that calls a tool and requests progress.
 func callTool(id int, tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s,"_meta":{"progressToken":%d}}}`, id, tool, arguments, id)
 }
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + capabilities + `,"progressToken":7}`
 
-// modern sends a modern request; params is the inside of the object.
+// modern sends a modern request; params has the members of the object.
 func (s *site) modern(method, name, params string) *http.Response {
 	s.t.Helper()
 	if params != "" {
@@ -185,7 +185,7 @@ type events struct {
 	t *testing.T
 	*eventstream.Reader
 	resp *http.Response
-	last string // the id of the last event
+	last string // id of the last event
 }
 
 func (s *site) events(resp *http.Response) *events {
@@ -221,7 +221,7 @@ func (e *events) want(text string) {
 	}
 }
 
-// wantEnd fails the test unless the stream ends here, in order.
+// wantEnd fails the test unless the stream ends here properly.
 func (e *events) wantEnd() {
 	e.t.Helper()
 	if got, err := e.next(); err != io.EOF {
@@ -229,7 +229,7 @@ func (e *events) wantEnd() {
 	}
 }
 
-// summary is what matters of a message: its progress, or its text.
+// summary returns the essence of a message: its progress, or its text.
 func summary(message string) string {
 	var m struct {
 		Method string
@@ -255,7 +255,7 @@ func summary(message string) string {
 	return message
 }
 
-// abandon sends a POST that may come to nothing.
+// abandon sends a POST that may fail.
 func (s *site) abandon(ctx context.Context, body string, header ...string) {
 	r, _ := http.NewRequestWithContext(ctx, "POST", s.url, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")

@@ -6,8 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// get answers a GET: the stream of notifications of a session, or the rest of a stream
-// that was cut.
+// get answers a GET for the notifications of a session or the rest of an interrupted stream.
 func (x *exchange) get() {
 	if x.endpoint.options.Stateless || x.namesModern() {
 		x.notAllowed("there are no streams to get here")

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A hostile client sends what costs the server most.
+// A hostile client sends the requests that cost the server most.
 type hostile struct {
 	*site
 	mu       sync.Mutex
@@ -40,7 +40,7 @@ func (h *hostile) parallel(n int, f func(i int)) {
 	running.Wait()
 }
 
-// send sends a POST and drops what comes back but for the session.
+// send sends a POST and drops the response except the session.
 func (h *hostile) send(body string, header ...string) (session string) {
 	r, err := http.NewRequest("POST", h.url, strings.NewReader(body))
 	if err != nil {
@@ -91,15 +91,14 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
-// modern sends a modern request whose client says as much of itself as it may, or
-// more.
+// modern sends a modern request whose description of the client has the maximum size, or more.
 func (h *hostile) modern(method, name, params string, described int) {
 	about := strings.Repeat("d", described)
 	h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":%q}}}}}`, method, params, about, about),
 		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
 }
 
-// initialize opens a session; the client says so many bytes of itself, twice.
+// initialize opens a session with two descriptions of the client of the given size.
 func (h *hostile) initialize(i, described int) {
 	about := fmt.Sprintf("%d%s", i, strings.Repeat("d", described))
 	session := h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{"experimental":{"x":%q}},"clientInfo":{"name":%q,"version":"1"}}}`,
@@ -123,8 +122,7 @@ func (h *hostile) listenHalfOpen(i int) {
 	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 }
 
-// everyMethod is what a client of a session may send, with a place for the largest
-// text that is allowed there.
+// everyMethod holds the requests of a session, with a placeholder for the longest allowed text.
 var everyMethod = []string{
 	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"%s"}}}`,
 	`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"%s"}}`,
@@ -144,12 +142,12 @@ var everyMethod = []string{
 }
 
 func TestTheWorstAnonymousClientLeavesLittleBehind(t *testing.T) {
-	if testing.Short() || threadtime.Slowdown > 2 { // with the race detector it takes a minute, and measures that, too
+	if testing.Short() || threadtime.Slowdown > 2 { // with the race detector it takes a minute, and measures its memory too
 		t.Skip("sends 14,000 large requests, to measure the heap")
 	}
 	f := newFixture(t)
 	mcp.AddTool(f.Server, "large", func(ctx context.Context, _ struct{}) (string, error) {
-		mcp.Progress(ctx, 1, 1, "") // makes the response an event that is kept
+		mcp.Progress(ctx, 1, 1, "") // turns the response into an event that is kept
 		return strings.Repeat("x", 64<<10), nil
 	})
 	h := &hostile{site: newSite(t, f.Server, Options{})}

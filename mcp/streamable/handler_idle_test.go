@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// BenchmarkIdleStreams is the memory of a stream on which nothing happens, what
-// net/http and a client in the same process keep for the connection included.
+// BenchmarkIdleStreams measures the memory of an idle stream, including that of net/http and a
+// client in the same process.
 func BenchmarkIdleStreams(b *testing.B) {
 	const streams = 5_000
 	for _, modern := range []bool{false, true} {

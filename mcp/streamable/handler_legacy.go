@@ -12,7 +12,7 @@ import (
 
 const notifyCancelled = "notifications/cancelled"
 
-// legacy answers a message of a client that opens with a handshake.
+// legacy answers a message of a client that starts with a handshake.
 func (x *exchange) legacy(m *jsonrpc.Message) {
 	if x.endpoint.options.Stateless {
 		x.sessionless(m)
@@ -65,12 +65,12 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 		x.w.Header()[headerSession] = []string{s.id}
 	}
 	if protocol != nil && x.endpoint.options.Stateless {
-		protocol.Close() // nothing later belongs to it
+		protocol.Close() // no later request belongs to it
 	}
 	x.respond(http.StatusOK, reply.Message)
 }
 
-// sessionless answers a message by itself.
+// sessionless answers a message on its own.
 func (x *exchange) sessionless(m *jsonrpc.Message) {
 	switch {
 	case m.Kind != jsonrpc.Request:
@@ -97,7 +97,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	})
 }
 
-// namedRevision is the legacy revision that the header names.
+// namedRevision returns the legacy revision in the header.
 func (x *exchange) namedRevision() *revision.Revision {
 	if r := revision.Lookup(x.r.Header.Get(headerVersion)); r != nil {
 		return r
@@ -105,7 +105,7 @@ func (x *exchange) namedRevision() *revision.Revision {
 	return revision.Unnamed()
 }
 
-// batch answers a batch, which one revision knows (2025-03-26 basic/transports).
+// batch answers a batch, which exists in one revision only (2025-03-26 basic/transports).
 func (x *exchange) batch(body []byte) {
 	if x.namesModern() {
 		x.refuse(http.StatusBadRequest, "a batch: send one message at a time")
@@ -122,7 +122,7 @@ func (x *exchange) batch(body []byte) {
 		x.refuse(http.StatusBadRequest, "%s has no batches: send one message at a time", r.Name)
 		return
 	}
-	c := &call{} // its requests count one by one
+	c := &call{} // its requests are counted one by one
 	ctx, ok := x.enter(context.WithoutCancel(x.context()), c, "")
 	if !ok {
 		return
@@ -174,7 +174,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	out.finish(batchStatus(responses), responses)
 }
 
-// batchStatus distinguishes a batch that was handled from one that could not be read.
+// batchStatus returns 400 for a batch that could not be read, and 200 otherwise.
 func batchStatus(responses []byte) int {
 	if len(responses) > 0 && responses[0] != '[' {
 		return http.StatusBadRequest
@@ -197,7 +197,7 @@ func (b *batchReply) Send(ctx context.Context, message []byte) error {
 	return b.reply.Send(ctx, message)
 }
 
-// Disconnect ends the connection where the reply can be resumed.
+// Disconnect ends the connection if the reply can be resumed.
 func (b *batchReply) Disconnect() {
 	if d, ok := b.reply.(interface{ Disconnect() }); ok {
 		b.turn.Acquire(context.Background())

@@ -77,8 +77,8 @@ func TestRequestsOfABatchWithoutASessionAreLimited(t *testing.T) {
 	running.Wait()
 }
 
-// What is read is counted until it is answered: a client with many slow requests
-// must not fill the memory.
+// Requests are counted until they are answered: a client with many slow requests must not fill the
+// memory.
 func TestTheBytesOfRequestsThatAreBeingAnsweredAreLimited(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})

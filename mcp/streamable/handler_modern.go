@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// noParamHeaders stands for the headers of a request without Mcp-Param-* headers.
+// noParamHeaders is the value for a request without Mcp-Param-* headers.
 var noParamHeaders = map[string][]string{}
 
 // modern answers a message of the modern era.
@@ -32,7 +32,7 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
 	case m.Method == methodListen:
-		x.callModern(nil, m, &meta) // a stream stays: it keeps no buffer
+		x.callModern(nil, m, &meta) // a stream lasts, so it keeps no buffer
 	default:
 		x.endpoint.buffers.With(func(b []byte) []byte { return x.callModern(b, m, &meta) })
 	}
@@ -50,8 +50,8 @@ func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonr
 	return x.checkHeaders(m)
 }
 
-// modernRevision returns the revision that the header names, which must be known;
-// ReadMeta compares it with the body's.
+// modernRevision returns the revision in the header, which must be known. ReadMeta compares it with
+// the body's.
 func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	name, err := x.singleHeader(headerVersion, "MCP-Protocol-Version")
 	if err != nil {
@@ -63,8 +63,8 @@ func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	return name, nil
 }
 
-// checkHeaders compares the headers that repeat parts of the body with it, and finds
-// those that repeat arguments: the Handler knows which.
+// checkHeaders compares the headers that repeat parts of the body. It collects those that repeat
+// arguments, which the Handler checks.
 func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	method, err := x.singleHeader(headerMethod, headerMethod)
 	if err != nil {
@@ -97,7 +97,7 @@ func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 func (x *exchange) checkName(raw []byte, member string) *jsonrpc.Error {
 	values := x.r.Header[headerName]
 	if raw == nil && len(values) == 0 {
-		return nil // it is missing, and the Handler will say so
+		return nil // the Handler returns the error for the missing member
 	}
 	header, err := x.singleHeader(headerName, headerName)
 	if err != nil {
@@ -117,14 +117,14 @@ func mismatch(format string, args ...any) *jsonrpc.Error {
 	return jsonrpc.Errorf(revision.CodeHeaderMismatch, format, args...)
 }
 
-// isHeaderFault reports whether the code is one that the modern revision answers
-// with 400 wherever it comes from.
+// isHeaderFault reports whether the modern revision responds with 400 to an error of the code,
+// whatever its origin.
 func isHeaderFault(code int) bool {
 	return code == revision.CodeHeaderMismatch || code == revision.CodeMissingCapability || code == revision.CodeUnsupportedRevision
 }
 
-// callModern hands the request on. The reply is made in b, which is returned. Its
-// context ends with the connection: that is how a modern client cancels.
+// callModern passes the request to the edge. It appends the reply to b and returns it. The context
+// ends with the connection: this is how a modern client cancels.
 func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
 	c := &call{listens: m.Method == methodListen}
 	if caller := x.Caller(); c.listens { // subscriptions have a limit of their own
@@ -143,7 +143,7 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 	if x.r.Context().Err() == nil {
 		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
 	} else {
-		x.noteResponse(0) // of a request that is cancelled, the headers are noted, too
+		x.noteResponse(0) // the headers of a cancelled request are noted as well
 	}
 	return reply.Message
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// panicking is a Handler that is no Server and panics in the middle of a call.
+// panicking returns a Handler that panics in the middle of a call.
 func panicking(h mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "tools/call" {
@@ -50,7 +50,7 @@ func TestAPanicEndsOneCallOnceAndNothingIsWrittenLater(t *testing.T) {
 				if n := strings.Count(string(got), `"code":-32603`); err != nil || n != 1 {
 					t.Errorf("got %q, %v; want one internal error", got, err)
 				}
-				time.Sleep(time.Minute) // a timer that was left would write to the response, and crash
+				time.Sleep(time.Minute) // a leaked timer would write to the response and crash
 				synctest.Wait()
 				if resp := s.modern("tools/list", "", ""); resp.StatusCode != 200 {
 					t.Errorf("the next request: status %d", resp.StatusCode)

@@ -10,8 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// More headers, in the form in which net/http keeps them, so that they can be
-// looked up without making them canonical each time.
+// Further headers, in the canonical form of net/http for direct lookups.
 const (
 	headerMethod = "Mcp-Method"
 	headerName   = "Mcp-Name"
@@ -19,7 +18,7 @@ const (
 	methodListen = "subscriptions/listen"
 )
 
-// post answers a message, or a batch of them.
+// post answers a message or a batch.
 func (x *exchange) post() {
 	if !httpedge.CanRead(x.w, x.r, x.refuse) {
 		return
@@ -56,9 +55,9 @@ func (x *exchange) post() {
 	}
 }
 
-// parse reads the message in body; if it reports false it has sent the response. It
-// is apart from post so that what parsing needs of the stack is free again while the
-// request runs: a stack that outgrows 8 KiB is copied for each burst of requests.
+// parse parses the message in body. If it fails it sends the response and reports false. It is
+// separate from post to free its stack while the request runs: a stack above 8 KiB is copied for
+// each burst of requests.
 func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 	var fault *jsonrpc.Error
 	if *m, fault = edge.Parse(body); fault != nil {
@@ -68,8 +67,8 @@ func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 	return true
 }
 
-// admit admits a message of so many bytes to those that are being answered; if it
-// reports false it has sent the response.
+// admit admits a message of size bytes to those in progress. If it fails it sends the response and
+// reports false.
 func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 	if x.endpoint.edge.AdmitMessage(size, x) {
 		return true
@@ -78,14 +77,13 @@ func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 	return false
 }
 
-// isModern decides by the header and, where that is missing or legacy, by the
-// body. initialize is legacy whatever the header says: the body is the truth.
+// isModern decides by the header and, if that is missing or legacy, by the body. initialize is
+// legacy whatever the header contains.
 func (x *exchange) isModern(m *jsonrpc.Message) bool {
 	return m.Method != methodInitialize && x.namesModern() || m.Kind == jsonrpc.Request && edge.IsModern(m)
 }
 
-// namesModern reports whether the header names a modern revision, or one that
-// nobody here knows.
+// namesModern reports whether the header contains a modern or an unknown revision.
 func (x *exchange) namesModern() bool {
 	for _, name := range x.r.Header[headerVersion] {
 		if r := revision.Lookup(name); r == nil || r.Modern {

@@ -33,7 +33,7 @@ func (x *exchange) Watched(by mcp.Noter) {
 	}
 }
 
-// noteResponse tells who watches the requests which headers carried them, and with what the response began.
+// noteResponse sends the watchers the headers of the request and the start of the response.
 func (x *exchange) noteResponse(status int) {
 	x.noting.Lock()
 	noters := x.noters
@@ -44,7 +44,7 @@ func (x *exchange) noteResponse(status int) {
 	}
 }
 
-// accepted responds to what needs no response.
+// accepted responds to a message without a response.
 func (x *exchange) accepted() { x.respond(http.StatusAccepted, nil) }
 
 // fault responds with an error.
@@ -54,7 +54,7 @@ func (x *exchange) fault(status int, id jsonrpc.ID, fault *jsonrpc.Error) {
 	x.respond(status, message)
 }
 
-// refuse answers a request that was not looked into.
+// refuse refuses a request before it was processed.
 func (x *exchange) refuse(status int, format string, args ...any) {
 	if status == http.StatusServiceUnavailable {
 		x.unavailable("", format, args...)
@@ -63,19 +63,19 @@ func (x *exchange) refuse(status int, format string, args ...any) {
 	x.fault(status, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
 }
 
-// unavailable refuses for now the request with the id, if that is known.
+// unavailable refuses the request temporarily; id may be empty.
 func (x *exchange) unavailable(id jsonrpc.ID, format string, args ...any) {
 	x.retryLater()
 	x.fault(http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, format, args...))
 }
 
-// retryLater has the response say when the client may send the request again.
+// retryLater sets the header with the time after which the client may repeat the request.
 func (x *exchange) retryLater() {
 	seconds := int(x.endpoint.options.RetryAfter.Seconds())
 	x.w.Header().Set("Retry-After", strconv.Itoa(max(1, seconds)))
 }
 
-// notAllowed refuses the HTTP method, and says which there are.
+// notAllowed refuses the HTTP method and lists the allowed ones.
 func (x *exchange) notAllowed(format string, args ...any) {
 	allow := "GET, POST, DELETE"
 	if x.endpoint.options.Stateless || x.namesModern() {
@@ -88,7 +88,8 @@ func (x *exchange) notAllowed(format string, args ...any) {
 	x.refuse(http.StatusMethodNotAllowed, format, args...)
 }
 
-// status is the HTTP status for a response that is no stream. A caller that lacks scopes gets their names.
+// status returns the HTTP status of a response that is not a stream. A caller without the needed
+// scopes gets their names.
 func (x *exchange) status(reply *edge.Reply, status int) int {
 	if reply.Ended {
 		x.retryLater()
@@ -101,7 +102,7 @@ func (x *exchange) status(reply *edge.Reply, status int) int {
 	return http.StatusForbidden
 }
 
-// modernStatus is the HTTP status for the response to a modern request.
+// modernStatus returns the HTTP status of the response to a modern request.
 func modernStatus(reply *edge.Reply) int {
 	switch {
 	case reply.Code == 0:

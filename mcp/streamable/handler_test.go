@@ -44,7 +44,7 @@ func TestASubscriptionIsAStreamUntilTheClientCloses(t *testing.T) {
 	wait(t, func() bool { return s.endpoint.streams.Used() == 0 })
 }
 
-// wait waits for something that happens soon by itself.
+// wait waits for a condition that soon becomes true.
 func wait(t *testing.T, done func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(time.Millisecond) {
@@ -87,7 +87,7 @@ func TestBodiesAreLimited(t *testing.T) {
 			resp, err := s.client.Do(r)
 			if err != nil {
 				if len(body) > o.MaxMessage {
-					continue // the server may disconnect a client that goes on sending
+					continue // the server may disconnect a client that continues to send
 				}
 				t.Fatalf("%d bytes: %v", len(body), err)
 			}
@@ -275,7 +275,8 @@ func TestHandlerPanicsWithoutOne(t *testing.T) {
 	Handler(nil)
 }
 
-// TestARequestThatRunsAtTheEndGetsAResponse sees that what did not end in time is responded to with 503, and not cut off.
+// TestARequestThatRunsAtTheEndGetsAResponse checks that a request that does not end in time gets a
+// 503 and is not cut off.
 func TestARequestThatRunsAtTheEndGetsAResponse(t *testing.T) {
 	begun := make(chan struct{})
 	s := newSite(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A pipeListener hands out the ends of connections in memory, on which a write
-// waits for the reader, and time is the test's.
+// A pipeListener returns connections in memory whose writes wait for the reader, for use with a
+// fake clock.
 type pipeListener struct {
 	conns chan net.Conn
 	once  sync.Once
@@ -46,12 +46,12 @@ func (l *pipeListener) dial(context.Context, string, string) (net.Conn, error) {
 	return ours, nil
 }
 
-// inMemory runs f in a bubble of time with an Endpoint in it.
+// inMemory runs f in a bubble with an Endpoint.
 func inMemory(t *testing.T, o Options, f func(t *testing.T, s *site, f *fixture)) {
 	inMemoryServing(t, func(h mcp.Handler) mcp.Handler { return h }, o, f)
 }
 
-// inMemoryServing is inMemory with a Handler around that of the fixture.
+// inMemoryServing is inMemory with middleware around the fixture's Handler.
 func inMemoryServing(t *testing.T, around mcp.Middleware, o Options, f func(t *testing.T, s *site, f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newFixture(t)
@@ -77,7 +77,7 @@ func (s *site) alive(session string) bool {
 	return resp.StatusCode == 200
 }
 
-// sessions counts the sessions in the table.
+// sessions returns the number of sessions in the table.
 func (s *site) sessions() int {
 	s.endpoint.sessions.mu.Lock()
 	defer s.endpoint.sessions.mu.Unlock()

@@ -11,16 +11,16 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// TestTranscripts plays conversations. A file begins with what it is about, and
-// perhaps a line "stateless"; then come pairs of "request" and "response".
+// TestTranscripts plays conversations. A file begins with its subject and, optionally, a line
+// "stateless". Pairs of "request" and "response" follow.
 //
-// A request is a method, headers and after a blank line a body. Content-Type and
-// Accept have their usual values unless given; a value of "-" leaves a header
-// away. "@modern METHOD [NAME]" stands for the headers of a modern request, META
-// in a body for its metadata, $SESSION for the last session id.
+// A request is a method, headers and, after a blank line, a body. Content-Type and Accept have
+// their usual values unless given; a value of "-" omits a header. "@modern METHOD [NAME]" stands
+// for the headers of a modern request, META in a body for its metadata, $SESSION for the last
+// session id.
 //
-// A response is a status, headers ("-" for none, "*" for any value) and the
-// body, in which "…" stands for anything.
+// A response is a status, headers ("-" for none, "*" for any value) and the body, in which "…"
+// stands for any text.
 func TestTranscripts(t *testing.T) {
 	files, _ := filepath.Glob("testdata/handler/*.txtar")
 	if len(files) == 0 {
@@ -115,7 +115,7 @@ func (p *transcript) send(t *testing.T, request string) *http.Response {
 	return resp
 }
 
-// parts takes a message apart: its first line, its headers, its body.
+// parts splits a message into its first line, headers and body.
 func parts(text string) (first string, header []string, body string) {
 	head, body, _ := strings.Cut(text, "\n\n")
 	for lines := bufio.NewScanner(strings.NewReader(head)); lines.Scan(); {
@@ -128,7 +128,7 @@ func parts(text string) (first string, header []string, body string) {
 	return first, header, strings.TrimSuffix(body, "\n")
 }
 
-// matches compares a text with one in which "…" stands for anything.
+// matches compares a text with one in which "…" stands for any text.
 func matches(got, want string) bool {
 	pieces := strings.Split(want, "…")
 	if !strings.HasPrefix(got, pieces[0]) {

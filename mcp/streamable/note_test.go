@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// watching is a Wire that has each request of a client noted.
+// watching is a Wire that requests notes of each request of a client.
 type watching struct{ notes chan string }
 
 func (watching) Watching() bool { return true }

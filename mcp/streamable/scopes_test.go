@@ -14,7 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// Whoever lacks scopes hears over HTTP which they are, in every revision, and does not see what it cannot call.
+// Over HTTP a caller without the needed scopes gets their names, in every revision, and does not
+// see tools that it cannot call.
 func TestACallerWhoLacksScopesHearsWhich(t *testing.T) {
 	s := mcp.NewServer("files", "1")
 	for _, name := range []string{"read_file", "delete_file", "delete_all"} {
@@ -65,7 +66,7 @@ func TestACallerWhoLacksScopesHearsWhich(t *testing.T) {
 	}
 }
 
-// noting notes responses with a challenge.
+// noting records responses with a challenge.
 type noting struct {
 	http.ResponseWriter
 	challenged chan<- string

@@ -17,31 +17,31 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// Why a session ends.
+// Reasons for the end of a session.
 var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
 	errMade    = errors.New("the session made room for one of another caller: there were too many")
 )
 
-// A session is one legacy client. While nothing of it runs it is a few hundred
-// bytes, and no goroutine or timer.
+// A session is one legacy client. While it is idle it takes a few hundred bytes, without a
+// goroutine or timer.
 type session struct {
 	id        string
 	protocol  *edge.Session
 	principal *mcp.Principal
-	caller    string        // in whose share it is
-	place     *list.Element // among those of the caller; under the lock of the table
+	caller    string        // the caller whose share it uses
+	place     *list.Element // in the list of the caller; guarded by the lock of the table
 	calls     edge.Calls[jsonrpc.ID]
 	endpoint  *Endpoint
-	used      atomic.Int64 // when it was last heard of, in Unix nanoseconds
+	used      atomic.Int64 // time of the last input, in Unix nanoseconds
 
 	mu            sync.Mutex
 	ended         bool
-	opened        uint64    // how many streams were opened so far
+	opened        uint64    // number of streams opened so far
 	streams       []*stream // those that can be resumed, oldest first
 	notifications *notificationStream
-	resumed       int // open connections of streams that were resumed
+	resumed       int // open connections of resumed streams
 }
 
 func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, caller string) *session {
@@ -50,13 +50,12 @@ func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, c
 	return s
 }
 
-// Caller names the caller whose session it is, for [share.Asked].
+// Caller returns the session's caller for [share.Asked].
 func (s *session) Caller() string { return s.caller }
 
 func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
 
-// idle returns how long the session has been idle, 0 if something of it is
-// running or open.
+// idle returns how long the session has been idle; 0 with a running request or an open stream.
 func (s *session) idle(now time.Time) time.Duration {
 	if s.calls.Len() > 0 {
 		return 0
@@ -69,7 +68,7 @@ func (s *session) idle(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano() - s.used.Load())
 }
 
-// handle acts on a notification or a response.
+// handle handles a notification or a response.
 func (s *session) handle(m *jsonrpc.Message) {
 	if m.Kind == jsonrpc.Response {
 		s.protocol.Response(m)
@@ -87,8 +86,8 @@ func (s *session) hasEnded() bool {
 	return s.ended
 }
 
-// end cancels what runs, and ends the streams. The session must be out of the
-// table before.
+// end cancels running requests and ends the streams. The session must have been removed from the
+// table.
 func (s *session) end(cause error) {
 	s.calls.Close(cause)
 	s.calls.CancelAll(cause)
@@ -104,8 +103,7 @@ func (s *session) end(cause error) {
 	s.protocol.Close()
 }
 
-// findSession finds the session that the request belongs to. If it returns nil it
-// has answered.
+// findSession returns the session of the request, or nil after it has sent a response.
 func (x *exchange) findSession() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
@@ -119,8 +117,8 @@ func (x *exchange) findSession() *session {
 	return s
 }
 
-// A sessionTable holds the sessions by id, and ends those that nobody uses any
-// more. It has one timer, which runs while there are sessions.
+// A sessionTable holds the sessions by id and ends the expired ones. It has one timer, which runs
+// while there are sessions.
 type sessionTable struct {
 	mu      sync.RWMutex
 	byID    map[string]*session
@@ -128,21 +126,22 @@ type sessionTable struct {
 	places  *share.Budget
 	timeout time.Duration
 	expire  func()      // drops old events; nil if the store does so itself
-	timer   *time.Timer // nil while there is no session
+	timer   *time.Timer // nil without sessions
 	closed  bool
 }
 
-// ofCaller are the sessions of a caller, the oldest first.
+// ofCaller holds the sessions of a caller, oldest first.
 type ofCaller struct {
 	caller string
 	list.List
 }
 
-// maxSessionsLooked is how many sessions of a caller are looked at to find one that is idle.
+// maxSessionsLooked limits the search for an idle session of a caller.
 const maxSessionsLooked = 256
 
-// add puts a session in; false if there are too many, or the table is closed. Where there are too many, the caller that has most
-// of them loses its oldest one, of those that are idle if there are, to a caller that has fewer.
+// add adds a session. It reports false if there are too many or the table is closed. If there are
+// too many, the caller with the most sessions loses its oldest one, preferably an idle one, to a
+// caller with fewer.
 func (t *sessionTable) add(s *session) bool {
 	t.mu.Lock()
 	var lost *session
@@ -163,7 +162,7 @@ func (t *sessionTable) add(s *session) bool {
 			of = &ofCaller{caller: s.caller}
 			t.of[s.caller] = of
 		}
-		s.caller, s.place = of.caller, of.PushBack(s) // one text for all of them
+		s.caller, s.place = of.caller, of.PushBack(s) // all of them share one string
 		if t.timer == nil {
 			t.timer = time.AfterFunc(t.period(), t.sweep)
 		}
@@ -175,8 +174,9 @@ func (t *sessionTable) add(s *session) bool {
 	return ok
 }
 
-// spare is a session that a caller that has most can lose: the oldest of which nothing runs or is open, or else, so that nobody keeps all
-// by using some, the oldest that was looked at. Those that are in use go behind the others, to be looked at later. The lock is held.
+// spare returns a session that the caller with the most can lose. That is the oldest idle one, or
+// else the oldest, so that no caller keeps all by using some. Sessions in use move to the end, to
+// be checked later. The caller of spare holds the lock.
 func (t *sessionTable) spare(caller string) *session {
 	of := t.of[caller]
 	if of == nil {
@@ -197,7 +197,7 @@ func (t *sessionTable) spare(caller string) *session {
 	return first
 }
 
-// drop takes a session out; the lock is held.
+// drop removes a session. The caller holds the lock.
 func (t *sessionTable) drop(s *session) {
 	delete(t.byID, s.id)
 	of := t.of[s.caller]
@@ -207,8 +207,8 @@ func (t *sessionTable) drop(s *session) {
 	t.places.Give(s.caller)
 }
 
-// find returns the session of the principal with the id, which is used from now on;
-// nil if there is none, or it expired.
+// find returns the session of the principal with the id and touches it. It returns nil if there is
+// none or it expired.
 func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 	s, used := t.use(id, principal)
 	if used {
@@ -220,7 +220,8 @@ func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 	return nil
 }
 
-// use finds the session of the principal with the id, and touches it unless it expired.
+// use returns the session of the principal with the id. It touches the session, and reports true,
+// unless it expired.
 func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, used bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -234,15 +235,15 @@ func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, use
 	return s, true
 }
 
-// endExpired ends a session, unless it is used again since it was seen to be idle.
+// endExpired ends a session, unless it has been used in the meantime.
 func (t *sessionTable) endExpired(s *session) {
 	if t.remove(s, t.timeout) {
 		s.end(errExpired)
 	}
 }
 
-// remove takes a session out that has been idle for that long; false if it has not, or
-// somebody else took it out.
+// remove removes a session that has been idle that long. It reports false if it has not, or has
+// been removed already.
 func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -253,7 +254,7 @@ func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	return true
 }
 
-// close empties the table for good and returns what was in it.
+// close empties the table, prevents additions and returns the sessions.
 func (t *sessionTable) close() []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -267,10 +268,10 @@ func (t *sessionTable) close() []*session {
 	return all
 }
 
-// period is how often the table is looked through.
+// period returns the time between two sweeps.
 func (t *sessionTable) period() time.Duration { return t.timeout/4 + time.Millisecond }
 
-// sweep ends the sessions that expired.
+// sweep ends the expired sessions.
 func (t *sessionTable) sweep() {
 	now := time.Now()
 	var expired []*session

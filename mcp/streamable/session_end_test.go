@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A leakyStore counts the events of sessions, and calls forgetting for each that ends.
+// A leakyStore counts the events of sessions and calls forgetting for each that ends.
 type leakyStore struct {
 	mu         sync.Mutex
 	kept       map[string]int
@@ -36,7 +36,7 @@ func (l *leakyStore) Forget(session string) {
 	}
 }
 
-// The response to a call that its session's end cancelled comes after that.
+// The response to a call that the end of its session cancelled comes after the end.
 func TestNothingIsKeptOfASessionThatEnded(t *testing.T) {
 	store := &leakyStore{kept: map[string]int{}}
 	inMemory(t, Options{EventStore: store}, func(t *testing.T, s *site, f *fixture) {
@@ -61,8 +61,8 @@ func TestNothingIsKeptOfASessionThatEnded(t *testing.T) {
 	})
 }
 
-// A request that found its session a moment ago must not be cancelled because the
-// session was idle until then.
+// A request that has just found its session must not be cancelled because the session was idle
+// before.
 func TestASessionThatIsUsedAgainDoesNotExpire(t *testing.T) {
 	store := &leakyStore{kept: map[string]int{}}
 	inMemory(t, Options{SessionTimeout: time.Minute, EventStore: store}, func(t *testing.T, s *site, f *fixture) {
@@ -71,7 +71,7 @@ func TestASessionThatIsUsedAgainDoesNotExpire(t *testing.T) {
 		}
 		table := &s.endpoint.sessions
 		store.mu.Lock()
-		store.forgetting = func() { // while the first of both ends, the other is used
+		store.forgetting = func() { // the other is used while the first ends
 			table.mu.Lock()
 			defer table.mu.Unlock()
 			for _, other := range table.byID {

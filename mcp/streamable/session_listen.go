@@ -13,8 +13,8 @@ type notificationStream struct {
 	ended  chan struct{}
 }
 
-// listen answers a GET with the session's notifications: on a new stream if st is nil,
-// else on that one after the given event.
+// listen answers a GET with the session's notifications. They come on a new stream if st is nil,
+// and otherwise on st after the event with the number after.
 func (x *exchange) listen(s *session, st *stream, after uint64) {
 	c := &call{listens: true, streams: x.Caller()}
 	ctx, ok := x.enter(x.context(), c, "")
@@ -43,9 +43,8 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	n.stream.detach(out)
 }
 
-// claim makes n the session's stream of notifications. A client that resumes takes the
-// place of its own old connection, which it knows to be gone. If
-// claim reports false it has sent the response.
+// claim sets the session's stream of notifications to n. A client that resumes replaces its own old
+// connection. If claim fails it sends the response and reports false.
 func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream) bool {
 	for {
 		s.mu.Lock()
@@ -74,8 +73,8 @@ func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream)
 	}
 }
 
-// hold makes n the session's stream of notifications; a new one if n has none. The
-// session's lock is held.
+// hold sets the session's stream of notifications to n, which gets a new stream if it has none. The
+// caller holds the session's lock.
 func (s *session) hold(n *notificationStream) {
 	if n.stream == nil {
 		n.stream = s.addStream(true)
@@ -84,7 +83,7 @@ func (s *session) hold(n *notificationStream) {
 	s.notifications = n
 }
 
-// release ends a stream of notifications; it can be resumed for a while.
+// release ends a stream of notifications, which can then be resumed for a while.
 func (s *session) release(n *notificationStream) {
 	s.touch()
 	s.mu.Lock()

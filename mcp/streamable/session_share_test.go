@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// One caller who takes all sessions and streams keeps no other from theirs.
+// A caller that takes all sessions and streams must leave others their share.
 func TestSessionsAndStreamsAreShared(t *testing.T) {
 	f := newFixture(t)
 	const most = 40
@@ -77,7 +77,7 @@ func TestSessionsAndStreamsAreShared(t *testing.T) {
 	}
 }
 
-// A caller whose oldest sessions are all in use keeps no other from theirs.
+// A caller whose oldest sessions are all in use must leave others their share.
 func TestSessionsInUseMakeRoomToo(t *testing.T) {
 	f := newFixture(t)
 	const most = maxSessionsLooked + 40
@@ -95,7 +95,7 @@ func TestSessionsInUseMakeRoomToo(t *testing.T) {
 	table := &s.endpoint.sessions
 	e := table.of["principal i\x00eve"].Front()
 	for range maxSessionsLooked {
-		e.Value.(*session).resumed++ // as long as a stream is open
+		e.Value.(*session).resumed++ // lasts while a stream is open
 		e = e.Next()
 	}
 	for range 3 {

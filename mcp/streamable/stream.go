@@ -18,23 +18,23 @@ import (
 const (
 	maxStreamsKept  = 64              // finished streams of POST requests in a session that can be resumed
 	maxListensKept  = 4               // finished streams of GET requests in a session that can be resumed
-	streamKeepsTime = 5 * time.Minute // how long either can be resumed
+	streamKeepsTime = 5 * time.Minute // time for which either can be resumed
 )
 
 var errLost = errors.New("the client's connection is lost, and what was to be sent could not be kept")
 
-// A stream is one stream of a legacy session: the messages around one POST, or
-// the notifications that a GET asked for. It outlives connections: at any moment it goes
-// out on one, or on none and is kept for a client that comes back.
+// A stream is one stream of a legacy session: the messages of one POST, or the notifications for a
+// GET. It outlives connections: at any time it is sent on one, or is kept for a client that resumes
+// it.
 type stream struct {
 	session  *session
 	number   uint64
 	fromGET  bool
-	finished atomic.Int64 // when nothing more was to come, in Unix nanoseconds; 0 while something may
+	finished atomic.Int64 // time after which no message followed, in Unix nanoseconds; 0 while one may follow
 
-	turn turn.Turn             // orders the events, in the store and on the connection; whoever has it owns the rest
+	turn turn.Turn             // orders the events in the store and on the connection; guards the fields below
 	last uint64                // number of the newest event
-	out  *httpedge.EventWriter // the connection; nil while there is none
+	out  *httpedge.EventWriter // the connection, or nil
 }
 
 // newStream returns the stream of a POST request.
@@ -44,7 +44,7 @@ func (s *session) newStream() *stream {
 	return s.addStream(false)
 }
 
-// addStream returns the next stream of the session. The session's lock is held.
+// addStream returns the next stream of the session. The caller holds the session's lock.
 func (s *session) addStream(fromGET bool) *stream {
 	s.forgetStreams(time.Now())
 	s.opened++
@@ -55,15 +55,15 @@ func (s *session) addStream(fromGET bool) *stream {
 	return st
 }
 
-// prune forgets streams that nobody will resume any more.
+// prune removes streams that can no longer be resumed.
 func (s *session) prune(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgetStreams(now)
 }
 
-// forgetStreams forgets streams that finished long ago, and the oldest finished
-// ones above the limit of their kind. The session's lock is held.
+// forgetStreams removes streams that finished long ago, and the oldest finished ones above the
+// limit of their kind. The caller holds the session's lock.
 func (s *session) forgetStreams(now time.Time) {
 	posts, gets := maxStreamsKept, maxListensKept
 	kept := len(s.streams)
@@ -86,7 +86,7 @@ func (s *session) forgetStreams(now time.Time) {
 	}
 }
 
-// findStream finds a stream that can be resumed.
+// findStream returns a stream that can be resumed, or nil.
 func (s *session) findStream(number uint64) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,18 +98,18 @@ func (s *session) findStream(number uint64) *stream {
 	return nil
 }
 
-// event is the form of a message on the wire. Its name is the default, and sent all the same: clients on the Java SDK
+// event returns the event of a message. It has the default name explicitly: clients on the Java SDK
 // before 2.1 ignore an event without one on the stream of a GET.
 func (st *stream) event(number uint64, data []byte) eventstream.Event {
 	id := appendEventID(make([]byte, 0, 24), st.fromGET, st.number, number)
 	return eventstream.Event{Name: "message", ID: string(id), HasID: true, Data: data}
 }
 
-// acquire waits for the stream's turn without an end of its own: whoever has it writes
-// with a deadline, or waits for the store.
+// acquire waits for the stream's turn without a limit: its holders write with a deadline or wait
+// for the store.
 func (st *stream) acquire() { st.turn.Acquire(context.Background()) }
 
-// write writes an event to the connection, which is given up if that fails.
+// write writes an event to the connection, and drops the connection on error.
 func (st *stream) write(e eventstream.Event) error {
 	err := st.out.Write(context.Background(), e)
 	if err != nil {
@@ -118,10 +118,9 @@ func (st *stream) write(e eventstream.Event) error {
 	return err
 }
 
-// attach puts a new stream on its first connection. Where the client knows of
-// polling, the first event has an id with which it can come back. When to come
-// back is not sent before disconnect: clients on the Java SDK before 2.1 give up
-// a stream that has a retry field.
+// attach sets the first connection of a new stream. If the client's revision has polling, the first
+// event has an id to resume from. The retry field is only sent by disconnect: clients on the Java
+// SDK before 2.1 give up a stream that has one.
 func (st *stream) attach(out *httpedge.EventWriter) {
 	st.acquire()
 	defer st.turn.Release()
@@ -146,13 +145,13 @@ func (st *stream) Send(ctx context.Context, message []byte) error {
 	return st.send(ctx, message)
 }
 
-// send is Send for whoever has the turn.
+// send is Send for the holder of the turn.
 func (st *stream) send(ctx context.Context, message []byte) error {
 	st.last++
 	store := st.session.endpoint.options.EventStore
 	kept := store.Append(&share.Asked{Context: context.WithoutCancel(ctx), By: st.session}, st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
 	if st.session.hasEnded() {
-		store.Forget(st.session.id) // it may have been forgotten before
+		store.Forget(st.session.id) // it may have been removed before
 	}
 	var sent error
 	if st.out == nil {
@@ -182,7 +181,7 @@ func (st *stream) finish(message []byte) {
 	}
 }
 
-// disconnect ends the connection, and says when to come back.
+// disconnect ends the connection after sending the time after which to resume.
 func (st *stream) disconnect(retry time.Duration) {
 	st.acquire()
 	defer st.turn.Release()
@@ -193,8 +192,8 @@ func (st *stream) disconnect(retry time.Duration) {
 	st.out = nil
 }
 
-// resume sends what came after the given event on a new connection, in place of
-// the one before, and reports whether more is to come.
+// resume sends the events after the given one on a new connection, which replaces the current one.
+// It reports whether more may follow.
 func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after uint64) bool {
 	if st.turn.Acquire(ctx) != nil {
 		return false
@@ -223,7 +222,7 @@ func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after u
 	return true
 }
 
-// detach takes the stream off a connection that is gone.
+// detach removes the connection out from the stream.
 func (st *stream) detach(out *httpedge.EventWriter) {
 	st.acquire()
 	defer st.turn.Release()
@@ -232,18 +231,18 @@ func (st *stream) detach(out *httpedge.EventWriter) {
 	}
 }
 
-// A sessionReply takes what goes back for a POST of a session. It becomes a
-// stream with the first message that is not the response. One goroutine uses it at
-// a time: the edge orders what belongs to one request, a batchReply several of them.
+// A sessionReply sends the messages for a POST of a session. It becomes a stream with the first
+// message that is not the response. Only one goroutine uses it at a time: the edge orders the
+// messages of one request, and a batchReply those of several.
 type sessionReply struct {
 	*exchange
 	session *session
-	ctx     context.Context // of the HTTP request, found once: the requests of a batch run at the same time
+	ctx     context.Context // of the HTTP request; computed once, since the requests of a batch run at the same time
 	stream  *stream
 }
 
-// request answers one request; out takes what comes before the response. Its context outlives
-// the connection: a lost one does not mean that the client has lost interest.
+// request answers one request; out sends the messages before the response. The context outlives the
+// connection: a lost connection does not cancel the request.
 func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) edge.Reply {
 	s := p.session
 	ctx, fault := s.calls.Begin(context.WithoutCancel(p.ctx), m.ID.Plain(), false, p.endpoint.edge.MaxInFlight())
@@ -251,7 +250,7 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 		return edge.Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
 	defer s.calls.End(m.ID.Plain())
-	defer s.touch() // before: a session in which nothing runs may have expired
+	defer s.touch() // before End: an idle session may have expired
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Way: p.exchange, Out: out})
 }
 
@@ -260,7 +259,7 @@ func (p *sessionReply) Send(ctx context.Context, message []byte) error {
 	return p.openStream().Send(ctx, message)
 }
 
-// openStream returns the stream, which begins when it is first needed.
+// openStream returns the stream and opens it at the first use.
 func (p *sessionReply) openStream() *stream {
 	if p.stream == nil {
 		p.stream = p.session.newStream()
@@ -269,15 +268,14 @@ func (p *sessionReply) openStream() *stream {
 	return p.stream
 }
 
-// Disconnect ends the connection, if the client's revision knows that it then
-// has to come back.
+// Disconnect ends the connection if the client's revision has polling.
 func (p *sessionReply) Disconnect() {
 	if p.session.protocol.Revision().Polling {
 		p.openStream().disconnect(p.endpoint.options.RetryAfter)
 	}
 }
 
-// finish sends the response; none if message is nil.
+// finish sends the response, or an empty one if message is nil.
 func (p *sessionReply) finish(status int, message []byte) {
 	switch {
 	case p.stream != nil:
@@ -289,8 +287,8 @@ func (p *sessionReply) finish(status int, message []byte) {
 	}
 }
 
-// close must be called when the request is over. It ends a stream that finish
-// did not end because the Handler panicked.
+// close must be called when the request is over. It ends a stream that finish did not end because
+// the Handler panicked.
 func (p *sessionReply) close() {
 	if p.stream != nil && p.stream.finished.Load() == 0 {
 		p.stream.finish(nil)

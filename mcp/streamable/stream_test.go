@@ -15,14 +15,14 @@ import (
 
 const polling, beforePolling = "2025-11-25", "2025-06-18"
 
-// resume comes back for the rest of a stream.
+// resume requests the rest of a stream.
 func (s *site) resume(session, last string) *events {
 	s.t.Helper()
 	return s.events(s.do("GET", "", "Mcp-Session-Id", session, "Last-Event-ID", last))
 }
 
-// collect reads a stream of a call to its end. Before the message with the
-// number i it drops the connection and resumes, if bit i of cuts is set.
+// collect reads the stream of a call to its end. Before message i it drops the connection and
+// resumes if bit i of cuts is set.
 func (s *site) collect(session string, e *events, cuts uint, before func(i int)) []string {
 	s.t.Helper()
 	var got []string
@@ -55,7 +55,7 @@ func TestNoEventIsLostOrDoubledWhereverConnectionsAreCut(t *testing.T) {
 				session := s.handshake(revision)
 				for cuts := range uint(1 << (messages + 2)) {
 					if revision != polling {
-						cuts &^= 1 // before the first event there is nothing to come back with
+						cuts &^= 1 // before the first event there is no id to resume from
 					}
 					s.cutCall(f, session, int(cuts)+100, messages, cuts, live)
 				}
@@ -64,8 +64,8 @@ func TestNoEventIsLostOrDoubledWhereverConnectionsAreCut(t *testing.T) {
 	}
 }
 
-// cutCall makes a call whose stream is cut, and checks what arrives. live says
-// that the tool goes on only when the client is there again.
+// cutCall makes a call with an interrupted stream and checks the messages that arrive. With live,
+// the tool continues only when the client is back.
 func (s *site) cutCall(f *fixture, session string, id, messages int, cuts uint, live bool) {
 	s.t.Helper()
 	f.steps = make(chan string)
@@ -83,7 +83,7 @@ func (s *site) cutCall(f *fixture, session string, id, messages int, cuts uint, 
 		}
 	}(f.steps)
 	if live {
-		next <- struct{}{} // a response has no head before its first event
+		next <- struct{}{} // a response has no header before its first event
 	}
 	e := s.events(s.do("POST", callTool(id, "steps", "{}"), "Mcp-Session-Id", session))
 	if cuts&1 != 0 {
@@ -100,7 +100,7 @@ func (s *site) cutCall(f *fixture, session string, id, messages int, cuts uint, 
 	}
 }
 
-// primed reads the event with which a stream begins.
+// primed reads the first event of a stream.
 func (s *site) primed(e *events) string {
 	s.t.Helper()
 	first, err := e.Next()
@@ -190,7 +190,7 @@ func TestNotificationsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
 		for i := range updates {
 			cut := cuts&(1<<i) != 0
 			if cut {
-				e.resp.Body.Close() // the server may or may not notice before it notifies
+				e.resp.Body.Close() // the server may or may not notice it before it notifies
 			}
 			f.ResourceUpdated(fmt.Sprint("test://", i))
 			if cut {

@@ -9,9 +9,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Unauthorized returns an error for [Options.Principal] that wraps err. The
-// request is answered with status 401 and a WWW-Authenticate header that asks
-// for a bearer token of the realm. The client does not see err.
+// Unauthorized returns an error for [Options.Principal] that wraps err. The response has the status
+// 401 and a WWW-Authenticate header that requests a bearer token of the realm. It does not contain
+// err.
 func Unauthorized(realm string, err error) error { return &unauthorized{realm, err} }
 
 type unauthorized struct {
@@ -22,7 +22,7 @@ type unauthorized struct {
 // Error returns the reason.
 func (u *unauthorized) Error() string { return fmt.Sprintf("not authenticated: %v", u.err) }
 
-// Unwrap returns the error that was given to [Unauthorized].
+// Unwrap returns the error passed to [Unauthorized].
 func (u *unauthorized) Unwrap() error { return u.err }
 
 var quotedString = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A fullSender takes one message: there is no room for others, as its client reads nothing.
+// A fullSender accepts one message only, like the connection of a client that reads nothing.
 type fullSender struct{ sent int }
 
 func (s *fullSender) Send(ctx context.Context, _ []byte) error {
@@ -20,8 +20,8 @@ func (s *fullSender) Send(ctx context.Context, _ []byte) error {
 	return context.Cause(ctx)
 }
 
-// Whoever asks a client that neither responds nor reads waits for neither: also the notification that no response is wanted any
-// more may find no room.
+// A request to a client that neither reads nor responds must end. The notification that cancels it
+// may not fit in the connection either.
 func TestAClientThatReadsNothingIsNotAskedForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e, err := New(mcp.HandlerFunc(waiting), Options{AskTime: time.Minute})

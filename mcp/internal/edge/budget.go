@@ -8,42 +8,41 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// What one client can make this side hold, in bytes. Other limits count things
-// of a bounded size.
+// Limits of the memory that one client can occupy, in bytes. Other limits count items of bounded
+// size.
 const (
 	maxDescription = 16 << 10 // of clientInfo, and of clientCapabilities
 	maxURI         = 8 << 10  // of a resource that a client subscribes to
-	maxSessionHeld = 1 << 20  // of what one session, or one listen, keeps: description and subscriptions
-	freeHeld       = 512      // the first bytes of that, which every session has and which are not counted
+	maxSessionHeld = 1 << 20  // description and subscriptions of one session, or one listen
+	freeHeld       = 512      // free bytes of each session and listen, not counted
 
-	maxSessionsHeld   = 16 << 20 // of what all sessions and listens of one caller keep; those of all others, a third more
-	maxConnectionHeld = 32 << 20 // of one connection's messages that are being answered; each counts jobSize more
-	maxMessagesHeld   = 64 << 20 // of one caller's messages that are being answered, without the first jobSize of each; all others', a third more
-	jobSize           = 4 << 10  // what answering a small message costs
+	maxSessionsHeld   = 16 << 20 // sessions and listens of one caller; those of all others get a third more
+	maxConnectionHeld = 32 << 20 // messages in progress of one connection; each counts jobSize more
+	maxMessagesHeld   = 64 << 20 // messages in progress of one caller, without the first jobSize of each; all others get a third more
+	jobSize           = 4 << 10  // cost of answering a small message
 	maxBatchResponses = 16 << 20 // of the responses to one batch
 
 	maxSubscriptions = 1_000 // resources one session subscribes to
 )
 
-// A Budget limits the bytes that clients can make this side hold. What is kept
-// is admitted first and released when it is dropped. A Budget may be part of
-// one of all clients, which then has to admit the same. It is safe for concurrent use.
+// A Budget limits the memory that clients can occupy, in bytes. Users admit bytes before they keep
+// them and release them afterwards. A Budget may be part of a budget of all clients, which must
+// admit the same bytes. It is safe for concurrent use.
 type Budget struct {
 	most   int
-	whole  *share.Budget // of which this is a part, or nil
-	caller string        // in whose share of it
+	whole  *share.Budget // nil, or the budget that this one is part of
+	caller string        // the share of whole that the bytes are taken from
 
 	mu     sync.Mutex
 	held   int
 	closed bool
 }
 
-// NewBudget returns a budget of so many bytes.
+// NewBudget returns a budget of most bytes.
 func NewBudget(most int) *Budget { return &Budget{most: most} }
 
-// Admit takes n bytes from the budget. It reports false, and takes nothing,
-// where that is more than is left. What is larger than a whole budget is
-// admitted while nothing else is.
+// Admit takes n bytes from the budget. It takes nothing and reports false if fewer are left. An
+// empty budget admits any n, even one larger than itself.
 func (b *Budget) Admit(n int) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -57,7 +56,7 @@ func (b *Budget) Admit(n int) bool {
 	return true
 }
 
-// Release gives n admitted bytes back.
+// Release returns n admitted bytes to the budget.
 func (b *Budget) Release(n int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -70,7 +69,7 @@ func (b *Budget) Release(n int) {
 	}
 }
 
-// Close gives back everything that is admitted, and admits nothing more.
+// Close releases all admitted bytes. After Close, Admit reports false.
 func (b *Budget) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -80,35 +79,35 @@ func (b *Budget) Close() {
 	b.closed, b.held = true, 0
 }
 
-// Held is how many bytes are admitted at present.
+// Held returns the number of admitted bytes.
 func (b *Budget) Held() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
-// A Caller is in whose share something is; see [share.Key].
+// A Caller has a share of the limits that all clients have in common; see [share.Key].
 type Caller interface{ Caller() string }
 
-// AdmitMessage takes a message of n bytes, which is about to be answered, from
-// what all clients may have. A small one is free, as the number of requests is
-// limited: large ones of others do not keep it out.
+// AdmitMessage takes n bytes, the size of a message to answer, from the budget of all clients. The
+// first jobSize bytes are free, since the number of requests is limited. Large messages of other
+// clients therefore never keep a small one out.
 func (e *Edge) AdmitMessage(n int, by Caller) bool {
 	return n <= jobSize || e.messages.TakeN(by.Caller(), n-jobSize)
 }
 
-// ReleaseMessage gives a message of n bytes back when it was answered.
+// ReleaseMessage returns the bytes of an answered message, taken by [Edge.AdmitMessage].
 func (e *Edge) ReleaseMessage(n int, by Caller) {
 	if n > jobSize {
 		e.messages.GiveN(by.Caller(), n-jobSize)
 	}
 }
 
-// subscriptionSize is what a subscription counts for in addition to its URI.
+// subscriptionSize is the number of bytes that a subscription counts in addition to its URI.
 const subscriptionSize = 64
 
-// admitResource checks whether the session may subscribe to one more resource.
-// The session's lock is held.
+// admitResource takes the memory for one more subscription of the session, or returns why it
+// cannot. The caller holds the session's lock.
 func (s *Session) admitResource(uri string) *jsonrpc.Error {
 	switch {
 	case len(uri) > maxURI:
@@ -121,7 +120,7 @@ func (s *Session) admitResource(uri string) *jsonrpc.Error {
 	return nil
 }
 
-// dropResource ends a subscription, if there is one. The session's lock is held.
+// dropResource removes a subscription, if it exists. The caller holds the session's lock.
 func (s *Session) dropResource(uri string) {
 	if _, subscribed := s.resources[uri]; subscribed {
 		delete(s.resources, uri)
@@ -129,9 +128,9 @@ func (s *Session) dropResource(uri string) {
 	}
 }
 
-// admitListen checks the parameters of a subscriptions/listen and takes what
-// stays of it as long as it lasts: they, and something for each of its resources, whoever
-// serves it. It returns how much that is.
+// admitListen checks the parameters of a subscriptions/listen and takes their memory for as long as
+// the request lasts. Each resource counts subscriptionSize more, since every Handler keeps
+// something for it. It returns the number of bytes taken.
 func (e *Edge) admitListen(params json.RawMessage, caller string) (held int, fault *jsonrpc.Error) {
 	uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
 	size := len(params)
@@ -154,9 +153,9 @@ func (e *Edge) admitListen(params json.RawMessage, caller string) (held int, fau
 	return held, nil
 }
 
-// Compact lets a listen, which lasts long, keep no more of its message than it
-// needs: what else came with it, in the same memory, can be freed. It returns how
-// many bytes the message keeps, of the size that came.
+// Compact copies the message of a listen, so that the rest of the memory it came in can be freed. A
+// listen lasts long. It returns the number of bytes that the message now keeps; size is the number
+// it came with. Other messages stay as they are.
 func Compact(m *jsonrpc.Message, size int) int {
 	if m.Kind != jsonrpc.Request || m.Method != methodListen {
 		return size

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// waiting answers at once, but subscriptions last until they are cancelled.
+// waiting answers at once, except subscriptions, which last until they are cancelled.
 func waiting(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case methodDiscover:
@@ -35,7 +35,7 @@ func newWaiting(t *testing.T) *Edge {
 	return e
 }
 
-// grown returns by how much f makes the live heap grow, in MiB.
+// grown returns the growth of the live heap during f, in MiB.
 func grown(f func()) int {
 	heap := func() int {
 		runtime.GC()
@@ -168,7 +168,7 @@ func TestListensHoldLimitedBytes(t *testing.T) {
 	}
 }
 
-// What came with a listen in one message need not live as long as it.
+// The other content of the memory of a listen's message must not live as long as the listen.
 func TestAListenKeepsNoMoreOfItsMessageThanItNeeds(t *testing.T) {
 	n := grown(func() {
 		m := parsed(t, `{"jsonrpc":"2.0","junk":"`+strings.Repeat("x", 8<<20)+`","id":1,"method":"subscriptions/listen","params":{`+modernMeta+`}}`)
@@ -225,7 +225,8 @@ func TestMessagesThatAreBeingAnsweredHaveALimitOfBytes(t *testing.T) {
 	}
 }
 
-// Whoever serves a listen keeps something for each of its resources, however short their URIs are: a gateway, a hundred bytes.
+// Each resource of a listen costs a Handler memory, however short its URI is; a gateway, a hundred
+// bytes.
 func TestAListenCountsEachOfItsResources(t *testing.T) {
 	e := newWaiting(t)
 	over, cancel := context.WithCancel(t.Context())
@@ -255,7 +256,7 @@ func TestAListenCountsEachOfItsResources(t *testing.T) {
 	}
 }
 
-// What came with a result in one message need not live as long as the result is kept for its client.
+// The other content of the memory of a result's message must not live as long as the kept result.
 func TestAKeptResultKeepsNothingOfItsMessage(t *testing.T) {
 	e, err := New(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == methodDiscover {

@@ -9,19 +9,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Calls is a table of running requests, so that they can be counted, cancelled
-// and waited for. K tells them apart: the id where one client sends them all,
-// something of the transport's where many clients share the table. The zero
-// value is an empty table; it is safe for concurrent use.
+// Calls is a table of running requests, used to count, cancel and wait for them. The key K is the
+// id if one client sends all requests. A transport with many clients in one table uses a key of its
+// own. The zero value is an empty table. It is safe for concurrent use.
 //
-// Listens (subscriptions/listen) are counted apart: they end only when the
-// client, or this side, ends them.
+// Listens (subscriptions/listen) are counted separately: they end only when the client or this side
+// ends them.
 type Calls[K comparable] struct {
 	mu      sync.Mutex
 	running map[K]runningCall
 	listens int
-	changed chan struct{} // closed when a request ends; nil while nobody waits
-	closed  error         // why no request may begin any more
+	changed chan struct{} // closed when a request ends; nil without waiters
+	closed  error         // the reason why no request may begin; nil if they may
 }
 
 // A runningCall is one request in the table.
@@ -30,10 +29,9 @@ type runningCall struct {
 	listens bool
 }
 
-// Begin adds a request that starts to run; [Calls.End] must follow. The context
-// that it returns ends with parent and when the table cancels the request. A
-// request whose parent is nil is only counted: another table cancels it. limit is
-// how many may run at the same time; 0 means no limit.
+// Begin adds a request, which [Calls.End] must remove. The context that it returns ends with
+// parent, or when the table cancels the request. With a nil parent the request is only counted;
+// another table cancels it. At most limit requests run at the same time; 0 means no limit.
 func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, limit int) (context.Context, *jsonrpc.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +59,7 @@ func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, limit int)
 	return ctx, nil
 }
 
-// End removes a request that began, and frees its context.
+// End removes a request and cancels its context.
 func (t *Calls[K]) End(key K) {
 	t.mu.Lock()
 	c := t.running[key]
@@ -79,7 +77,7 @@ func (t *Calls[K]) End(key K) {
 	}
 }
 
-// Cancel ends one request; one that is not running is ignored.
+// Cancel cancels one request with cause. It does nothing if the request is not running.
 func (t *Calls[K]) Cancel(key K, cause error) {
 	t.mu.Lock()
 	c := t.running[key]
@@ -89,10 +87,10 @@ func (t *Calls[K]) Cancel(key K, cause error) {
 	}
 }
 
-// CancelAll ends every request that runs.
+// CancelAll cancels every running request.
 func (t *Calls[K]) CancelAll(cause error) { t.cancel(cause, false) }
 
-// CancelListens ends the listens that run.
+// CancelListens cancels every running listen.
 func (t *Calls[K]) CancelListens(cause error) { t.cancel(cause, true) }
 
 func (t *Calls[K]) cancel(cause error, listensOnly bool) {
@@ -104,30 +102,29 @@ func (t *Calls[K]) cancel(cause error, listensOnly bool) {
 		}
 	}
 	t.mu.Unlock()
-	for _, cancel := range all { // without the lock, as what waits for a context may use the table
+	for _, cancel := range all { // without the lock: functions that run at the end of a context may use the table
 		cancel(cause)
 	}
 }
 
-// Close lets no more requests begin; cause says why. Those that run go on.
+// Close makes Begin fail with cause. Running requests continue.
 func (t *Calls[K]) Close(cause error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = cause
 }
 
-// Len is how many requests are running.
+// Len returns the number of running requests.
 func (t *Calls[K]) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return len(t.running)
 }
 
-// Drain waits until no request but listens is running. It returns the error of
-// ctx where that is done first.
+// Drain waits until only listens are running, or returns the error of ctx once that is done.
 func (t *Calls[K]) Drain(ctx context.Context) error { return t.wait(ctx, false) }
 
-// Wait is [Calls.Drain] for all requests, listens included.
+// Wait is like [Calls.Drain] but waits for listens as well.
 func (t *Calls[K]) Wait(ctx context.Context) error { return t.wait(ctx, true) }
 
 func (t *Calls[K]) wait(ctx context.Context, listens bool) error {
@@ -144,8 +141,8 @@ func (t *Calls[K]) wait(ctx context.Context, listens bool) error {
 	}
 }
 
-// left returns a channel that is closed when a request ends, or nil if nothing
-// is left to wait for.
+// left returns a channel that is closed when a request ends, or nil if there is no request to wait
+// for.
 func (t *Calls[K]) left(listens bool) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -10,10 +10,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Connection is one client that sends all its messages over one pair of
-// streams, in either era: standard input and output, a socket, or the two
-// halves of HTTP+SSE. It serves modern requests each for itself and a legacy
-// session after an initialize, both at once if the client likes.
+// A Connection is one client that sends all its messages over one pair of streams, in either era.
+// The streams are standard input and output, a socket, or the two halves of HTTP+SSE. A Connection
+// serves modern requests one by one, and a legacy session after an initialize. A client may use
+// both at once.
 type Connection struct {
 	edge      *Edge
 	out       Sender
@@ -24,17 +24,18 @@ type Connection struct {
 
 	calls   Calls[jsonrpc.ID]
 	batches Calls[*Job]
-	held    *Budget // messages that are being answered
+	held    *Budget // messages in progress
 
-	// Way says how messages come; nil is by pipe. It is set before any does.
+	// Way describes how messages arrive; nil means by pipe. It must be set before the first
+	// message.
 	Way Way
 
 	mu      sync.Mutex
 	session *Session
 }
 
-// NewConnection returns a connection whose messages go to out, which must order
-// what several goroutines send. ctx ends it; call [Connection.Close] in any case.
+// NewConnection returns a connection that sends its messages to out, which must order the messages
+// of several goroutines. The connection ends with ctx. The caller must call [Connection.Close].
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
 	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxConnectionHeld)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
@@ -49,34 +50,34 @@ func (c *Connection) Carriage() mcp.Carriage {
 	return c.Way.Carriage()
 }
 
-// Close ends the requests that still run, as at a shutdown, and the session's
-// notifications. Whoever runs jobs waits for them itself.
+// Close cancels the running requests with [ErrShutdown] and ends the session and its notifications.
+// It does not wait for jobs: their caller does.
 func (c *Connection) Close() {
 	c.cancel(ErrShutdown)
-	s := c.current() // whoever has the lock later sees that ctx is done, and does not listen
+	s := c.current() // after this, listener finds ctx done and starts nothing
 	c.listening.Wait()
 	if s != nil {
 		s.Close()
 	}
 }
 
-// Caller is in whose share the connection is, as its context says.
+// Caller returns the key of the connection's share of the limits, from its context.
 func (c *Connection) Caller() string { return share.Of(c.ctx) }
 
-// Held is how many bytes of messages are being answered.
+// Held returns the number of bytes of the messages in progress.
 func (c *Connection) Held() int { return c.held.Held() }
 
-// Refuse lets no more requests begin; those that run go on.
+// Refuse makes further requests fail with [ErrShutdown]. Running requests continue.
 func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
 
-// Drain waits until no request but subscriptions is running, or ctx is done.
+// Drain waits until only subscriptions are running, or ctx is done.
 func (c *Connection) Drain(ctx context.Context) {
 	c.batches.Drain(ctx)
 	c.calls.Drain(ctx)
 }
 
-// A Job is what is left to do for a message after [Connection.Accept]. It can be
-// used again for another message.
+// A Job is the rest of the work for a message after [Connection.Accept]. It can be reused for
+// another message.
 type Job struct {
 	connection *Connection
 	message    jsonrpc.Message
@@ -85,32 +86,32 @@ type Job struct {
 	principal  *mcp.Principal
 	batch      []byte
 	reply      []byte
-	held       int // of the connection's budget
+	held       int // bytes of the connection's budget
 }
 
-// Accept takes one message, or one batch, in the order in which they came: it
-// does at once what later messages rely on (the handshake, the log level,
-// cancellation, responses to requests from the server) and leaves the rest to [Job.Run]. It
-// reports whether there is anything left. data must not be changed any more.
+// Accept takes one message or batch. Messages must be passed in the order of their arrival. Accept
+// applies at once the changes that later messages rely on: handshake, log level, cancellation, and
+// responses to requests of the server. It reports whether [Job.Run] has to do the rest. The caller
+// must not change data afterwards.
 func (c *Connection) Accept(j *Job, data []byte) bool {
 	return c.AcceptOf(j, data, c.principal)
 }
 
-// AcceptOf is Accept for a message with credentials of its own, which are the
-// same principal's as those of the connection, and may have other scopes.
+// AcceptOf is Accept for a message with credentials of its own. They belong to the principal of the
+// connection but may have other scopes.
 func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) bool {
 	*j = Job{connection: c, principal: principal}
 	if jsonrpc.IsBatch(data) {
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
 		} else {
-			c.batches.Begin(c.ctx, j, false, 0) // its requests begin one by one, and later
+			c.batches.Begin(c.ctx, j, false, 0) // its requests begin later, one by one
 		}
 		return true
 	}
 	var fault *jsonrpc.Error
 	if j.message, fault = Parse(data); fault != nil {
-		c.hold(j, len(data)) // its response may have to wait, too; where there is no room nothing more is read
+		c.hold(j, len(data)) // its response may have to wait as well; without room, no more input is read
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
@@ -122,7 +123,7 @@ func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) boo
 	return c.accept(j)
 }
 
-// hold takes a message of so many bytes from the budgets until its job has run.
+// hold takes size bytes and the cost of a job from the budgets until the job has run.
 func (c *Connection) hold(j *Job, size int) bool {
 	if !c.held.Admit(size + jobSize) {
 		return false
@@ -135,7 +136,7 @@ func (c *Connection) hold(j *Job, size int) bool {
 	return true
 }
 
-// release gives back what hold took.
+// release returns the bytes that hold took.
 func (j *Job) release() {
 	if j.held > 0 {
 		j.connection.held.Release(j.held)
@@ -173,8 +174,8 @@ func (c *Connection) accept(j *Job) bool {
 	return true
 }
 
-// acceptLegacy finds the session of a request without modern metadata, and
-// answers those that change it.
+// acceptLegacy finds the session of a request without modern metadata. It answers the requests that
+// change the session.
 func (c *Connection) acceptLegacy(j *Job) {
 	m := &j.message
 	j.session = c.current()
@@ -188,9 +189,8 @@ func (c *Connection) acceptLegacy(j *Job) {
 	}
 }
 
-// Run does what is left and returns the response, if any, appended to dst:
-// nil for nothing. It returns when the request's Handler has; jobs may run at
-// the same time.
+// Run does the rest of the work and returns dst with the response appended, or nil without a
+// response. It returns after the request's Handler. Several jobs may run at the same time.
 func (j *Job) Run(dst []byte) []byte {
 	c := j.connection
 	defer j.release()
@@ -225,7 +225,8 @@ func (c *Connection) initialize(j *Job) []byte {
 	return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: this session was initialized already"))
 }
 
-// adopt makes s the connection's session; false if it has one, or is closed.
+// adopt sets the connection's session to s. It reports false if there is a session already or the
+// connection is closed.
 func (c *Connection) adopt(s *Session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,7 +237,7 @@ func (c *Connection) adopt(s *Session) bool {
 	return true
 }
 
-// notification acts on a notification of the client.
+// notification handles a notification of the client.
 func (c *Connection) notification(m *jsonrpc.Message) {
 	if s := c.current(); s != nil {
 		s.Show(m)
@@ -252,16 +253,17 @@ func (c *Connection) notification(m *jsonrpc.Message) {
 	}
 }
 
-// CancelledID is the id of the request that a notifications/cancelled names, in its plain form.
+// CancelledID returns the id that a notifications/cancelled contains, in its plain form.
 func CancelledID(m *jsonrpc.Message) jsonrpc.ID {
 	return jsonrpc.ID(m.Members.Get("requestId")).Plain()
 }
 
-// clientForms are the forms that are read of a client: its ids are repeated as they came, and what it asks for has the
-// character that takes the place of half a pair. Bytes in another encoding are refused, as they may be the name of something.
+// clientForms lists the non-standard forms that are accepted from a client. Ids are repeated as
+// they came. In parameters the replacement character stands for half a surrogate pair. Bytes in
+// another encoding are refused, since they may be part of a name.
 const clientForms = jsonrpc.OddNumber | jsonrpc.OddSurrogate
 
-// Parse reads one message of a client.
+// Parse parses one message of a client.
 func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, clientForms)
 }
@@ -284,8 +286,8 @@ func (c *Connection) listen() {
 	}()
 }
 
-// listener returns the session, to listen for; nil if there is none, or the connection
-// is closed. Close waits for it.
+// listener returns the session to listen for, or nil without a session or after Close. Close waits
+// for the caller, which must call c.listening.Done.
 func (c *Connection) listener() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -318,8 +320,8 @@ func (c *Connection) batch(dst []byte, of *Job) []byte {
 	})
 }
 
-// Batch handles the messages of a batch concurrently and appends the responses as
-// one array. It returns nil if there are none. A batch has at most limit messages.
+// Batch handles the messages of a batch concurrently and returns dst with the responses appended as
+// one array. It returns nil without responses. A batch has at most limit messages.
 func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []byte {
 	elements, fault := jsonrpc.SplitBatch(data, limit, jsonrpc.Limits{})
 	if fault != nil {
@@ -345,8 +347,8 @@ func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []
 	return w.Bytes()
 }
 
-// batchResponse handles one message of a batch. All responses wait for the last, so
-// their bytes are limited together; once they are too many no other request runs.
+// batchResponse handles one message of a batch. held limits the bytes of all responses together,
+// since they all wait for the last. Once held is exceeded, no further request of the batch runs.
 func batchResponse(element []byte, held *Budget, handle func(*jsonrpc.Message) []byte) []byte {
 	m, fault := Parse(element)
 	if fault != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// checked is a Sender that wants whole notifications and requests.
+// checked is a Sender that requires complete notifications and requests.
 type checked struct{ t *testing.T }
 
 func (c checked) Send(_ context.Context, message []byte) error {
@@ -24,8 +24,8 @@ func (c checked) Send(_ context.Context, message []byte) error {
 	return nil
 }
 
-// FuzzConnection sends any lines: for each comes nothing, one response, or an
-// array of them, and everything ends when the connection is closed.
+// FuzzConnection sends arbitrary lines. Each gets no response, one, or an array, and everything
+// ends when the connection is closed.
 func FuzzConnection(f *testing.F) {
 	const initialize = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
 	for _, lines := range []string{
@@ -61,7 +61,7 @@ func FuzzConnection(f *testing.F) {
 				defer close(done)
 				checkResponse(t, line, job.Run(nil))
 			})
-			select { // those that wait for something stay behind
+			select { // jobs that wait are left behind
 			case <-done:
 			case <-time.After(5 * time.Millisecond):
 			}
@@ -71,7 +71,7 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// checkResponse wants nothing, a response, or an array of responses.
+// checkResponse requires nothing, a response, or an array of responses.
 func checkResponse(t *testing.T, line, response []byte) {
 	responses := [][]byte{response}
 	if len(response) > 0 && response[0] == '[' {

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// capabilitiesOf reads what a client can be asked for. name is the member's, for
-// errors. The value is shared and must not be changed.
+// capabilitiesOf decodes the capabilities of a client. name is the member's name in errors. Callers
+// share the value and must not change it.
 func (e *Edge) capabilitiesOf(name string, raw json.RawMessage) (*mcp.ClientCapabilities, *jsonrpc.Error) {
 	if fault := checkDescription(name, raw); fault != nil {
 		return nil, fault
@@ -22,9 +22,8 @@ func (e *Edge) capabilitiesOf(name string, raw json.RawMessage) (*mcp.ClientCapa
 	return c, nil
 }
 
-// infoOf reads which software the client is, or returns nil where it does not
-// say so in a form that can be read: it is for display only. The value is shared
-// and must not be changed.
+// infoOf decodes the clientInfo of a client, or returns nil if it is missing or malformed: it is
+// for display only. Callers share the value and must not change it.
 func (e *Edge) infoOf(name string, raw json.RawMessage) (*mcp.Implementation, *jsonrpc.Error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -46,13 +45,12 @@ func checkDescription(name string, raw json.RawMessage) *jsonrpc.Error {
 	return nil
 }
 
-// newest keeps the last value that was decoded: modern clients send the same
-// bytes with every request.
+// newest caches the last decoded value: modern clients send the same bytes with every request.
 type newest[T any] struct{ last atomic.Pointer[decoded[T]] }
 
 type decoded[T any] struct {
 	raw   []byte
-	value *T // apart, so that whoever keeps it does not keep raw
+	value *T // separate, so that a reference to it does not keep raw
 }
 
 func (n *newest[T]) decode(raw json.RawMessage) (*T, error) {

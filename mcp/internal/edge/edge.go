@@ -14,18 +14,18 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits and times, with their defaults.
+// Limits, and defaults of the options.
 const (
 	defaultInFlight  = 1_024            // requests of one client that run at the same time
-	defaultAskTime   = 10 * time.Minute // how long a legacy client may take to respond to a request
-	defaultStateTime = time.Hour        // how long a modern client may take between two rounds
+	defaultAskTime   = 10 * time.Minute // for the response of a legacy client to a request
+	defaultStateTime = time.Hour        // for a modern client between two rounds
 	maxState         = 256 << 10        // bytes of requestState
 
 	maxServerRequests  = 64    // requests to the client in one round or call, or from one subscription
-	maxSessionRequests = 1_024 // of all calls and subscriptions of a legacy session
+	maxSessionRequests = 1_024 // all calls and subscriptions of a legacy session together
 )
 
-// Method and notification names that the edge itself acts on.
+// Methods and notifications that the edge handles itself.
 const (
 	methodInitialize  = "initialize"
 	methodPing        = "ping"
@@ -49,13 +49,13 @@ type Options struct {
 	InFlight  int
 	AskTime   time.Duration
 	StateTime time.Duration
-	// Seal encrypts requestState; default a ring that ends with the process.
+	// Seal encrypts requestState. The default is a ring with keys of this process only.
 	Seal *seal.Ring
-	// Middleware is around each request of a client, also those that reach no Handler.
+	// Middleware wraps every request of a client, including those that reach no Handler.
 	Middleware []mcp.Middleware
-	// Wire sees the messages; nil for nobody.
+	// Wire observes the messages; it may be nil.
 	Wire mcp.Wire
-	// Transport is how messages travel, as [mcp.WireMessage] has it.
+	// Transport is the kind of transport, a value of [mcp.WireMessage].
 	Transport string
 	Logger    *slog.Logger
 }
@@ -67,14 +67,14 @@ type Edge struct {
 	options  Options
 	log      *slog.Logger
 	seal     *seal.Ring
-	sessions *share.Budget // what is kept of all sessions and listens
-	messages *share.Budget // large messages that are being answered
+	sessions *share.Budget // memory of all sessions and listens
+	messages *share.Budget // large messages in progress
 
 	capabilities newest[mcp.ClientCapabilities]
 	info         newest[mcp.Implementation]
 }
 
-// New returns an Edge for the Handler.
+// New returns an Edge that serves h.
 func New(h mcp.Handler, o Options) (*Edge, error) {
 	if h == nil {
 		return nil, errors.New("mcp: no handler to serve")
@@ -95,40 +95,40 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 	return e, nil
 }
 
-// MaxInFlight is how many requests of one client run at the same time.
+// MaxInFlight returns the number of requests of one client that may run at the same time.
 func (e *Edge) MaxInFlight() int { return e.options.InFlight }
 
-// A Sender takes messages that belong to one request, or to one stream of
-// notifications, to the client. message is only valid during the call. For one request,
-// one goroutine at a time calls Send, or Disconnect where the transport can resume.
+// A Sender sends the messages of one request, or of one stream of notifications, to the client.
+// message is valid only during the call. For one request, only one goroutine at a time calls Send,
+// or Disconnect where the transport can resume.
 type Sender interface {
 	Send(ctx context.Context, message []byte) error
 }
 
-// From says how a request arrived.
+// From describes the origin of a request.
 type From struct {
 	Principal *mcp.Principal
 	// Caller identifies the client; see [mcp.Request.Caller].
 	Caller any
-	// ParamHeaders are the Mcp-Param-* headers; nil where there are no headers.
+	// ParamHeaders holds the Mcp-Param-* headers; nil for transports without headers.
 	ParamHeaders map[string][]string
-	// Out takes what goes back while the request runs.
+	// Out sends messages to the client while the request runs.
 	Out Sender
-	// Carrier, if not nil, hears who watches the request, before it is handled.
+	// Carrier, if not nil, receives the watcher of the request before it is handled.
 	Carrier Carrier
-	// Way, if not nil, knows how the request came.
+	// Way, if not nil, describes how the request arrived.
 	Way Way
-	// Sessionless: no later request belongs to the session that this one begins.
+	// Sessionless is set if no later request can belong to the session that this one begins.
 	Sessionless bool
 }
 
-// A Way knows how messages come from a client.
+// A Way describes how the messages of a client arrive.
 type Way interface {
-	// Carriage has no ID.
+	// Carriage returns the description without an ID.
 	Carriage() mcp.Carriage
 }
 
-// carriage is how the request with the id came.
+// carriage returns the description of the request with the id. way may be nil.
 func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
 	var c mcp.Carriage
 	if way != nil {
@@ -140,24 +140,24 @@ func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
 	return c
 }
 
-// A Carrier knows of a request, and of its response, what the messages do not say.
+// A Carrier adds facts about the transport of a request and its response to the notes of a watcher.
 type Carrier interface{ Watched(by mcp.Noter) }
 
 // A Reply is the response to a request.
 type Reply struct {
 	// Message is the response; nil if the client cancelled the request.
 	Message []byte
-	// Code is the error's code, 0 for a result.
+	// Code is the code of the error; 0 for a result.
 	Code int
-	// Malformed: the request was refused before a Handler saw it.
+	// Malformed is set if the request was refused before it reached a Handler.
 	Malformed bool
-	// Needs are the scopes that the caller has to have, some of which it lacks; nil where that is not why it failed.
+	// Needs lists the required scopes if the caller lacks some of them; nil otherwise.
 	Needs []string
-	// Ended: the request failed as the server is shutting down.
+	// Ended is set if the request failed because the server is shutting down.
 	Ended bool
 }
 
-// failed responds with a Handler's error.
+// failed returns the reply for an error of a Handler.
 func failed(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err error) Reply {
 	e := wireError(r, method, err)
 	reply := Reply{Message: jsonrpc.AppendError(dst, id, e), Code: e.Code}
@@ -167,26 +167,27 @@ func failed(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err 
 	return reply
 }
 
-// refuse responds with an error that the edge itself found.
+// refuse returns the reply for an error that the edge itself found.
 func refuse(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) Reply {
 	return Reply{Message: jsonrpc.AppendError(dst, id, e), Code: e.Code, Malformed: true}
 }
 
-// Causes with which the context of a request ends.
+// Causes that end the context of a request.
 var (
-	// ErrCancelled: the client cancelled the request; nothing is sent for it any more.
+	// ErrCancelled is the cause if the client cancelled the request. No message is sent for it
+	// afterwards.
 	ErrCancelled = errors.New("the client cancelled the request")
-	// ErrShutdown: the server ends it; a subscription gets its result.
+	// ErrShutdown is the cause if the server shuts down. A subscription then gets its result.
 	ErrShutdown = errors.New("the server is shutting down")
 )
 
-// wireError turns a Handler's error into what goes on the wire.
+// wireError converts the error of a Handler to the form of the revision.
 func wireError(r *revision.Revision, method string, err error) *jsonrpc.Error {
 	e := mcp.ErrorOf(err)
 	return r.Error(method, &jsonrpc.Error{Code: e.Code, Message: e.Message, Data: e.Data})
 }
 
-// appendReply appends the response to a request that a Handler answered.
+// appendReply appends the response with the result of a Handler.
 func (e *Edge) appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, result *mcp.Result) Reply {
 	out, err := e.appendResult(dst, r, id, method, result)
 	if err != nil {
@@ -201,7 +202,7 @@ func (e *Edge) appendResult(dst []byte, r *revision.Revision, id jsonrpc.ID, met
 	body := revision.Body{JSON: result.JSON, TextOnly: result.TextOnly()}
 	if body.JSON == nil {
 		body.Append = result.AppendJSON
-	} else if kept, is := result.Value.(*revision.Kept); is && kept.Holds(result.JSON) { // else middleware changed the list
+	} else if kept, is := result.Value.(*revision.Kept); is && kept.Holds(result.JSON) { // otherwise middleware changed the list
 		body.Kept = kept
 	}
 	w := jsonrpc.NewObject(dst)

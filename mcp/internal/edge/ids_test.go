@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// TestIDsWithFractions has requests whose ids are integers in another form: they are answered with what came, cancelled by
-// value, and no two of them run at once.
+// TestIDsWithFractions sends requests whose ids are integers in another form. They are repeated as
+// they came, cancelled by value, and no two equal ones run at once.
 func TestIDsWithFractions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := make(chan string, 1)

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// lists returns a server with many tools, of which some have a schema that legacy revisions have no form for.
+// lists returns a server with many tools, some with a schema that legacy revisions cannot express.
 func lists() *mcp.Server {
 	s := mcp.NewServer("lists", "1")
 	for i := range 80 {
@@ -71,7 +71,7 @@ func parsed(t *testing.T, message string) *jsonrpc.Message {
 
 const listTools = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 
-// The list is made ready for a revision once, not for each client that asks.
+// The list is converted to a revision once, not for each client.
 func TestAListCostsLegacyClientsNoMemory(t *testing.T) {
 	e := newEdge(t, lists())
 	for name, ask := range legacyClients(t, e) {
@@ -93,7 +93,7 @@ func TestAListCostsLegacyClientsNoMemory(t *testing.T) {
 	}
 }
 
-// Clients ask while the list changes: each list has what there was when it was asked for.
+// Clients request the list while it changes: each list has the tools of the moment of its request.
 func TestNoLegacyClientGetsAnOldList(t *testing.T) {
 	s := lists()
 	e := newEdge(t, s)
@@ -129,7 +129,7 @@ func TestNoLegacyClientGetsAnOldList(t *testing.T) {
 	asking.Wait()
 }
 
-// A list from which middleware takes tools by user is never another user's.
+// A list from which middleware removes tools by user never reaches another user.
 func TestNoLegacyClientGetsTheListOfAnotherUser(t *testing.T) {
 	s := lists()
 	users := []string{"t1", "t2", "t20", "t40"}

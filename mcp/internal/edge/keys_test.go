@@ -10,11 +10,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A server behind a middleware that asks something itself must not get the user's
-// response to that by naming its own request like it.
+// A server must not get the user's response to a request of a middleware before it by giving its
+// own request the same name.
 func TestAKeyOfAServerIsNotThatOfARequestBeforeIt(t *testing.T) {
 	asks := mcp.ServerRequest{Method: "roots/list"}
-	var steals string // the key that the server uses
+	var steals string // key that the server uses
 	e := newEdge(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if _, err := req.Peer.Ask(ctx, asks); err != nil {
 			return mcp.Result{}, err

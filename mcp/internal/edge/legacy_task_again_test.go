@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A listen for a task that failed once, as the server was not reachable, is made again when the client asks about the task.
+// A listen for a task that failed once is repeated when the client asks about the task.
 func TestAListenForATaskThatFailedOnceIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{listens: true, tasks: map[string]string{}, subs: map[string]mcp.Peer{}}
@@ -37,7 +37,8 @@ func TestAListenForATaskThatFailedOnceIsMadeAgain(t *testing.T) {
 	})
 }
 
-// One whose Handler knows no listening, and one that fails each time, are not asked with each look.
+// A Handler without listens, or with failing ones, is not asked again for every request about the
+// task.
 func TestAListenForATaskThatCannotBeIsNotMadeForEver(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -17,19 +17,20 @@ import (
 
 const (
 	maxKnown     = 256             // tasks that a session remembers
-	maxKnownSeen = 1 << 10         // bytes of what it remembers of one
-	knownSize    = 128             // what one counts for in addition
-	maxTaskPage  = 50              // tasks of a page of tasks/list, where the session answers it
-	maxTaskLooks = 8               // of them that are looked at at a time
-	taskPageTime = 5 * time.Second // for how long, together
+	maxKnownSeen = 1 << 10         // bytes of the remembered state of one task
+	knownSize    = 128             // additional bytes counted for one task
+	maxTaskPage  = 50              // tasks on a page of tasks/list, if the session answers it
+	maxTaskLooks = 8               // concurrent tasks/get requests for a page
+	taskPageTime = 5 * time.Second // time limit for all tasks/get requests of a page
 )
 
-// A knownTask is one that a client of the session began or asked about. Modern revisions have no list of tasks, so the
-// session remembers its own: for Handlers that keep no list, and where nobody knows who asks.
+// A knownTask is one that a client of the session began or asked about. Modern revisions have no
+// list of tasks. The session's own list serves Handlers without a list and callers without a
+// principal.
 type knownTask struct {
-	number int // counts up
+	number int // in order of appearance
 	id     string
-	seen   json.RawMessage // what the client knows of it, in the session's form
+	seen   json.RawMessage // state that the client last received, in the session's form
 }
 
 func (k *knownTask) size() int { return len(k.id) + len(k.seen) + knownSize }
@@ -39,8 +40,9 @@ func (k *knownTask) isOver() bool {
 	return task.Status(status).IsOver()
 }
 
-// saw remembers what the client hears of a task, and reports whether it says more than what it heard last. Of one that there
-// is no room for, everything does: a client that hears a thing twice misses nothing.
+// saw stores the state of a task that is sent to the client. It reports whether status or message
+// differ from the state sent last. For a task that does not fit in memory it reports true:
+// repeating a notification does no harm.
 func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
 	k := knownTask{id: id, seen: slices.Clone(remembered(lowered))}
 	t := &s.tasks
@@ -72,12 +74,12 @@ func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
 	return differs
 }
 
-// remembered is what a session remembers of a task.
+// remembered returns the part of a task's state that a session stores.
 func remembered(lowered json.RawMessage) json.RawMessage {
 	if len(lowered) > maxKnownSeen {
 		lowered = jsonrpc.Without(lowered, "statusMessage")
 	}
-	if len(lowered) > maxKnownSeen { // a list cannot show it, if it cannot be asked about
+	if len(lowered) > maxKnownSeen { // drop everything but the status: it is listed only if tasks/get works
 		lowered = jsonrpc.With(nil, "status", jsonrpc.Get(lowered, "status"))
 	}
 	if len(lowered) > maxKnownSeen {
@@ -90,7 +92,7 @@ func (t *legacyTasks) index(id string) int {
 	return slices.IndexFunc(t.known, func(k knownTask) bool { return k.id == id })
 }
 
-// dropTask forgets a task. The lock of the tasks is held.
+// dropTask removes a task. The caller holds the lock of the tasks.
 func (s *Session) dropTask(i int) {
 	s.held.Release(s.tasks.known[i].size())
 	s.tasks.known = slices.Delete(s.tasks.known, i, i+1)
@@ -104,7 +106,8 @@ func (s *Session) forgetTask(id string) {
 	}
 }
 
-// before returns the newest tasks that are older than the one of a number, and how many more there are.
+// before returns a page of the newest tasks below number, newest first, and the number of older
+// tasks.
 func (t *legacyTasks) before(number int) (page []knownTask, more int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,7 +118,8 @@ func (t *legacyTasks) before(number int) (page []knownTask, more int) {
 	return page, more
 }
 
-// listTasks answers tasks/list: with the tasks of whoever asks, where the Handler knows, or else with those of the session.
+// listTasks answers tasks/list. It lists the caller's tasks if the Handler has a list, and those of
+// the session otherwise.
 func (c *sessionCall) listTasks(ctx context.Context) (mcp.Result, error) {
 	cursor := jsonrpc.Get(c.req.Params, "cursor")
 	tasks := jsonrpc.NewArray(nil)
@@ -137,7 +141,7 @@ func (c *sessionCall) listTasks(ctx context.Context) (mcp.Result, error) {
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// appendKept lists the results that were there at once.
+// appendKept adds the results that the Handler returned without a task.
 func (t *legacyTasks) appendKept(tasks *jsonrpc.Writer) {
 	t.mu.Lock()
 	kept := slices.Clone(t.kept)
@@ -147,7 +151,7 @@ func (t *legacyTasks) appendKept(tasks *jsonrpc.Writer) {
 	}
 }
 
-// handlersTasks lists what the Handler does.
+// handlersTasks adds a page of the Handler's own list.
 func (c *sessionCall) handlersTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
 	params := json.RawMessage(`{}`)
 	if cursor != nil {
@@ -168,8 +172,8 @@ func (c *sessionCall) handlersTasks(ctx context.Context, cursor json.RawMessage,
 	return jsonrpc.Get(body, "nextCursor"), nil
 }
 
-// knownTasks lists tasks that the session remembers. Each is asked about; what cannot be said of one in time is what
-// was said of it before.
+// knownTasks adds a page of the tasks that the session remembers. It asks the Handler about each
+// and lists the last known state of those without a response in time.
 func (c *sessionCall) knownTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
 	s := c.session
 	s.tasks.mu.Lock()

@@ -12,23 +12,25 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// notifyTaskStatus is what clients of 2025-11-25 know of notifications of tasks.
+// notifyTaskStatus is the notification of tasks in 2025-11-25.
 const notifyTaskStatus = "notifications/tasks/status"
 
-// followPause is between a client's request about a task and its first notification: the response, which nobody here
-// sees leave, should come first, as it may be what names the task.
+// followPause separates a client's request about a task from its first notification. The response
+// should come first, as it may contain the task's id, and the edge does not see when it leaves.
 const followPause = 50 * time.Millisecond
 
-const maxFollows = 5 // listen requests for one task on a stream that may fail before they are acknowledged
+const maxFollows = 5 // failures of listen requests for one task on a stream before they are acknowledged
 
-// A following is what is known of notifications of one task on a stream. The session's lock is held for it.
+// A following is the state of the notifications of one task on a stream. The session's lock guards
+// it.
 type following struct {
-	settled bool // there is a follower, or there need be none
-	failed  int  // listen requests that say nothing of whether the server notifies of it
+	settled bool // a follower runs, or none is needed
+	failed  int  // listen requests that failed before it was known whether the server notifies of the task
 }
 
-// A follower is the listen request for one task of a session, and its Peer. It ends with the task, or with the stream.
-// One that is lost or fails is not made again until the client asks about the task, as it has to in any case.
+// A follower is the listen request for one task of a session, and its Peer. It ends with the task
+// or the stream. If it fails, the next is made when the client asks about the task, as it has to in
+// any case.
 type follower struct {
 	mcp.NoPeer
 	session *Session
@@ -38,7 +40,7 @@ type follower struct {
 	agreed  atomic.Bool
 }
 
-// heardOf remembers a task that the client hears of, and notifies it of changes from now on.
+// heardOf stores the state of a task that is sent to the client and starts to follow a running one.
 func (s *Session) heardOf(id string, lowered json.RawMessage) {
 	s.saw(id, lowered)
 	if (&knownTask{seen: lowered}).isOver() {
@@ -51,7 +53,8 @@ func (s *Session) heardOf(id string, lowered json.RawMessage) {
 	}
 }
 
-// followAll notifies of the tasks that run, from the beginning of a stream on. The session's lock is held.
+// followAll follows the running tasks at the start of a stream. The caller holds the session's
+// lock.
 func (s *Session) followAll() {
 	s.tasks.mu.Lock()
 	var running []string
@@ -66,8 +69,8 @@ func (s *Session) followAll() {
 	}
 }
 
-// follow makes the listen request for a task, unless there is one, or was one that the server did not agree to, or too
-// many failed. The session's lock is held, and a stream is open.
+// follow starts the listen request for a task. It does nothing if one runs, the server agreed to
+// none, or too many failed. The caller holds the session's lock, and a stream is open.
 func (s *Session) follow(id string) {
 	st := s.stream
 	now := st.tasks[id]
@@ -116,7 +119,7 @@ func (f *follower) run() {
 	}
 }
 
-// Notify tells the client what it does not know yet.
+// Notify sends the client changes that it does not know yet.
 func (f *follower) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	switch method {
 	case notifyAcknowledged:

@@ -16,21 +16,22 @@ import (
 )
 
 const (
-	maxKept      = 16        // results of a session's calls that were wanted as tasks, and were there at once
-	maxKeptBytes = 1 << 20   // of them together; the last is kept in any case
-	keptTime     = time.Hour // for how long its client hears that they are kept
+	maxKept      = 16        // immediate results of a session's calls that asked for a task
+	maxKeptBytes = 1 << 20   // their total size; the last is kept in any case
+	keptTime     = time.Hour // lifetime that the client is shown for them
 )
 
-// legacyTasks are the tasks of a session of 2025-11-25, whose clients say of a call that they want a task, ask for its
-// result with another request, and are asked for input while that runs. The Handler's tasks are modern ones.
+// legacyTasks holds the tasks of a session of 2025-11-25. Its clients request a task with a call
+// and get the result with another request. They are asked for input while that request runs. The
+// Handler's tasks are modern ones.
 type legacyTasks struct {
 	mu    sync.Mutex
 	kept  []keptResult // oldest first
-	known []knownTask  // by number
-	count int          // of them, ever
+	known []knownTask  // ordered by number
+	count int          // number of tasks ever seen
 }
 
-// A keptResult is that of a call that was to be a task, and that the Handler answered at once: its client expects a task.
+// A keptResult is the immediate result of a call whose client expects a task.
 type keptResult struct {
 	id      string
 	created time.Time
@@ -38,13 +39,13 @@ type keptResult struct {
 	size    int
 }
 
-// wantsTask reports whether a client of the session wants a task of a call.
+// wantsTask reports whether a request of the session asks for a task.
 func (s *Session) wantsTask(m *jsonrpc.Message) bool {
 	wanted := m.Members.Get("task")
 	return s.hasTasks() && revision.MethodNamed(m.Method).Task && len(wanted) > 0 && wanted[0] == '{'
 }
 
-// asTask is the result of a call that its client wanted as a task.
+// asTask returns the result, as a task, of a call that asked for one.
 func (s *Session) asTask(result *mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -141,7 +142,7 @@ func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
 	if _, err := c.askHandler(ctx, "tasks/cancel", task.Params(id)); err != nil {
 		return mcp.Result{}, err
 	}
-	if now, body, err = c.look(ctx, id); err == nil && !now.Status.IsOver() { // it will be, and has to be now
+	if now, body, err = c.look(ctx, id); err == nil && !now.Status.IsOver() { // the server cancels it later, but this revision wants the final status now
 		body = jsonrpc.With(body, "status", jsonrpc.AppendString(nil, string(task.Cancelled)))
 	}
 	return mcp.Result{JSON: body}, err
@@ -151,13 +152,13 @@ func isOver(id string, status task.Status) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "task %q cannot be cancelled: it is %s", id, status)
 }
 
-// related is the result of a task, which says whose it is.
+// related returns the result of a task with the task's id in its metadata.
 func related(result mcp.Result, id string) mcp.Result {
 	result.Meta = jsonrpc.With(result.Meta, revision.MetaRelatedTask, revision.RelatedTask(id))
 	return result
 }
 
-// look asks the Handler about a task, and returns it also in the session's form.
+// look asks the Handler about a task and returns it in both forms: the Handler's and the session's.
 func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.RawMessage, error) {
 	result, err := c.askHandler(ctx, "tasks/get", task.Params(id))
 	if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it ended long ago
@@ -182,7 +183,7 @@ func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.Raw
 	return t, lowered, nil
 }
 
-// askHandler makes a request about a task as a modern client that knows tasks.
+// askHandler sends a request about a task as a modern client that supports tasks.
 func (c *sessionCall) askHandler(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
 	return c.asModern(ctx, method, params, c)
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A worker is a Handler whose calls are all tasks, with the states that the test gives them.
+// A worker is a Handler whose calls are all tasks, with states that the test sets.
 type worker struct {
-	listens bool // it notifies of tasks
+	listens bool // notifications of tasks are supported
 
 	mu      sync.Mutex
-	tasks   map[string]string // what is after the id; "stalled" is not answered
+	tasks   map[string]string // members after the id; "stalled" gets no response
 	begun   int
-	asked   int // at present
-	most    int // asked at a time
+	asked   int // concurrent requests
+	most    int // maximum of asked
 	subs    map[string]mcp.Peer
 	message string
 }
@@ -82,7 +82,7 @@ func (w *worker) task(id, state string) json.RawMessage {
 	return fmt.Appendf(nil, `{"taskId":%q,"status":%q,"statusMessage":%q,"createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttlMs":60000}`, id, state, w.message)
 }
 
-// listened are the tasks that somebody listens for.
+// listened returns the tasks with a listen request.
 func (w *worker) listened() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -179,7 +179,7 @@ func TestASessionListsItsTasksInPages(t *testing.T) {
 	})
 }
 
-// One task that nobody answers for takes nothing from the others, and is listed as it was.
+// A task without a response does not delay the others and is listed in its last state.
 func TestAListOfTasksDoesNotWaitForOneThatIsNotAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{tasks: map[string]string{}}
@@ -238,14 +238,14 @@ func TestAClientHearsOfItsOwnTasksWhileItsStreamIsOpen(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		synctest.Wait()
 		beginTasks(t, session, 1)
-		send(t, session, "tasks/get", `{"taskId":"t7"}`) // of an earlier session, perhaps
+		send(t, session, "tasks/get", `{"taskId":"t7"}`) // perhaps of an earlier session
 		time.Sleep(50 * time.Millisecond)
 		synctest.Wait()
 		if got := fmt.Sprint(w.listened()); got != "[t1 t2 t3 t7]" {
 			t.Errorf("it listens for %s", got)
 		}
-		w.notify(t, "t1", "t1", "working")        // which it knows
-		w.notify(t, "t1", "t2", "completed")      // of another
+		w.notify(t, "t1", "t1", "working")        // known already
+		w.notify(t, "t1", "t2", "completed")      // another task
 		w.notify(t, "t2", "t2", "input_required") // 1
 		w.notify(t, "t2", "t2", "input_required")
 		w.notify(t, "t3", "t3", "completed") // 2, and it is over
@@ -272,7 +272,7 @@ func TestAClientHearsOfItsOwnTasksWhileItsStreamIsOpen(t *testing.T) {
 	})
 }
 
-// A server that agrees to no subscription to a task is not asked for one with each look at the task.
+// A server that agrees to no subscription to a task gets only one request for it.
 func TestAServerThatDoesNotNotifyOfTasksIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{tasks: map[string]string{}}

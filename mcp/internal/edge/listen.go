@@ -13,23 +13,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// subscribeTime is how long resources/subscribe waits for the acknowledgement of
-// its subscription.
+// subscribeTime limits how long resources/subscribe waits for the acknowledgement of its
+// subscription.
 const subscribeTime = 10 * time.Second
 
-// ErrListening is returned by [Session.Listen] while another call of it runs.
+// ErrListening is the error of [Session.Listen] while another call of it runs.
 var ErrListening = errors.New("the session has a stream for notifications already")
 
-// A sessionStream is the stream of one running [Session.Listen]. The session's
-// notifications come from subscriptions/listen requests that the edge makes: one
-// for the lists, one for each resource that the client subscribed to, and one for each task of it that runs.
+// A sessionStream is the stream of one running [Session.Listen]. Its notifications come from
+// subscriptions/listen requests of the edge: one for the lists, one for each subscribed resource,
+// and one for each running task.
 type sessionStream struct {
 	ctx      context.Context
 	out      Sender
-	requests sync.WaitGroup // those for resources and tasks
+	requests sync.WaitGroup // for resources and tasks
 
-	// Under the session's lock:
-	begun     bool // out takes notifications
+	// The session's lock guards these.
+	begun     bool // out accepts notifications
 	resources map[string]*subscription
 	tasks     map[string]*following
 }
@@ -39,19 +39,18 @@ type subscription struct {
 	session *Session
 	stream  *sessionStream
 	uri     string // empty for the lists
-	since   string // what changed after this mark comes first
+	since   string // mark after which changes are wanted
 	ctx     context.Context
 	cancel  context.CancelFunc
 
-	again   atomic.Bool // it was lost, and is not acknowledged again yet
+	again   atomic.Bool // set while a lost request is not acknowledged again
 	once    sync.Once
-	settled chan struct{} // closed when the request was acknowledged, or ended without
+	settled chan struct{} // closed when the request is acknowledged or ends without acknowledgement
 }
 
-// Listen opens the session's stream for notifications: from now on a subscription
-// waits until it is acknowledged. The function that it returns must be called. It
-// sends the server's notifications to out until ctx is done; what changed since
-// the last Listen, or since the handshake, comes first.
+// Listen opens the session's stream for notifications. From now on subscribe waits for
+// acknowledgements. The caller must call run, which sends the server's notifications to out until
+// ctx is done. Changes since the last Listen, or since the handshake, come first.
 func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err error) {
 	st := &sessionStream{ctx: ctx, out: seen{out, s.line()}, resources: map[string]*subscription{}}
 	s.mu.Lock()
@@ -63,7 +62,7 @@ func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err
 	return func() error {
 		lists := s.begin()
 		lists.run()
-		<-ctx.Done() // for resources, or for nothing
+		<-ctx.Done() // resources and tasks may still be followed
 		s.mu.Lock()
 		s.stream = nil
 		s.mu.Unlock()
@@ -72,15 +71,15 @@ func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err
 	}, nil
 }
 
-// begin begins to listen for updates of the resources, and returns the
-// subscription for the lists.
+// begin starts to listen for updates of the resources and tasks. It returns the subscription for
+// the lists.
 func (s *Session) begin() (lists *subscription) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.stream.begun = true
 	for uri, mark := range s.resources {
 		if l := s.stream.resources[uri]; l != nil {
-			s.stream.requests.Go(l.run) // it was waiting for this
+			s.stream.requests.Go(l.run) // subscribed before run was called
 		} else {
 			s.listenFor(uri, cmp.Or(mark, s.mark))
 		}
@@ -89,16 +88,16 @@ func (s *Session) begin() (lists *subscription) {
 	return s.newSubscription("", s.mark)
 }
 
-// newSubscription prepares a listen request. The session's lock is held, and a
-// stream is open.
+// newSubscription prepares a listen request. The caller holds the session's lock, and a stream is
+// open.
 func (s *Session) newSubscription(uri, since string) *subscription {
 	l := &subscription{session: s, stream: s.stream, uri: uri, since: since, settled: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(s.stream.ctx)
 	return l
 }
 
-// listenFor begins to listen for updates of a resource. The session's lock is
-// held, and a stream is open.
+// listenFor starts to listen for updates of a resource. The caller holds the session's lock, and a
+// stream is open.
 func (s *Session) listenFor(uri, since string) *subscription {
 	l := s.newSubscription(uri, since)
 	s.stream.resources[uri] = l
@@ -123,7 +122,7 @@ func (l *subscription) params() json.RawMessage {
 	return w.Bytes()
 }
 
-// Notify passes a notification on in the form that legacy clients know.
+// Notify passes on a notification in the legacy form.
 func (l *subscription) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notifyAcknowledged {
 		if l.acknowledged(params); l.again.Swap(false) && l.known() == "" {
@@ -141,8 +140,8 @@ func (l *subscription) Notify(ctx context.Context, method string, params json.Ra
 	return nil
 }
 
-// wants reports whether a notification is for this subscription. What belongs to
-// no resource comes with the lists, so that it comes once.
+// wants reports whether a notification belongs to this subscription. Those of no resource belong to
+// the subscription for the lists, so that they are sent once.
 func (l *subscription) wants(method string, params json.RawMessage) bool {
 	s := l.session
 	s.mu.Lock()
@@ -156,7 +155,7 @@ func (l *subscription) wants(method string, params json.RawMessage) bool {
 	return method != notifyProgress && method != notifyUpdated
 }
 
-// acknowledged begins the subscription, unless the server did not agree to it.
+// acknowledged settles the subscription, or ends it if the server did not agree to it.
 func (l *subscription) acknowledged(params json.RawMessage) {
 	if l.uri != "" && !agreed(params, l.uri) {
 		l.refused()
@@ -169,7 +168,7 @@ func (l *subscription) acknowledged(params json.RawMessage) {
 
 func (l *subscription) settle() { l.once.Do(func() { close(l.settled) }) }
 
-// mark remembers up to where the client was notified, if the server says so.
+// mark stores the mark of a notification, if it has one, as the last that was sent.
 func (l *subscription) mark(params json.RawMessage) {
 	mark, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey))
 	if mark == "" {
@@ -207,8 +206,8 @@ func agreed(acknowledged json.RawMessage, uri string) (found bool) {
 	return found
 }
 
-// Ask asks the client on the session's stream. It is for what belongs to no
-// request, such as the roots that a server behind a proxy asks for at its start.
+// Ask sends the client a request on the session's stream. It serves requests that belong to no
+// request of the client, such as for the roots when a server behind a proxy starts.
 func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := l.session.meta.Capabilities.Allow(q); err != nil {
 		return nil, err
@@ -216,8 +215,8 @@ func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMe
 	return l.session.requests.ask(ctx, l.session, l, l.stream.out.Send, q)
 }
 
-// withoutMeta returns the parameters of a notification without their metadata;
-// nil if there are no others.
+// withoutMeta returns the parameters of a notification without their metadata, or nil if they have
+// no other member.
 func withoutMeta(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return nil
@@ -230,8 +229,8 @@ func withoutMeta(params json.RawMessage) json.RawMessage {
 	return nil
 }
 
-// subscribe answers resources/subscribe. Where a stream is open it returns when
-// the server has acknowledged the subscription.
+// subscribe answers resources/subscribe. With an open stream it waits until the server has
+// acknowledged the subscription.
 func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Error {
 	uri, fault := s.subscribable(m)
 	if fault != nil {
@@ -253,7 +252,7 @@ func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Er
 	return nil
 }
 
-// subscribable reads the URI of a request to subscribe or to unsubscribe.
+// subscribable returns the URI of a request to subscribe or unsubscribe.
 func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.Error) {
 	uri, ok := jsonrpc.Unquote(m.Members.Get("uri"))
 	if !ok || uri == "" {
@@ -265,8 +264,7 @@ func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.E
 	return uri, nil
 }
 
-// addResource adds a subscription and returns its listen request; nil while no
-// stream is open.
+// addResource adds a subscription and returns its listen request, or nil if no stream is open.
 func (s *Session) addResource(uri string) (*subscription, *jsonrpc.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A breaking Handler acknowledges every listen request and loses it when the test
-// says so.
+// A breaking Handler acknowledges every listen request and loses it when the test wants it.
 type breaking struct {
 	notifier
 	lose    chan error
@@ -37,8 +36,8 @@ func (b *breaking) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	}
 }
 
-// The stream of notifications from a modern server behind a proxy may break; a
-// legacy client does not know of it.
+// The stream of notifications from a modern server behind a proxy may break without the legacy
+// client noticing.
 func TestNotificationsThatAreLostAreListenedForAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &breaking{lose: make(chan error)}

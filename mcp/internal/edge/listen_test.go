@@ -15,16 +15,16 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A notifier is a Handler whose notifications the test sends, through the Peer of
-// whichever listen request it wants.
+// A notifier is a Handler whose notifications the test sends, through the Peer of any listen
+// request.
 type notifier struct {
 	marks   bool
-	refuse  string // listening to this resource fails
-	decline string // this resource is not agreed to
+	refuse  string // resource with a failing listen
+	decline string // resource that is not agreed to
 
 	mu       sync.Mutex
 	requests []*mcp.Request
-	ended    []int // which of them are over
+	ended    []int // requests that are over
 }
 
 func (n *notifier) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -63,7 +63,7 @@ func (n *notifier) over() string {
 	return fmt.Sprint(n.ended)
 }
 
-// acknowledge puts the i-th listen request in force.
+// acknowledge acknowledges the i-th listen request.
 func (n *notifier) acknowledge(t *testing.T, i int) {
 	t.Helper()
 	var params struct {
@@ -88,7 +88,7 @@ func (n *notifier) notify(t *testing.T, i int, method, mark string) {
 	n.request(i).Peer.Notify(t.Context(), "notifications/"+method, params)
 }
 
-// heard is what reached the client.
+// heard holds the messages that reached the client.
 type heard struct {
 	mu    sync.Mutex
 	lines []string
@@ -200,7 +200,7 @@ func TestANotificationComesOnceHoweverManyResourcesAreSubscribedTo(t *testing.T)
 	})
 }
 
-// split returns the filter of a listen request, and where it begins.
+// split returns the filter of a listen request and the mark that it starts from.
 func split(params json.RawMessage) (filter, since string) {
 	var p struct {
 		Notifications json.RawMessage   `json:"notifications"`

@@ -19,14 +19,14 @@ func IsModern(m *jsonrpc.Message) bool {
 	return err == nil && members.Get(revision.MetaProtocolVersion) != nil
 }
 
-// ModernMeta is the metadata of a modern request, read and checked.
+// ModernMeta holds the checked metadata of a modern request.
 type ModernMeta struct {
 	revision *revision.Revision
 	meta     mcp.Meta
 }
 
-// ReadMeta reads the metadata of a modern request. header is the revision in the
-// header of the transport, which must be the same; empty without headers.
+// ReadMeta reads and checks the metadata of a modern request. header is the revision in the
+// transport's header, which must match; it is empty for transports without headers.
 func (e *Edge) ReadMeta(m *jsonrpc.Message, header string) (ModernMeta, *jsonrpc.Error) {
 	var meta ModernMeta
 	raw := m.Members.Get("_meta")
@@ -55,7 +55,7 @@ func (e *Edge) ReadMeta(m *jsonrpc.Message, header string) (ModernMeta, *jsonrpc
 	return meta, requestMeta(&meta.meta, &members)
 }
 
-// clientMeta reads what the client says of itself.
+// clientMeta reads the client's capabilities, information and log level.
 func (e *Edge) clientMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	raw := members.Get(revision.MetaClientCapabilities)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -77,7 +77,7 @@ func (e *Edge) clientMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Err
 	return nil
 }
 
-// requestMeta reads what every era has: the progress token and the trace context.
+// requestMeta reads the metadata of both eras: the progress token and the trace context.
 func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	if token := members.Get("progressToken"); token != nil {
 		if !isToken(token) {
@@ -91,7 +91,8 @@ func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	return nil
 }
 
-// isToken reports whether raw is a progress token. Like an id, an integer with a fraction or an exponent is repeated as it came.
+// isToken reports whether raw is a progress token. Like an id, an integer written with a fraction
+// or an exponent is repeated as it came.
 func isToken(raw json.RawMessage) bool {
 	return raw[0] == '"' || (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && !bytes.ContainsAny([]byte(jsonrpc.ID(raw).Plain()), ".eE")
 }
@@ -100,7 +101,7 @@ func missingMeta(key string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta: %s: required on every request of a modern client; a legacy client begins with initialize", key)
 }
 
-// setRequest makes the Handler's request of a message.
+// setRequest fills in the Handler's request from a message.
 func setRequest(req *mcp.Request, m *jsonrpc.Message, meta *mcp.Meta, from *From) {
 	req.Method, req.Params, req.Meta = m.Method, m.Params, *meta
 	req.Name, req.Arguments = revision.Subject(m.Method, &m.Members)

@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// FuzzMeta sends any _meta in both eras: a response, or the error that the
-// specification has for metadata that is wrong.
+// FuzzMeta sends arbitrary _meta in both eras. Each request gets a response or the error that the
+// specification defines for invalid metadata.
 func FuzzMeta(f *testing.F) {
 	for _, meta := range []string{
 		`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`,

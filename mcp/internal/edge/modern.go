@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Modern answers one request of the modern era. ctx ends when the client
-// cancels the request. The reply is appended to dst.
+// Modern answers one request of the modern era and appends the reply to dst. ctx ends when the
+// client cancels the request.
 func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
@@ -24,7 +24,7 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 	return e.Call(ctx, dst, m, &meta, from)
 }
 
-// Call is [Edge.Modern] for a request whose metadata was read already.
+// Call is like [Edge.Modern] for a request whose metadata has been read.
 func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
 	l := e.lineOf(&meta.meta)
 	ctx = l.takes(ctx, m, from.Carrier)
@@ -52,8 +52,8 @@ func (e *Edge) newCall(ctx context.Context, m *jsonrpc.Message, meta *ModernMeta
 	return c, c.resume(m)
 }
 
-// removed says what takes the place of a method that the modern revision took
-// out, or nothing for every other method: which of those exist, the Handler knows.
+// removed returns the replacement of a method that the modern revision removed, and "" for other
+// methods. The Handler decides which of those exist.
 func removed(method string) (instead string) {
 	switch method {
 	case methodInitialize:
@@ -78,27 +78,26 @@ type modernCall struct {
 	req      mcp.Request
 	state    mcp.State
 	way      Way
-	held     int      // of the sessions' budget, for a listen request
-	caller   string   // in whose share of it
-	progress progress // in the outlet's order
+	held     int      // bytes of the sessions' budget, for a listen request
+	caller   string   // the share that they are taken from
+	progress progress // guarded by the outlet's turn
 
 	mu     sync.Mutex
 	rounds rounds
 }
 
-// reply makes the response of what the Handler returned; nothing is sent for the
-// request any more.
+// reply returns the response to the Handler's result. No message of the request follows it.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	c.outlet.close()
 	if c.req.Method == methodListen {
 		c.edge.sessions.GiveN(c.caller, c.held)
 	}
 	if err != nil && c.req.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
-		*result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
+		*result, err = mcp.Result{}, nil // the result tells the client that the server ended the subscription
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), ErrCancelled):
-		return Reply{} // nothing may be sent for it any more
+		return Reply{} // no message may follow a cancellation
 	case err == nil:
 		if c.req.Method == methodListen {
 			result.Meta = jsonrpc.With(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
@@ -114,7 +113,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 	return ended(ctx, dst, r, c.id, c.req.Method, err)
 }
 
-// ended is failed of a request that may have failed as the server is shutting down.
+// ended is like failed, but marks the reply if the server is shutting down.
 func ended(ctx context.Context, dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err error) Reply {
 	if !errors.Is(context.Cause(ctx), ErrShutdown) {
 		return failed(dst, r, id, method, err)
@@ -138,5 +137,5 @@ func (c *modernCall) Notify(ctx context.Context, method string, params json.RawM
 	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }
 
-// Carriage is for [mcp.CarriageOf].
+// Carriage serves [mcp.CarriageOf].
 func (c *modernCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }

@@ -8,8 +8,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// outgoing returns a notification as the client of a request gets it; nil if it
-// did not ask for it.
+// outgoing returns the message for a notification of a request, or nil if the client did not ask
+// for it.
 func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress) []byte {
 	switch {
 	case method == notifyProgress && (meta.ProgressToken == nil || !p.advance(params)):
@@ -22,13 +22,13 @@ func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress
 	return jsonrpc.AppendNotification(nil, method, params)
 }
 
-// progress is the last progress that was sent for a request; it only increases.
+// progress is the last progress sent for a request. It only increases.
 type progress struct {
 	sent bool
 	last float64
 }
 
-// advance reports whether the notification says more than the one before.
+// advance stores the progress and reports whether it is larger than the last.
 func (p *progress) advance(params json.RawMessage) bool {
 	n, err := strconv.ParseFloat(string(jsonrpc.Get(params, "progress")), 64)
 	if err != nil || p.sent && n <= p.last {
@@ -38,7 +38,7 @@ func (p *progress) advance(params json.RawMessage) bool {
 	return true
 }
 
-// severe reports whether a log message is at least of the wanted severity.
+// severe reports whether a log message has at least the wanted severity; an empty one means none.
 func severe(params json.RawMessage, wanted mcp.LogLevel) bool {
 	if wanted == "" {
 		return false
@@ -47,7 +47,7 @@ func severe(params json.RawMessage, wanted mcp.LogLevel) bool {
 	return mcp.LogLevel(level).Severity() >= wanted.Severity()
 }
 
-// withFirst returns the object with one member set, before the others.
+// withFirst returns the object with the member name set and first.
 func withFirst(object json.RawMessage, name string, value []byte) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Raw(name, value)

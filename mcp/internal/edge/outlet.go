@@ -9,18 +9,17 @@ import (
 
 var errOver = errors.New("the request is over")
 
-// An outlet sends what belongs to one running request: one message at a time,
-// and nothing once it is closed. No mutex is held while it sends, so that whoever
-// waits for another message can give up.
+// An outlet sends the messages of one running request, one at a time, until it is closed. It holds
+// no mutex while it sends, so that callers that wait for their turn can give up.
 type outlet struct {
 	out    Sender
 	line   line
-	turn   turn.Turn // to send
-	closed bool      // it belongs to whoever has the turn
+	turn   turn.Turn // right to send
+	closed bool      // guarded by turn
 }
 
-// send sends the message that make returns, if it is not nil. Calls of make are
-// ordered like the messages.
+// send sends the message that make returns, if it is not nil. Calls of make have the order of the
+// messages.
 func (o *outlet) send(ctx context.Context, make func() []byte) error {
 	if err := o.turn.Acquire(ctx); err != nil {
 		return err
@@ -36,7 +35,7 @@ func (o *outlet) send(ctx context.Context, make func() []byte) error {
 	return nil
 }
 
-// notify is send for a notification: once the request is over it is dropped.
+// notify is send for a notification, which it drops once the request is over.
 func (o *outlet) notify(ctx context.Context, make func() []byte) error {
 	if err := o.send(ctx, make); err != errOver {
 		return err
@@ -44,8 +43,7 @@ func (o *outlet) notify(ctx context.Context, make func() []byte) error {
 	return nil
 }
 
-// disconnect ends the connection behind the messages so far, where the transport can
-// resume.
+// disconnect ends the connection after the messages sent so far, if the transport can resume.
 func (o *outlet) disconnect() {
 	d, ok := o.out.(interface{ Disconnect() })
 	if !ok {
@@ -58,7 +56,7 @@ func (o *outlet) disconnect() {
 	}
 }
 
-// close waits for the message that is being sent and lets no other follow.
+// close waits for the message being sent and prevents further ones.
 func (o *outlet) close() {
 	o.turn.Acquire(context.Background())
 	defer o.turn.Release()

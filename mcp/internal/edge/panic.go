@@ -7,8 +7,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// guarded is the Handler of an Edge: a panic in it fails one request, whichever
-// goroutine it runs in.
+// guarded wraps the Handler of an Edge: a panic in it fails one request only, in any goroutine of a
+// transport.
 type guarded struct {
 	edge *Edge
 	next mcp.Handler
@@ -20,14 +20,13 @@ func (g guarded) Handle(ctx context.Context, req *mcp.Request) (result mcp.Resul
 	return g.next.Handle(ctx, req)
 }
 
-// encode returns the object of a result, whose values may panic as they encode
-// themselves.
+// encode returns the object of a result. Its values may panic while they are encoded.
 func (e *Edge) encode(method string, result *mcp.Result) (object []byte, err error) {
 	defer e.recovered(method, "", &err)
 	return result.Encoded()
 }
 
-// recovered turns a panic into the error of a request. It must be deferred.
+// recovered turns a panic into the error of a request. Callers must defer it.
 func (e *Edge) recovered(method, name string, err *error) {
 	if p := recover(); p != nil {
 		e.log.Error("mcp: panic in a handler", "method", method, "name", name, "panic", p, "stack", string(debug.Stack()))

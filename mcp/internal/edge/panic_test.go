@@ -17,7 +17,7 @@ type selfish struct{}
 
 func (selfish) MarshalJSON() ([]byte, error) { panic("no JSON of this") }
 
-// panicking panics in every method but the one that begins a session.
+// panicking panics in every method except the one that begins a session.
 func panicking(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case methodDiscover:
@@ -28,7 +28,7 @@ func panicking(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	panic("boom")
 }
 
-// sent collects what a client is sent.
+// sent collects the messages to a client.
 type sent struct{ messages chan string }
 
 func (s sent) Send(_ context.Context, message []byte) error {

@@ -19,13 +19,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// rounds is what a request knows of the requests it made to the client, in this round and
-// in those before (basic/patterns/mrtr).
+// rounds holds the requests that a request made to the client, in this round and earlier ones
+// (basic/patterns/mrtr).
 type rounds struct {
-	responses map[string]json.RawMessage // by key: all the client gave so far
-	used      map[string]bool            // responses that a Handler has asked for
+	responses map[string]json.RawMessage // by key: all that the client sent so far
+	used      map[string]bool            // responses that a Handler has used
 	asked     []openRequest              // requests without a response, in order
-	repeats   map[string]int             // how often a request of this content was made
+	repeats   map[string]int             // count of requests by content
 }
 
 type openRequest struct {
@@ -33,15 +33,15 @@ type openRequest struct {
 	params      json.RawMessage
 }
 
-// sealedState is what travels in requestState.
+// sealedState is the content of requestState.
 type sealedState struct {
 	Expires   int64                      `json:"e"` // Unix seconds
-	Round     int                        `json:"r"` // of the request that brings it back
+	Round     int                        `json:"r"` // number of the request that returns it
 	Responses map[string]json.RawMessage `json:"a,omitempty"`
 	State     map[string]json.RawMessage `json:"s,omitempty"`
 }
 
-// resume takes up the responses and the state that the client sent along.
+// resume reads the responses and the state that the client sent.
 func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	c.req.State = &c.state
 	responses, state := m.Members.Get("inputResponses"), m.Members.Get("requestState")
@@ -49,7 +49,7 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 		return nil
 	}
 	if !revision.MethodNamed(m.Method).Asks {
-		return nil // members that mean nothing here are ignored, like all unknown ones
+		return nil // they have no meaning here and are ignored like unknown members
 	}
 	c.rounds.responses = map[string]json.RawMessage{}
 	if state != nil {
@@ -75,7 +75,7 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	return fault
 }
 
-// open unseals requestState and checks that it belongs to this very request.
+// open decrypts requestState and checks that it belongs to this request.
 func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 	text, ok := jsonrpc.Unquote(raw)
 	if !ok || len(text) > maxState {
@@ -100,8 +100,8 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 	return nil
 }
 
-// binding is what requestState is bound to: principal, method and parameters,
-// the latter in canonical form, as a client may order them differently.
+// binding returns a hash of the principal, the method and the parameters, which requestState is
+// bound to. The parameters are in canonical form, as a client may order them differently.
 func (c *modernCall) binding() []byte {
 	h := sha256.New()
 	if p := c.req.Principal; p != nil {
@@ -111,21 +111,21 @@ func (c *modernCall) binding() []byte {
 	params := jsonrpc.NewObject(nil)
 	params.Members(c.req.Params, "_meta", "inputResponses", "requestState")
 	canonical, ok := jsonrpc.Canonical(params.Bytes())
-	if !ok { // then only the same bytes are the same
+	if !ok { // then only identical bytes match
 		canonical = params.Bytes()
 	}
 	h.Write(canonical)
 	return h.Sum(nil)
 }
 
-// Ask finds the client's response among those it sent along; if it is not there,
-// the request goes out with the response.
+// Ask returns the client's response if the request came with it. Otherwise it returns
+// [mcp.ErrInputRequired], and the result of this round contains the request.
 func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
 	if c.req.Method == methodListen {
-		return nil, mcp.ErrInputRequired // a subscription has no rounds: only a call can ask
+		return nil, mcp.ErrInputRequired // a subscription has no rounds
 	}
 	if !revision.MethodNamed(c.req.Method).Asks {
 		return nil, mcp.Errorf(mcp.CodeInternalError, "%s asked the client something (%s); only tools/call, prompts/get and resources/read can", c.req.Method, q.Method)
@@ -150,14 +150,14 @@ func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMess
 	return nil, mcp.ErrInputRequired
 }
 
-// madeKey matches the keys that are made of the content of a request.
+// madeKey matches keys made from the content of a request.
 var madeKey = regexp.MustCompile(`^[a-z]+-[0-9a-f]{8}(-[0-9]+)?$`)
 
-// key names a request by its content, so that a Handler that runs again finds
-// the response whatever order it asks in.
+// key returns the key of a request, made from its content unless it has one. A Handler that runs
+// again then finds the response in any order.
 func (r *rounds) key(q mcp.ServerRequest) string {
 	if madeKey.MatchString(q.Key) {
-		return "key-" + q.Key // a server must not name what a middleware before it asked
+		return "key-" + q.Key // a server must not claim the request of a middleware before it
 	}
 	if q.Key != "" {
 		return q.Key
@@ -175,7 +175,7 @@ func (r *rounds) key(q mcp.ServerRequest) string {
 	return key
 }
 
-// inputRequired is the result that asks the client for what is still missing.
+// inputRequired returns the result that asks the client for the missing responses.
 func (c *modernCall) inputRequired() (mcp.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -201,7 +201,7 @@ func (c *modernCall) inputRequired() (mcp.Result, error) {
 			w.Object(q.key)
 			w.String("method", q.method)
 			if q.params == nil {
-				w.Raw("params", json.RawMessage(`{}`)) // there are clients that insist on it
+				w.Raw("params", json.RawMessage(`{}`)) // some clients require it
 			} else {
 				w.Raw("params", q.params)
 			}

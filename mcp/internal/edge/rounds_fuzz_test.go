@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// asking is a server whose tools ask once and twice, and remember in between.
+// asking returns a server whose tools ask once and twice, and keep state in between.
 func asking() *mcp.Server {
 	type form struct {
 		Name string `json:"name"`
@@ -41,14 +41,14 @@ func asking() *mcp.Server {
 	return s
 }
 
-// discard is a Sender that takes everything.
+// discard is a Sender that accepts everything.
 type discard struct{}
 
 func (discard) Send(context.Context, []byte) error { return nil }
 
 const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{"form":{}},"roots":{}}}`
 
-// askModern calls a tool and returns its response, taken apart.
+// askModern calls a tool and returns its parsed response.
 func askModern(t testing.TB, e *edge.Edge, members string) (reply edge.Reply, response jsonrpc.Message, ok bool) {
 	line := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + modernMeta + members + `}}`)
 	m, fault := jsonrpc.Parse(line, jsonrpc.Limits{})
@@ -66,8 +66,8 @@ func askModern(t testing.TB, e *edge.Edge, members string) (reply edge.Reply, re
 	return reply, response, true
 }
 
-// FuzzRequestState sends a tool that asks any answers and any state: it asks,
-// answers, or says that they are invalid; a state that was changed never passes.
+// FuzzRequestState sends arbitrary responses and states to a tool that asks. The tool asks, answers
+// or reports them as invalid. A changed state is never accepted.
 func FuzzRequestState(f *testing.F) {
 	e, err := edge.New(asking(), edge.Options{})
 	if err != nil {
@@ -94,7 +94,7 @@ func FuzzRequestState(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, how int, once bool, at int, responses, state []byte) {
 		if jsonrpc.Valid(responses, jsonrpc.Limits{}) != nil || jsonrpc.Valid(state, jsonrpc.Limits{}) != nil {
-			t.Skip() // they would be more members than those that are meant
+			t.Skip() // they would add members
 		}
 		tool := "ask-twice"
 		if once {

@@ -14,24 +14,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// withdrawTime is how long it may take to notify a client that its response is not wanted any more.
+// withdrawTime limits the notification that cancels a request to the client.
 const withdrawTime = 5 * time.Second
 
-// serverRequests are the requests that wait for a response of a legacy client.
+// serverRequests holds the requests that wait for a response of a legacy client.
 type serverRequests struct {
 	mu      sync.Mutex
 	count   int
 	waiting map[jsonrpc.ID]waitingRequest
 }
 
-// A waitingRequest is one of them.
+// A waitingRequest is one request in serverRequests.
 type waitingRequest struct {
 	asker    mcp.Peer
-	response chan jsonrpc.Message // with room for it
+	response chan jsonrpc.Message // buffered, for one response
 }
 
-// ask sends a request of asker with send and waits for the response, at most as long
-// as the options say.
+// ask sends a request of asker with send and waits for the response, at most Options.AskTime.
 func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, send func(context.Context, []byte) error, r mcp.ServerRequest) (json.RawMessage, error) {
 	id, response, err := q.register(asker)
 	if err != nil {
@@ -42,7 +41,7 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 	defer cancel()
 	params := s.revision.ServerRequestParams(r.Method, r.Params)
 	if params == nil {
-		params = json.RawMessage(`{}`) // there are clients that insist on it
+		params = json.RawMessage(`{}`) // some clients require it
 	}
 	if err := send(ctx, jsonrpc.AppendRequest(nil, id, r.Method, params)); err != nil {
 		return nil, fmt.Errorf("%s: the client cannot be asked: %w", r.Method, err)
@@ -65,8 +64,8 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 	}
 }
 
-// register adds a request. Behind a gateway many servers ask the client of one session:
-// what one call may ask leaves room for others.
+// register adds a request. Behind a gateway many servers ask the client of one session, so the
+// limit for one asker leaves room for others.
 func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +94,7 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 	delete(q.waiting, id)
 }
 
-// Response takes a client's response to a request of the server; one that nobody waits for is ignored.
+// Response passes a client's response to the request of the server that waits for it, if any.
 func (s *Session) Response(m *jsonrpc.Message) {
 	s.Show(m)
 	s.requests.mu.Lock()
@@ -103,6 +102,6 @@ func (s *Session) Response(m *jsonrpc.Message) {
 	delete(s.requests.waiting, m.ID)
 	s.requests.mu.Unlock()
 	if response != nil {
-		response <- *m // the caller uses m again
+		response <- *m // copied, since the caller reuses m
 	}
 }

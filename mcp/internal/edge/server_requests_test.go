@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// asked keeps the requests that go to a legacy client.
+// asked keeps the requests sent to a legacy client.
 type asked struct {
 	mu       sync.Mutex
 	requests []jsonrpc.ID
@@ -34,7 +34,7 @@ func (a *asked) Send(_ context.Context, message []byte) error {
 	return nil
 }
 
-// legacySession is the session of a client that can be asked for its roots.
+// legacySession returns the session of a client that accepts requests for its roots.
 func legacySession(t *testing.T, h mcp.Handler) *edge.Session {
 	t.Helper()
 	m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{}},"clientInfo":{"name":"c","version":"1"}}}`)
@@ -81,7 +81,7 @@ func TestServerRequestsWithoutAResponseAreLimited(t *testing.T) {
 	})
 }
 
-// Behind a gateway the requests of one session go to many servers.
+// Behind a gateway the requests of one session reach many servers.
 func TestOneCallLeavesRoomForServerRequestsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := legacySession(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

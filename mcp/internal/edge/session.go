@@ -14,36 +14,36 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// defaultLevel is the least severe level of log messages for a session that
-// never set one; the specification leaves it to the server (server/utilities/logging).
+// defaultLevel is the minimum severity of log messages for a session that never set one. The
+// specification leaves it to the server (server/utilities/logging).
 const defaultLevel = mcp.LogInfo
 
-// A Session is one legacy client, from its handshake on. It holds no goroutine
-// and little memory; notifications reach it only while [Session.Listen] runs.
+// A Session is one legacy client, starting with its handshake. It has no goroutine and little
+// memory. Notifications reach the client only while [Session.Listen] runs.
 type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
-	principal atomic.Pointer[mcp.Principal] // as the newest request has it: nil where nobody authenticates
+	principal atomic.Pointer[mcp.Principal] // of the newest request; nil without authentication
 	held      Budget                        // description and subscriptions
-	meta      mcp.Meta                      // stamped on every request
-	has       mcp.ServerCapabilities        // which notifications the server has
+	meta      mcp.Meta                      // copied into every request
+	has       mcp.ServerCapabilities        // to find the notifications of the server
 	requests  serverRequests
-	values    mcp.Session // what the Handler keeps here
+	values    mcp.Session // values of the Handler
 	tasks     legacyTasks
 
 	mu        sync.Mutex
 	level     mcp.LogLevel
-	mark      string            // changes of lists up to here were sent
-	resources map[string]string // those subscribed to, and the same mark of each; empty if unknown
-	stream    *sessionStream    // of the running Listen, if any
+	mark      string            // changes of lists up to this mark were sent
+	resources map[string]string // mark of each subscribed resource; empty if unknown
+	stream    *sessionStream    // stream of the running Listen, or nil
 }
 
 func (s *Session) hasTasks() bool {
 	return s.revision.Tasks && s.has.Extensions[revision.TasksExtension] != nil
 }
 
-// Initialize answers a client's initialize and returns the session that begins
-// with it; nil if the reply is an error. from.Out is not used.
+// Initialize answers a client's initialize and returns the session that begins with it, or nil if
+// the reply is an error. It does not use from.Out.
 func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) (*Session, Reply) {
 	version, ok := jsonrpc.Unquote(m.Members.Get("protocolVersion"))
 	if !ok {
@@ -59,7 +59,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	return s, l.reply(ctx, dst, reply)
 }
 
-// begin begins a session of the revision.
+// begin begins a session of revision r.
 func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from From, r *revision.Revision) (*Session, Reply) {
 	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.principal.Store(from.Principal)
@@ -76,14 +76,14 @@ func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from F
 	return s, Reply{Message: jsonrpc.AppendResult(dst, m.ID, handshake)}
 }
 
-// describe remembers what the client says of itself.
+// describe stores the client's capabilities and information.
 func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 	capabilities, info := m.Members.Get("capabilities"), m.Members.Get("clientInfo")
 	if len(capabilities) > 0 && capabilities[0] == '{' {
 		if s.meta.Capabilities, fault = s.edge.capabilitiesOf("initialize: capabilities", capabilities); fault != nil {
 			return fault
 		}
-		s.meta.Capabilities = task.Undeclare(s.meta.Capabilities) // there are no results of another type here
+		s.meta.Capabilities = task.Undeclare(s.meta.Capabilities) // this era has no results of another type
 	}
 	if s.meta.Client, fault = s.edge.infoOf("initialize: clientInfo", info); fault != nil {
 		return fault
@@ -94,7 +94,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 	return nil
 }
 
-// discover asks the Handler what it is, and returns the result of initialize.
+// discover sends server/discover to the Handler and returns the result of initialize.
 func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
 	req := &mcp.Request{Method: methodInitialize, Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: mcp.NoPeer{}}
 	result, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -109,25 +109,25 @@ func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []b
 	if err != nil {
 		return nil, err
 	}
-	if sessionless { // a task of this era is one of a session
+	if sessionless { // tasks of this era belong to a session
 		discovered = revision.WithoutTasks(discovered)
 	}
 	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
-		json.Unmarshal(raw, &s.has) // what cannot be read is not listened for
+		json.Unmarshal(raw, &s.has) // malformed capabilities mean no subscription
 	}
 	s.mark, _ = jsonrpc.Unquote(jsonrpc.Get(result.Meta, mcp.ChangesKey))
 	return revision.Handshake(s.revision, discovered, result.Meta), nil
 }
 
-// Close forgets what the session holds of its client's, and ends what the Handler
-// keeps. It must be called when the session is over; what still runs of it goes on.
+// Close releases the session's memory and ends the values of the Handler. Callers must call it when
+// the session is over. Running requests continue.
 func (s *Session) Close() {
 	s.held.Close()
 	s.values.End()
 }
 
-// Sessionless returns a session for one legacy request that came without a
-// handshake, from a client that can be asked nothing. It must be closed, too.
+// Sessionless returns a session for one legacy request without a handshake, from a client that
+// cannot be sent requests. The caller must close it.
 func (e *Edge) Sessionless(r *revision.Revision) *Session {
 	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.held.most = maxSessionHeld
@@ -136,21 +136,20 @@ func (e *Edge) Sessionless(r *revision.Revision) *Session {
 
 var noCapabilities = &mcp.ClientCapabilities{}
 
-// Revision is the revision that the handshake agreed on.
+// Revision returns the revision that the handshake agreed on.
 func (s *Session) Revision() *revision.Revision { return s.revision }
 
-// Request answers one request of the session. ctx ends when the client cancels
-// it or the session ends, not when a connection is lost. The reply is appended
-// to dst.
+// Request answers one request of the session and appends the reply to dst. ctx ends when the client
+// cancels the request or the session ends, not when a connection is lost.
 func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	l := s.line()
 	ctx = l.takes(ctx, m, from.Carrier)
 	return l.reply(ctx, dst, s.respond(ctx, dst, m, from))
 }
 
-// respond makes the response to a request.
+// respond returns the reply to a request.
 func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
-	if from.Principal != nil { // what is listened for goes on with what the client may do now
+	if from.Principal != nil { // subscriptions continue with the newest permissions of the client
 		s.principal.Store(from.Principal)
 	}
 	switch m.Method {
@@ -183,8 +182,8 @@ func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	return s.call(ctx, dst, m, from)
 }
 
-// acknowledge does what a request asks for that the edge answers itself, with the middleware around it. do gets a copy of the message:
-// it may keep it, while the messages of all other requests stay on their stacks.
+// acknowledge handles a request that the edge answers itself, wrapped in the middleware. do gets a
+// copy of the message and may keep it, while the messages of other requests stay on their stacks.
 func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Message, from *From, do func(context.Context, *jsonrpc.Message) *jsonrpc.Error) Reply {
 	var fault *jsonrpc.Error
 	kept := *m
@@ -200,7 +199,7 @@ func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Messag
 			}
 			return mcp.Result{}, nil
 		})).Handle(ctx, req)
-		if err != nil && fault == nil { // the middleware's
+		if err != nil && fault == nil { // an error of the middleware
 			return failed(dst, s.revision, m.ID, m.Method, err)
 		}
 	}
@@ -211,12 +210,12 @@ func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Messag
 	return Reply{Message: jsonrpc.AppendResult(dst, m.ID, []byte(`{}`))}
 }
 
-// around has the options' middleware around a Handler.
+// around wraps h in the middleware of the options.
 func (e *Edge) around(h mcp.Handler) mcp.Handler {
 	return guarded{e, mcp.Chain(h, e.options.Middleware...)}
 }
 
-// call hands a request to the Handler.
+// call passes a request to the Handler.
 func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	meta := s.meta
 	s.mu.Lock()
@@ -238,7 +237,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	result, err := s.answer(ctx, c, m)
 	c.outlet.close()
 	if errors.Is(context.Cause(ctx), ErrCancelled) {
-		return Reply{} // nothing may be sent for it any more
+		return Reply{} // no message may follow a cancellation
 	}
 	if err == nil && result.Type != "" && result.Type != "complete" {
 		err = mcp.Errorf(mcp.CodeInternalError, "%s answered with result type %q, which %s has no form for", m.Method, result.Type, s.revision.Name)
@@ -249,7 +248,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	return ended(ctx, dst, s.revision, m.ID, m.Method, err)
 }
 
-// answer asks the Handler.
+// answer passes the request to the Handler, or to the functions for tasks.
 func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message) (mcp.Result, error) {
 	switch {
 	case s.wantsTask(m):
@@ -286,10 +285,10 @@ type sessionCall struct {
 	way      Way
 	outlet   outlet
 	req      mcp.Request
-	progress progress // in the outlet's order
+	progress progress // guarded by the outlet's turn
 }
 
-// Carriage is for [mcp.CarriageOf].
+// Carriage serves [mcp.CarriageOf].
 func (c *sessionCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }
 
 // Notify sends a notification on the request's own stream.
@@ -309,5 +308,5 @@ func (c *sessionCall) send(ctx context.Context, message []byte) error {
 	return c.outlet.send(ctx, func() []byte { return message })
 }
 
-// Disconnect closes the connection where the transport can resume; see [mcp.Disconnect].
+// Disconnect closes the connection if the transport can resume; see [mcp.Disconnect].
 func (c *sessionCall) Disconnect() { c.outlet.disconnect() }

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A Handler that serves many users must know for whom it listens.
+// A Handler that serves many users must know the user of each listen request.
 func TestEveryRequestOfASessionSaysWhoseItIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := map[string]*mcp.Request{}
@@ -48,7 +48,7 @@ func TestEveryRequestOfASessionSaysWhoseItIs(t *testing.T) {
 	})
 }
 
-// A client may send initialized at the moment at which its connection ends.
+// A client may send initialized just as its connection ends.
 func TestNothingListensBehindAClosedConnection(t *testing.T) {
 	var closed atomic.Bool
 	var late atomic.Int32

@@ -16,12 +16,12 @@ import (
 
 const able = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}`
 
-// deaf is a client that hears nothing of what goes back on the way.
+// deaf is a client that receives no messages before the response.
 type deaf struct{}
 
 func (deaf) Send(context.Context, []byte) error { return nil }
 
-// rooting is a server with a tool that asks for the client's roots.
+// rooting returns a server with a tool that asks for the client's roots.
 func rooting() *mcp.Server {
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
@@ -49,7 +49,7 @@ func parse(t *testing.T, text string) *jsonrpc.Message {
 	return &m
 }
 
-// begin makes the first round and returns the state that the client is to bring.
+// begin runs the first round and returns the state that the client must send back.
 func begin(t *testing.T, e *edge.Edge, who *mcp.Principal) string {
 	t.Helper()
 	m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"roots",`+able+`}}`)
@@ -63,15 +63,15 @@ func begin(t *testing.T, e *edge.Edge, who *mcp.Principal) string {
 	return reply.Result.RequestState
 }
 
-// resume makes the second round and returns the code of the error, or 0.
+// resume runs the second round and returns the code of the error, or 0.
 func resume(t *testing.T, e *edge.Edge, who *mcp.Principal, state string) int {
 	t.Helper()
 	m := parse(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"roots","inputResponses":{"roots":{"roots":[]}},"requestState":"`+state+`",`+able+`}}`)
 	return e.Modern(t.Context(), nil, m, edge.From{Principal: who, Out: deaf{}}).Code
 }
 
-// The state between two rounds is bound to who asked (2026-07-28
-// basic/patterns/mrtr, security).
+// The state between two rounds is bound to the principal (2026-07-28 basic/patterns/mrtr,
+// security).
 func TestAStateBelongsToItsPrincipal(t *testing.T) {
 	e := newEdge(t, rooting())
 	ada := &mcp.Principal{Issuer: "https://a", Subject: "ada"}
@@ -132,7 +132,7 @@ func TestKeysRotateAndAreShared(t *testing.T) {
 	}
 }
 
-// A session subscribes to so many resources and no more.
+// The number of subscriptions of a session is limited.
 func TestASessionHasALimitOfSubscriptions(t *testing.T) {
 	s := rooting()
 	s.AddText(mcp.Resource{URI: "test://a", Name: "a"}, "")
@@ -190,7 +190,7 @@ func TestAStateIsBoundToExactNumbers(t *testing.T) {
 	}
 }
 
-// Middleware can tell the first round of a call from those that follow.
+// Middleware can tell the first round of a call from the following ones.
 func TestRoundsAreCounted(t *testing.T) {
 	var rounds []int
 	e := newEdge(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -218,12 +218,12 @@ func TestRoundsAreCounted(t *testing.T) {
 	}
 }
 
-// A state that somebody kept is worth nothing after its time.
+// A state expires.
 func TestAStateExpires(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		after time.Duration
-		want  string // of the error; empty: none
+		want  string // part of the error; empty: no error
 	}{
 		{"just before its end", 10*time.Minute - time.Second, ""},
 		{"at its end", 10 * time.Minute, "requestState: expired; send the request again without it"},

@@ -10,23 +10,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A line is the connection to a client as an mcp.Wire sees it.
+// A line describes the connection to a client for an mcp.Wire.
 type line struct {
-	wire      mcp.Wire // nil: there are no watchers
+	wire      mcp.Wire // nil without watchers
 	revision  string
 	client    *mcp.Implementation
 	transport string
 	log       *slog.Logger
 }
 
-// lineOf is the line of a request with this metadata.
+// lineOf returns the line of a request with this metadata.
 func (e *Edge) lineOf(meta *mcp.Meta) line {
 	return line{wire: e.options.Wire, transport: e.options.Transport, log: e.log, revision: meta.Revision, client: meta.Client}
 }
 
 func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
 
-// takes is passes for a request of the client. What carried it hears who watches.
+// takes is like passes for a request of the client. It also passes the watcher to carrier.
 func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) context.Context {
 	seen := l.passes(ctx, true, m.Raw())
 	if m.Odd != 0 {
@@ -49,7 +49,7 @@ func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) c
 	return seen
 }
 
-// passes shows a message to whoever looks, and returns the context for what is done because of it.
+// passes shows a message to the watchers and returns the context of its further handling.
 func (l *line) passes(ctx context.Context, toServer bool, message []byte) context.Context {
 	if l.wire == nil || len(message) == 0 || !l.wire.Watching() {
 		return ctx
@@ -57,7 +57,7 @@ func (l *line) passes(ctx context.Context, toServer bool, message []byte) contex
 	return l.wire.Passes(ctx, mcp.WireMessage{ToServer: toServer, Message: message, Revision: l.revision, Client: l.client, Transport: l.transport})
 }
 
-// reply shows a reply that was appended to dst, and returns it.
+// reply shows the watchers a reply that was appended to dst, and returns it.
 func (l *line) reply(ctx context.Context, dst []byte, r Reply) Reply {
 	if len(r.Message) > len(dst) {
 		l.passes(ctx, false, r.Message[len(dst):])
@@ -65,13 +65,13 @@ func (l *line) reply(ctx context.Context, dst []byte, r Reply) Reply {
 	return r
 }
 
-// Show shows a message of the client that is no request to whoever looks.
+// Show shows the watchers a response or notification of the client.
 func (s *Session) Show(m *jsonrpc.Message) {
 	l := s.line()
 	l.passes(context.Background(), true, m.Raw())
 }
 
-// seen is a Sender whose messages are shown to whoever looks.
+// seen is a Sender that shows its messages to the watchers.
 type seen struct {
 	Sender
 	line line
@@ -83,7 +83,8 @@ func (s seen) Send(ctx context.Context, message []byte) error {
 	return s.Sender.Send(ctx, message)
 }
 
-// Refused shows the error with which a transport refuses what did not get as far as the Edge.
+// Refused shows the watchers the error of a transport that refused a request before it reached the
+// Edge.
 func (e *Edge) Refused(ctx context.Context, message []byte) {
 	l := e.lineOf(&mcp.Meta{})
 	l.passes(ctx, false, message)

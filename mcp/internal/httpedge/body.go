@@ -22,23 +22,24 @@ const (
 )
 
 const (
-	// FirstRead is how much memory a body gets on the word of its length alone.
+	// FirstRead is the memory that a body gets before any of it is read, in bytes.
 	FirstRead = 4 << 10
-	// maxAllBodyBytes is how many bytes all bodies of one caller that are being read may take beyond
-	// their first ones. One of the largest may always be read. Those of all others may take a third more.
+	// maxAllBodyBytes limits the memory of all bodies of one caller being read, without their first
+	// FirstRead bytes. One body of the maximum size is always admitted. The bodies of all others
+	// together may take a third more.
 	maxAllBodyBytes = 16 << 20
 )
 
-// ErrBusy is returned where too many large bodies are being read.
+// ErrBusy is returned if too many large bodies are being read.
 var ErrBusy = errors.New("too many large requests are being read")
 
-// Bodies reads the bodies of requests. It is safe for concurrent use; the fields
-// must not change while it is used.
+// Bodies reads the bodies of requests. It is safe for concurrent use; its fields must not change
+// while it is in use.
 type Bodies struct {
-	// Max is how many bytes one body may have.
+	// Max is the limit of one body in bytes.
 	Max int
-	// Timeout is how long a client may take to send one; it gets a second more for
-	// each 64 KiB that it announced.
+	// Timeout is the time that a client has to send a body, plus a second for each 64 KiB of its
+	// announced length.
 	Timeout time.Duration
 
 	once      sync.Once
@@ -47,8 +48,7 @@ type Bodies struct {
 }
 
 // Read reads the whole body of a request into memory of its own. The error is an
-// [*http.MaxBytesError] if it has more than b.Max bytes, [ErrBusy], or wraps
-// [os.ErrDeadlineExceeded].
+// [*http.MaxBytesError] for more than b.Max bytes, is [ErrBusy], or wraps [os.ErrDeadlineExceeded].
 func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte, error) {
 	length := r.ContentLength
 	if length > int64(b.Max) {
@@ -64,7 +64,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte
 		if _, err := io.ReadFull(r.Body, body); err != nil {
 			return err
 		}
-		r.Body.Close() // so that the server need not look for more before it answers
+		r.Body.Close() // so that the server need not look for more before it responds
 		return nil
 	})
 	if err != nil {
@@ -73,7 +73,7 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte
 	return body, nil
 }
 
-// Receive is [Bodies.Read]; if it returns false it has refused the request.
+// Receive is like [Bodies.Read] but refuses the request on error and returns false.
 func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refuse Refuse) ([]byte, bool) {
 	body, err := b.Read(w, r, by)
 	if err == nil {
@@ -82,7 +82,7 @@ func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refu
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		unreadbody.Close(w, r) // rather than read all of it
+		unreadbody.Close(w, r) // instead of reading all of it
 		refuse(http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", b.Max)
 	case errors.Is(err, ErrBusy):
 		unreadbody.Close(w, r)
@@ -96,14 +96,14 @@ func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refu
 	return nil, false
 }
 
-// budget is that of the bodies that are being read.
+// budget returns the budget of the bodies being read.
 func (b *Bodies) budget() *share.Budget {
 	b.once.Do(func() { b.held = share.Bytes(max(maxAllBodyBytes, b.Max+1)) })
 	return b.held
 }
 
-// readGrowing reads to the end. Memory is taken as data comes, up to length if
-// that is known and doubled as needed, so that a client pays for what it costs.
+// readGrowing reads to the end. It takes memory as data comes: up to length if that is positive,
+// and doubled as needed. A client therefore occupies only the memory that it fills.
 func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, error) {
 	body := make([]byte, 0, FirstRead)
 	held := 0
@@ -114,7 +114,7 @@ func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, er
 			if length <= 0 || len(body) >= length {
 				length = b.Max
 			}
-			grown = min(grown, length+1) // one more, so that the end is found without growing again
+			grown = min(grown, length+1) // one more, to find the end without growing again
 			if !b.budget().TakeN(caller, grown-len(body)) {
 				return nil, ErrBusy
 			}
@@ -132,7 +132,7 @@ func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, er
 	}
 }
 
-// IsJSON reports whether the values of a Content-Type header name JSON.
+// IsJSON reports whether the values of a Content-Type header are the media type of JSON.
 func IsJSON(values []string) bool {
 	if len(values) != 1 {
 		return false
@@ -144,8 +144,8 @@ func IsJSON(values []string) bool {
 	return kind == JSON && (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter))
 }
 
-// CanRead reports whether a body is JSON without a content coding; if it returns false it has refused the request. A refused
-// coding adds to the response which ones are taken (RFC 9110, section 15.5.16).
+// CanRead reports whether a body is JSON without a content coding, and refuses the request
+// otherwise. The response to a refused coding lists the accepted ones (RFC 9110, section 15.5.16).
 func CanRead(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	if !IsJSON(r.Header["Content-Type"]) {
 		unreadbody.Close(w, r)
@@ -163,8 +163,8 @@ func CanRead(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
 	return true
 }
 
-// Accepts reports whether an Accept header allows the media type. Nothing at
-// all allows everything (RFC 9110, section 12.5.1).
+// Accepts reports whether an Accept header allows the media type. Without the header every type is
+// allowed (RFC 9110, section 12.5.1).
 func Accepts(values []string, media string) bool {
 	if len(values) == 0 {
 		return true
@@ -183,7 +183,7 @@ func Accepts(values []string, media string) bool {
 	return false
 }
 
-// unwanted reports whether the parameters of an accepted type give it no weight.
+// unwanted reports whether the parameters of an accepted type set its weight to zero.
 func unwanted(parameters string) bool {
 	if parameters == "" {
 		return false

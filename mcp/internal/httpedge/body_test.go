@@ -81,7 +81,7 @@ func TestABodyThatEndsEarlyIsAnError(t *testing.T) {
 
 type failing struct{}
 
-// A caller is in whose share a body is.
+// A caller is the key of a share.
 type caller string
 
 func (c caller) Caller() string { return string(c) }

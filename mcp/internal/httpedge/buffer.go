@@ -2,17 +2,17 @@ package httpedge
 
 import "sync"
 
-// Responses are made in buffers that are used again, unless they grew very large:
-// the garbage collector takes back those that lie idle.
+// Responses are built in reused buffers, except very large ones. The garbage collector frees the
+// idle ones.
 const (
 	bufferSize = 2 << 10
 	bufferKept = 2 << 20
 )
 
-// Buffers are buffers to be used again. The zero value is ready.
+// Buffers is a pool of buffers. The zero value is ready to use.
 type Buffers struct{ pool sync.Pool }
 
-// With calls f with an empty buffer; what f returns is the buffer, grown or not.
+// With calls f with an empty buffer, which f returns, possibly grown.
 func (p *Buffers) With(f func(b []byte) []byte) {
 	b := p.get()
 	p.put(b, f((*b)[:0]))
@@ -26,7 +26,7 @@ func (p *Buffers) get() *[]byte {
 	return &fresh
 }
 
-// put keeps a buffer for the next one; grown is what became of it.
+// put returns a buffer to the pool; grown is the buffer after use.
 func (p *Buffers) put(b *[]byte, grown []byte) {
 	if cap(grown) > cap(*b) && cap(grown) <= bufferKept {
 		*b = grown

@@ -12,10 +12,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Caller has a share of what a server spends; see [share.Key].
+// A Caller has a share of the resources of a server; see [share.Key].
 type Caller interface{ Caller() string }
 
-// CallerOf returns the key of a principal's share, or of the address's where there is no principal. It is never empty.
+// CallerOf returns the key of a principal's share, or of the address's without a principal. It is
+// never empty.
 func CallerOf(r *http.Request, p *mcp.Principal) string {
 	if p == nil {
 		return share.Key("", "", r.RemoteAddr)
@@ -26,9 +27,10 @@ func CallerOf(r *http.Request, p *mcp.Principal) string {
 // A Refuse function sends the response that refuses a request, with the reason.
 type Refuse func(status int, format string, args ...any)
 
-// Authenticate returns the principal that find reports for a request. If it returns false it has sent the response: where the
-// error of find wraps an [http.Handler], that writes it. A header that identifies the sender must not occur twice, because a
-// proxy could read another one than the server.
+// Authenticate returns the principal that find returns for a request. It returns false after it has
+// sent a response. If the error of find wraps an [http.Handler], that handler writes it. Headers
+// that identify the sender must not occur twice, because a proxy could read a different one than
+// the server.
 func (d *Deadlines) Authenticate(w http.ResponseWriter, r *http.Request, find func(*http.Request) (*mcp.Principal, error), refuse Refuse, log *slog.Logger, timeout time.Duration) (*mcp.Principal, bool) {
 	if find == nil {
 		return nil, true

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Carriage is how a request came, in a session if it is not empty.
+// Carriage describes how a request arrived. session is empty without a session.
 func Carriage(r *http.Request, session string) mcp.Carriage {
 	c := mcp.Carriage{Network: "tcp", Protocol: "http", ProtocolVersion: fmt.Sprintf("%d.%d", r.ProtoMajor, r.ProtoMinor), Session: redact.Digest(session)}
 	if r.ProtoMinor == 0 && r.ProtoMajor > 1 {
@@ -20,7 +20,7 @@ func Carriage(r *http.Request, session string) mcp.Carriage {
 		c.Network = "quic"
 	}
 	host, port, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil { // of a socket that is a file
+	if err != nil { // of a Unix socket
 		c.Network = "unix"
 		return c
 	}

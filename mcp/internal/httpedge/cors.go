@@ -2,11 +2,11 @@ package httpedge
 
 import "net/http"
 
-const corsMaxAge = "600" // seconds for which a browser remembers what is allowed
+const corsMaxAge = "600" // seconds that a browser caches the permissions
 
-// CrossOrigin adds what a browser wants to see before it lets a page of another
-// origin read the response, where that is shared with it; the origin was checked before. It reports whether the
-// request was only about that, and is answered.
+// CrossOrigin adds the headers that let a browser share the response with a page of another origin,
+// if shared is set. The caller has checked the origin. CrossOrigin reports whether the request was
+// a preflight request, which it answers.
 func CrossOrigin(w http.ResponseWriter, r *http.Request, shared bool) bool {
 	h := w.Header()
 	h.Add("Vary", "Origin")
@@ -22,7 +22,7 @@ func CrossOrigin(w http.ResponseWriter, r *http.Request, shared bool) bool {
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	allowed := "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
 	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
-		allowed = asked // Mcp-Param-* have names of their own, so what is asked for is allowed
+		allowed = asked // the names of Mcp-Param-* vary, so all requested ones are allowed
 		h.Add("Vary", "Access-Control-Request-Headers")
 	}
 	h.Set("Access-Control-Allow-Headers", allowed)

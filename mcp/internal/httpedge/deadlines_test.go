@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A slowConn is a connection on which reading and writing take until they are
-// done, or the deadline is set.
+// A slowConn is a connection whose reads and writes block until they are released or the deadline
+// is set.
 type slowConn struct {
 	*httptest.ResponseRecorder
 	takes time.Duration
@@ -86,7 +86,7 @@ func TestAFunctionThatPanicsLeavesNoDeadline(t *testing.T) {
 	}
 }
 
-// A gate is a response whose deadline takes a while to be set.
+// A gate is a response whose deadline takes time to set.
 type gate struct {
 	*httptest.ResponseRecorder
 	reached, open chan struct{}
@@ -98,7 +98,7 @@ func (g *gate) SetReadDeadline(time.Time) error {
 	return nil
 }
 
-// Over HTTP/2, to set the deadline of a response whose handler has returned is a panic.
+// Over HTTP/2, setting the deadline of a response after its handler has returned panics.
 func TestAnOperationIsNotOverWhileItsDeadlineIsBeingSet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Deadlines

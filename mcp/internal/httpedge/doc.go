@@ -1,4 +1,3 @@
-// Package httpedge is what the server transports over HTTP share: reading bodies,
-// looking at media types, writing streams of events, and the headers that
-// browsers want to see.
+// Package httpedge holds the parts that the server transports over HTTP share: reading bodies,
+// checking media types, writing streams of events, and the headers for browsers.
 package httpedge

@@ -10,50 +10,46 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
-// ErrClosed is returned for events on a stream that was closed.
+// ErrClosed is returned for events on a closed stream.
 var ErrClosed = errors.New("the connection is closed")
 
-// slowest is how many bytes a second a client must read at least of an event
-// that is larger than that.
+// slowest is the minimum speed of a client that reads an event larger than this, in bytes a second.
 const slowest = 64 << 10
 
-// Headers of streams, which are never changed.
+// Headers of streams; never changed.
 var (
 	eventsType     = []string{EventStream}
 	eventsCaching  = []string{"no-cache"}
 	eventsBuffered = []string{"no"}
 )
 
-// An EventWriter writes events into one HTTP response, and comments where there
-// is nothing to write for long. Its methods are safe for concurrent use. It
-// must be closed before ServeHTTP returns.
+// An EventWriter writes events into one HTTP response, and comments after long pauses. Its methods
+// are safe for concurrent use. It must be closed before ServeHTTP returns.
 type EventWriter struct {
 	response http.ResponseWriter
 	control  http.ResponseController
 	chunked  bool
 	options  EventOptions
-	release  func()      // called when the connection is given up, if ServeHTTP is waiting for that
+	release  func()      // called when the connection is given up, if ServeHTTP waits for that
 	timer    *time.Timer // for comments; may be nil
 
-	turn turn.Turn // to write
-	err  error     // why nothing can be written any more; it belongs to whoever has the turn
+	turn turn.Turn // right to write
+	err  error     // reason why writing is over; guarded by turn
 }
 
-// EventOptions say how long things may take on a stream.
+// EventOptions are the timeouts and buffers of a stream.
 type EventOptions struct {
-	// WriteTimeout is how long a client may take to read an event; it gets a second
-	// more for each 64 KiB.
+	// WriteTimeout is the time that a client has to read an event, plus a second for each 64 KiB.
 	WriteTimeout time.Duration
-	// KeepAlive is the time between comments; none are sent if it is not positive.
+	// KeepAlive is the time between comments; none are sent unless it is positive.
 	KeepAlive time.Duration
-	// Buffers are where events are put together; never nil.
+	// Buffers is the pool for encoding events; never nil.
 	Buffers *Buffers
 }
 
-// OpenEvents begins a response that is a stream; nothing is sent yet. release is
-// called, at most once, when the connection is given up, for ServeHTTP to
-// return. Where it is nil ServeHTTP is busy, and the connection is closed
-// without it.
+// OpenEvents starts a response that is a stream, without sending anything yet. It calls release at
+// most once, when the connection is given up, to let ServeHTTP return. A nil release means that
+// ServeHTTP is busy; the connection is then closed directly.
 func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release func()) *EventWriter {
 	e := &EventWriter{response: w, control: *http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
 	h := w.Header()
@@ -63,13 +59,13 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release 
 	w.WriteHeader(http.StatusOK)
 	if o.KeepAlive > 0 {
 		e.timer = time.AfterFunc(time.Hour, e.keepAlive)
-		e.timer.Reset(o.KeepAlive) // not before e.timer is set, as it may fire at once
+		e.timer.Reset(o.KeepAlive) // after e.timer is set, as it may fire at once
 	}
 	return e
 }
 
-// Write sends one event. Where another event, or a comment, is being sent it waits
-// for that until ctx is done; each has the time of the options.
+// Write sends one event. It waits until ctx is done for another event or comment to be sent. Each
+// has the time of the options.
 func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
 	if err := w.turn.Acquire(ctx); err != nil {
 		return err
@@ -82,14 +78,13 @@ func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
 	return w.err
 }
 
-// WaitTurn waits until what is being sent now, and what waits for that, is sent or
-// given up.
+// WaitTurn waits until the current and all waiting writes are done or given up.
 func (w *EventWriter) WaitTurn() {
 	w.acquire()
 	w.turn.Release()
 }
 
-// Begin sends the header of the response before there is an event.
+// Begin sends the header of the response before the first event.
 func (w *EventWriter) Begin() error {
 	w.acquire()
 	defer w.turn.Release()
@@ -97,11 +92,10 @@ func (w *EventWriter) Begin() error {
 	return w.err
 }
 
-// acquire waits for the turn, which everybody has for at most the time that an event
-// may take.
+// acquire waits for the turn, which every holder keeps for at most the time of one event.
 func (w *EventWriter) acquire() { w.turn.Acquire(context.Background()) }
 
-// send writes and waits until the client's system has it, or the time is over.
+// send writes b and waits until the client's system has it or the time is over.
 func (w *EventWriter) send(b []byte) {
 	if w.err != nil {
 		return
@@ -117,10 +111,10 @@ func (w *EventWriter) send(b []byte) {
 		w.freeConnection(false)
 		return
 	}
-	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, idle or not
+	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, even idle ones
 }
 
-// keepAlive sends a comment, unless something is being sent right now.
+// keepAlive sends a comment, unless a write is in progress.
 func (w *EventWriter) keepAlive() {
 	if !w.turn.TryAcquire() {
 		w.timer.Reset(w.options.KeepAlive)
@@ -133,15 +127,14 @@ func (w *EventWriter) keepAlive() {
 	}
 }
 
-// Close ends writing; the response ends when ServeHTTP returns.
+// Close ends writing. The response ends when ServeHTTP returns.
 func (w *EventWriter) Close() {
 	w.acquire()
 	defer w.turn.Release()
 	w.stop()
 }
 
-// Disconnect ends the response now. It reports nothing: whatever was not received
-// is sent when the client comes back.
+// Disconnect ends the response now. It returns no error: the client gets the rest when it resumes.
 func (w *EventWriter) Disconnect() {
 	w.acquire()
 	defer w.turn.Release()
@@ -160,8 +153,8 @@ func (w *EventWriter) stop() {
 	}
 }
 
-// freeConnection frees the connection. Where nobody waits in ServeHTTP it is taken out of
-// the server's hands and closed, after its end was marked if all went well.
+// freeConnection frees the connection. If ServeHTTP does not wait for that, it hijacks and closes
+// the connection. With orderly it writes the end of the body first.
 func (w *EventWriter) freeConnection(orderly bool) {
 	w.stop()
 	if w.release != nil {
@@ -180,7 +173,7 @@ func (w *EventWriter) freeConnection(orderly bool) {
 	conn.Close()
 }
 
-// Finish ends the response in order.
+// Finish ends the response properly.
 func (w *EventWriter) Finish() {
 	w.acquire()
 	defer w.turn.Release()

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/eventstream"
 )
 
-// watched is a response that tells what was written last.
+// watched is a response that sends each write on a channel.
 type watched struct {
 	*httptest.ResponseRecorder
 	wrote chan string

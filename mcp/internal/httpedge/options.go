@@ -8,26 +8,26 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The defaults of what the options of all handlers have.
+// Defaults of the options that all handlers have.
 const (
 	defaultKeepAlive    = 25 * time.Second
 	defaultReadTimeout  = 30 * time.Second
 	DefaultWriteTimeout = 10 * time.Second
 )
 
-// SetDefaults sets the options that all handlers have, where they are not set.
+// SetDefaults sets the defaults of the options that all handlers have.
 func SetDefaults(o *mcp.ServeOptions, keepAlive, readTimeout, writeTimeout *time.Duration) {
 	OrDefault(&o.MaxMessage, mcp.DefaultMaxMessage)
 	OrDefault(&o.DrainTimeout, mcp.DefaultDrainTimeout)
 	OrDefault(readTimeout, defaultReadTimeout)
 	OrDefault(writeTimeout, DefaultWriteTimeout)
-	if *keepAlive == 0 { // negative is never
+	if *keepAlive == 0 { // negative means never
 		*keepAlive = defaultKeepAlive
 	}
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 }
 
-// OrDefault sets an option that is not positive to its default.
+// OrDefault sets an option to its default unless it is positive.
 func OrDefault[T int | time.Duration](value *T, otherwise T) {
 	if *value <= 0 {
 		*value = otherwise

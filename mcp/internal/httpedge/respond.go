@@ -8,9 +8,8 @@ import (
 
 var jsonType = []string{JSON} // never changed
 
-// Respond sends body, which is JSON, as the whole response; nil for none. The
-// client has the timeout to read it, and a second more for each 64 KiB; then the
-// server ends the connection.
+// Respond sends body, which is JSON, as the whole response; nil means no body. The client has the
+// timeout to read it, plus a second for each 64 KiB. Then the server ends the connection.
 func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, timeout time.Duration) {
 	h := w.Header()
 	if body != nil {
@@ -23,5 +22,5 @@ func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, time
 	defer d.end(x)
 	w.WriteHeader(status)
 	w.Write(body)
-	http.NewResponseController(w).Flush() // so that the write is over when its deadline is
+	http.NewResponseController(w).Flush() // ends the write before its deadline does
 }

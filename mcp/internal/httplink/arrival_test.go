@@ -8,8 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A request that has arrived, and is given up when the time for that is long over, is
-// not one that may still arrive.
+// A request that has arrived and is given up long afterwards is known to have arrived.
 func TestWhatHasArrivedIsKnownToHaveArrived(t *testing.T) {
 	e, err := New("http://a.example/mcp", Options{})
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// The codings that are asked for. A request that names none takes any (RFC 9110, section 12.5.3). None is best for a server
-// that is near, and for a stream, which a proxy may keep back to compress it.
+// Values of Accept-Encoding. A request without the header accepts any coding (RFC 9110, section
+// 12.5.3). No coding is best for a server nearby, and for a stream, which a proxy may delay to
+// compress it.
 var (
 	noCoding   = []string{"identity"}
 	gzipCoding = []string{"gzip"}
@@ -26,7 +27,7 @@ const (
 	headerCodes  = "Accept-Encoding"
 )
 
-// askCoding adds the codings that the response may have.
+// askCoding sets the codings that the response may have.
 func askCoding(header http.Header, method, scheme string) {
 	if header[headerCodes] != nil {
 		return
@@ -37,14 +38,14 @@ func askCoding(header http.Header, method, scheme string) {
 	}
 }
 
-// errCoding is wrapped by errors for bodies that have to be decoded and cannot be.
+// errCoding is wrapped by errors of bodies that cannot be decoded.
 var errCoding = errors.New("the body cannot be decoded")
 
-// IsCoding reports whether an error is that of a body that cannot be decoded.
+// IsCoding reports whether the error is that of a body that cannot be decoded.
 func IsCoding(err error) bool { return errors.Is(err, errCoding) }
 
-// decode has the body of a response read without its coding. Its reader bounds the size of what comes out. It reports whether the
-// coding is one that was not asked for.
+// decode makes the body of a response readable without its coding. The reader of the body must
+// limit the decoded size. decode reports whether the coding was not requested.
 func decode(resp *http.Response, asked []string) (unasked bool) {
 	coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header[headerCoding], ",")))
 	if coding == "" || coding == "identity" || resp.Body == nil || resp.Body == http.NoBody {
@@ -63,8 +64,8 @@ func decode(resp *http.Response, asked []string) (unasked bool) {
 	return len(asked) != 1 || asked[0] != coding
 }
 
-// inflate reads deflate: by the standard in the format of zlib, from some servers without it. The first two bytes of zlib have a
-// check of their own.
+// inflate reads deflate. By the standard it has the format of zlib; some servers send it raw. The
+// first two bytes of zlib have a checksum.
 func inflate(r io.Reader) (io.Reader, error) {
 	b := bufio.NewReader(r)
 	begin, err := b.Peek(2)
@@ -74,7 +75,7 @@ func inflate(r io.Reader) (io.Reader, error) {
 	return flate.NewReader(b), nil
 }
 
-// decoded is a body without its coding, which is looked at when it is first read.
+// decoded is a body without its coding. The first Read opens the decoder.
 type decoded struct {
 	body io.ReadCloser
 	open func(io.Reader) (io.Reader, error)
@@ -95,7 +96,7 @@ func (d *decoded) Read(p []byte) (int, error) {
 	return n, corrupt(err)
 }
 
-// corrupt wraps an error of wrong bytes, as opposed to bytes that did not come.
+// corrupt marks errors of invalid data, as opposed to errors of the connection.
 func corrupt(err error) error {
 	_, damaged := errors.AsType[flate.CorruptInputError](err)
 	for _, other := range []error{gzip.ErrHeader, gzip.ErrChecksum, zlib.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary} {

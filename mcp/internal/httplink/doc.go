@@ -1,4 +1,3 @@
-// Package httplink is what the client ends of both HTTP transports have in
-// common: requests to one server that leak nothing, redirects that stay with it,
-// and responses that are bounded.
+// Package httplink holds the parts that both HTTP client transports share: requests to one server
+// that leak nothing, redirects within that server, and bounded responses.
 package httplink

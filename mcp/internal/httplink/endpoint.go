@@ -26,44 +26,43 @@ import (
 
 const (
 	maxRedirects = 5
-	maxIdle      = 512 // connections kept to one server
+	maxIdle      = 512 // idle connections to one server
 
-	maxArriving      = 256     // requests of one connection that were given up and have not arrived yet
-	maxArrivingBytes = 8 << 20 // of their messages; one message may always wait
+	maxArriving      = 256     // cancelled requests of one connection that have not arrived yet
+	maxArrivingBytes = 8 << 20 // bytes of their messages; one message may always wait
 
-	closingArriveTime = 200 * time.Millisecond // for such a request to arrive where its connection is closed, which does not wait for long
+	closingArriveTime = 200 * time.Millisecond // for such a request to arrive when its connection is closed, which must not wait for long
 )
 
-// Options say how a server is reached; the zero value of each field means its
-// default.
+// Options configure an Endpoint; the zero value of each field means its default.
 type Options struct {
-	HTTP       *http.Client // default a client of the endpoint's own
+	HTTP       *http.Client // default: a client of the endpoint's own
 	Header     http.Header  // sent with every request
 	MaxMessage int          // bytes of one message; default 16 MiB
-	Logger     *slog.Logger // default slog.Default()
+	Logger     *slog.Logger // default: slog.Default()
 }
 
 // An Endpoint is the URL of one server.
 type Endpoint struct {
 	URL        *url.URL
-	Name       string // the URL as errors call it, without what could be a secret
+	Name       string // the URL in errors, without parts that may be secret
 	MaxMessage int
 	Log        *slog.Logger
 
 	client    *http.Client
-	own       bool // client is ours to close
+	own       bool // client must be closed by the endpoint
 	header    http.Header
-	transport http.RoundTripper // of client, where it does nothing but follow redirects; else nil
+	transport http.RoundTripper // of client, if that only follows redirects; else nil
 
 	exchanges Exchanges
 
 	mu            sync.Mutex
 	arriving      int // requests in AwaitArrival
-	arrivingBytes int // of their messages
+	arrivingBytes int // bytes of their messages
 }
 
-// Name returns what errors call a URL: without userinfo, query and fragment,
-// and without keys in its path.
+// Name returns the form of a URL for errors: without userinfo, query and fragment, and without keys
+// in its path.
 func Name(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -81,7 +80,7 @@ func nameOf(u *url.URL) string {
 	return plaintext.Line(redact.URL(shown.String()), most)
 }
 
-// New returns the Endpoint of a URL, which must be absolute, and http or https.
+// New returns the Endpoint of an absolute URL with the scheme http or https.
 func New(rawURL string, o Options) (*Endpoint, error) {
 	u, err := url.Parse(rawURL)
 	switch {
@@ -97,12 +96,12 @@ func New(rawURL string, o Options) (*Endpoint, error) {
 	e.Log = cmp.Or(e.Log, slog.Default())
 	e.client, e.own = client(o.HTTP)
 	if c := e.client; c.Transport != nil && c.Jar == nil && c.Timeout == 0 && u.User == nil {
-		e.transport = c.Transport // Client.Do copies the headers of every request, for a redirect
+		e.transport = c.Transport // Client.Do copies the headers of every request for redirects
 	}
 	return e, nil
 }
 
-// client returns a client that follows redirects only to the same server.
+// client returns a client that only follows redirects to the same server.
 func client(given *http.Client) (_ *http.Client, own bool) {
 	c := new(http.Client)
 	if given != nil {
@@ -122,8 +121,8 @@ func client(given *http.Client) (_ *http.Client, own bool) {
 	return c, own
 }
 
-// mayFollow refuses redirects that would carry credentials to another server or
-// into the open, and those that would turn a message into something else.
+// mayFollow refuses redirects that would send credentials to another server or unencrypted, or that
+// would change the method.
 func mayFollow(next *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
@@ -139,16 +138,14 @@ func mayFollow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// upgraded reports whether b is the same host as a by https, both at the
-// standard ports.
+// upgraded reports whether b is the host of a by https, both at the standard ports.
 func upgraded(a, b *url.URL) bool {
 	return a.Scheme == "http" && b.Scheme == "https" && outside.Port(a) == "80" && outside.Port(b) == "443" &&
 		strings.EqualFold(a.Hostname(), b.Hostname())
 }
 
-// Do sends a request to u, which is of the same server. The header's values win
-// over those of the Options, which are added to it. The body of the response is the caller's to close.
-// Errors name nothing but their cause.
+// Do sends a request to u, a URL of the same server. It adds the Options' headers that header does
+// not have. The caller must close the body of the response. Errors contain only their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	watched, w := e.exchanges.watching(ctx)
 	req, err := e.request(watched, method, u, header, body)
@@ -165,7 +162,7 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	return resp, nil
 }
 
-// do sends a request, and follows redirects with others like it.
+// do sends a request and follows redirects with copies of it.
 func (e *Endpoint) do(w *watch, req *http.Request, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	client := *e.client
 	if e.transport != nil {
@@ -183,7 +180,7 @@ func (e *Endpoint) do(w *watch, req *http.Request, u *url.URL, header http.Heade
 	return client.Do(req)
 }
 
-// received has a response already, to the first request, unless that is nil.
+// received is a RoundTripper that returns response for the first request, unless it is nil.
 type received struct {
 	next     http.RoundTripper
 	watch    *watch
@@ -219,12 +216,11 @@ func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, heade
 	return req, nil
 }
 
-// AwaitArrival waits until a request of that size that was given up has arrived at the
-// server: a server ignores a cancellation that comes before the request
-// (basic/utilities/cancellation). Where too many wait already it does not: a client that
-// calls and cancels again and again would fill the memory with messages to a server that
-// takes none. It returns why the request was given up, which wraps link.ErrMayArrive
-// where it is not known to have arrived.
+// AwaitArrival waits until a cancelled request of size bytes has arrived at the server. A server
+// ignores a cancellation that comes before the request (basic/utilities/cancellation). It does not
+// wait if too many requests do: a client that calls and cancels repeatedly could otherwise fill the
+// memory. It returns givenUp, which wraps link.ErrMayArrive unless the request is known to have
+// arrived.
 func (e *Endpoint) AwaitArrival(givenUp error, size int, arrived <-chan struct{}, within time.Duration) error {
 	select {
 	case <-arrived:
@@ -267,7 +263,7 @@ func (e *Endpoint) removeArriving(size int) {
 	e.arrivingBytes -= size
 }
 
-// bare takes the URL off an error, which may hold secrets.
+// bare removes the URL from an error, since it may hold secrets.
 func bare(err error) error {
 	for {
 		wrapped, ok := errors.AsType[*url.Error](err)
@@ -278,14 +274,14 @@ func bare(err error) error {
 	}
 }
 
-// Close closes connections that are kept for later.
+// Close closes idle connections of the endpoint's own client.
 func (e *Endpoint) Close() {
 	if e.own {
 		e.client.CloseIdleConnections()
 	}
 }
 
-// Way is how messages go to the endpoint, in a session with an id; empty for none.
+// Way describes the way of messages to the endpoint. session is empty without a session.
 func (e *Endpoint) Way(session string) link.Way {
 	w := link.Way{Network: "tcp", Protocol: "http", Address: e.URL.Hostname(), Session: redact.Digest(session)}
 	w.Port, _ = strconv.Atoi(outside.Port(e.URL))

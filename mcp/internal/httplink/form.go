@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	maxBegin      = 4 << 10 // bytes that may have to be read to see what a body is
-	maxShownBegin = 100     // runes of them in an error
+	maxBegin      = 4 << 10 // bytes that may be read to find the form of a body
+	maxShownBegin = 100     // runes of these in an error
 )
 
 // ByteOrderMark precedes the text of some bodies.
 const ByteOrderMark = "\ufeff"
 
-// A Form is what a body is by its first bytes.
+// A Form is the kind of a body, found by its first bytes.
 type Form int
 
 // The forms of bodies.
@@ -25,10 +25,10 @@ const (
 	FormUnknown Form = iota
 	FormJSON
 	FormEvents
-	formPage // of HTML or XML
+	formPage // HTML or XML
 )
 
-// FormOf returns the form of what begins so.
+// FormOf returns the form of a body with the given first bytes.
 func FormOf(begin []byte) Form {
 	begin = bytes.TrimLeft(bytes.TrimPrefix(begin, []byte(ByteOrderMark)), " \t\r\n")
 	if len(begin) == 0 {
@@ -50,8 +50,8 @@ func FormOf(begin []byte) Form {
 	return FormUnknown
 }
 
-// Begin waits for the first bytes of a body, until they tell its form or the body ends. The body can be read from its
-// beginning all the same.
+// Begin reads the first bytes of a body until they determine its form or the body ends. The body
+// can still be read from its beginning.
 func Begin(resp *http.Response) ([]byte, error) {
 	begin := make([]byte, 0, maxBegin)
 	for {
@@ -67,14 +67,14 @@ func Begin(resp *http.Response) ([]byte, error) {
 	}
 }
 
-// begun is a body of which something was read and put back.
+// begun is a body whose first bytes were read and put back.
 type begun struct {
 	io.Reader
 	io.Closer
 }
 
-// MayBeEvents reports whether the body of a response to a GET begins as a stream of events, though its media type is another one: it waits
-// for that where there is no type and the body has no length.
+// MayBeEvents reports whether the body of a response to a GET begins as a stream of events despite
+// another media type. Without a type and a length it waits for the first bytes.
 func MayBeEvents(resp *http.Response, mediaType string) bool {
 	switch mediaType {
 	case "", "text/plain", "application/octet-stream":
@@ -88,7 +88,7 @@ func MayBeEvents(resp *http.Response, mediaType string) bool {
 	return err == nil && FormOf(begin) == FormEvents
 }
 
-// Shown describes a body that is not of use, for an error: a page by its title.
+// Shown returns the description of an unusable body for an error: the title of a page.
 func Shown(begin []byte) string {
 	text := string(begin)
 	lower := strings.ToLower(text)
@@ -101,15 +101,15 @@ func Shown(begin []byte) string {
 	return plaintext.Line(strings.TrimSpace(text), maxShownBegin)
 }
 
-// Expect has the body of a response fail with [ErrOtherForm] where it begins as JSON in place of events, or the
-// reverse. It can be read from its beginning after that.
+// Expect makes the body of a response fail with [ErrOtherForm] if it begins as JSON instead of
+// events, or the reverse. The body can then be read from its beginning.
 func Expect(resp *http.Response, form Form) { resp.Body = &expected{ReadCloser: resp.Body, form: form} }
 
 type expected struct {
 	io.ReadCloser
 	form   Form
 	looked bool
-	back   []byte // what was read, and is to be read again
+	back   []byte // bytes to read again
 }
 
 func (e *expected) Read(p []byte) (int, error) {

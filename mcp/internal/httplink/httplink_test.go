@@ -86,7 +86,7 @@ func TestStatusErrorIsBounded(t *testing.T) {
 	}
 }
 
-// counted counts what is read of a body.
+// counted counts the bytes read from a body.
 type counted struct {
 	r      io.Reader
 	n      int

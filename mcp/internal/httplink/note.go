@@ -17,37 +17,38 @@ import (
 )
 
 const (
-	maxNotes = 64      // different ones that may come again
-	maxNote  = 4 << 10 // bytes of one of them
+	maxNotes = 64      // different notes that may come again
+	maxNote  = 4 << 10 // bytes of one note
 )
 
-// Exchanges tell who watches about the exchanges of one end. The headers of most are those of an exchange before: they have one
-// note in common, which is made once. The zero value is ready to use, and its method is safe for concurrent use.
+// Exchanges makes the notes about the HTTP exchanges of one endpoint. Most exchanges have the
+// headers of an earlier one and share its note, which is made once. The zero value is ready to use,
+// and Note is safe for concurrent use.
 type Exchanges struct {
 	begin sync.Once
 	seed  maphash.Seed
-	last  atomic.Pointer[common] // the newest one: to compare with it costs half of what a sum does
+	last  atomic.Pointer[common] // the newest note: comparing with it costs half of computing a sum
 
 	mu    sync.Mutex
-	notes map[uint64]*common // by the sum of what is in them; nil where it was seen once
+	notes map[uint64]*common // by checksum of the content; nil after the first occurrence
 }
 
-// A common note is what many exchanges have.
+// A common note is shared by many exchanges.
 type common struct {
-	note   json.RawMessage // nil if it is too long
+	note   json.RawMessage // nil if too long
 	line   line
 	values [2][]value // of the headers of the request and of the response
 }
 
-// A value is one of a header.
+// A value is one value of a header.
 type value struct {
 	name, shown string
 	place, of   int
-	plain       bool // it is shown as it is
+	plain       bool // shown in full
 }
 
-// Note tells who watches a request which headers carried it and, where a response began, with which status and headers
-// that did; without one, status is 0.
+// Note sends the watcher a note with the headers of a request and the status and headers of its
+// response. Without a response, status is 0.
 func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
 	if c := x.again(&one); c != nil && c.note != nil {
@@ -57,16 +58,17 @@ func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.H
 	n.Note(note.HTTP, &exchange{r, status, header})
 }
 
-// A watch is for the round trips of one request that is watched. A nil one notes none.
+// A watch records the round trips of one watched request. A nil watch records nothing.
 type watch struct {
 	of    *Exchanges
 	noter mcp.Noter
-	trips atomic.Int32 // that were noted
+	trips atomic.Int32 // number recorded
 }
 
 type watchKey struct{}
 
-// watching returns the watch of the request with a context, and a context by which [Noted] finds it.
+// watching returns the watch of the request with a context, or nil, and a context in which [Noted]
+// finds it.
 func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
 	n := mcp.NoterOf(ctx, note.HTTP)
 	if n == nil {
@@ -76,7 +78,7 @@ func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
 	return context.WithValue(ctx, watchKey{}, w), w
 }
 
-// trip sends a request by next, and notes that unless what is below next did.
+// trip sends a request by next and records it, unless a RoundTripper below next did.
 func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 	if w == nil {
 		return next.RoundTrip(r)
@@ -95,7 +97,7 @@ func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, e
 	return resp, err
 }
 
-// Noted returns a RoundTripper for what is below one that sends some requests more than once, or with other headers: who watches a
+// Noted wraps a RoundTripper below one that may repeat requests or change headers. The watcher of a
 // request gets a note of each round trip.
 func Noted(next http.RoundTripper) http.RoundTripper { return watchedTransport{next} }
 
@@ -107,13 +109,13 @@ func (n watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.trip(n.RoundTripper, r)
 }
 
-// CloseIdleConnections is called by [http.Client].
+// CloseIdleConnections serves [http.Client].
 func (n watchedTransport) CloseIdleConnections() {
 	(&http.Client{Transport: n.RoundTripper}).CloseIdleConnections()
 }
 
-// again returns the note of an exchange that is like one before, or nil. Peers choose how long headers are: nobody waits while they are
-// read or written.
+// again returns the note of an equal earlier exchange, or nil. Peers choose the length of headers,
+// so x.mu is not held while they are read or written.
 func (x *Exchanges) again(one *exchange) *common {
 	if last := x.last.Load(); last != nil && last.isOf(one) {
 		return last
@@ -154,7 +156,7 @@ func (x *Exchanges) commonOf(sum uint64) (c *common, seen bool) {
 func newCommon(one *exchange) *common {
 	c := &common{note: one.appendJSON(nil), line: one.line()}
 	texts := [...]*string{&c.line.method, &c.line.scheme, &c.line.host, &c.line.path, &c.line.asked}
-	size := len(c.note) // in which an address is cut
+	size := len(c.note) // a long address is cut in it
 	for _, text := range texts {
 		size += len(*text)
 	}
@@ -162,7 +164,7 @@ func newCommon(one *exchange) *common {
 		return new(common)
 	}
 	for _, text := range texts {
-		*text = strings.Clone(*text) // what is kept holds no more of the request
+		*text = strings.Clone(*text) // keep no more memory of the request
 	}
 	for i, header := range one.headers() {
 		for name, values := range header {
@@ -183,7 +185,7 @@ func (c *common) isOf(one *exchange) bool {
 		return false
 	}
 	for i, header := range one.headers() {
-		names := 0 // of those that are compared
+		names := 0 // number of names compared
 		for k := range c.values[i] {
 			v := &c.values[i][k]
 			values := header[v.name]
@@ -213,7 +215,7 @@ type exchange struct {
 	header  http.Header
 }
 
-// sum is the same for exchanges that have the same note.
+// sum returns the same checksum for exchanges with the same note.
 func (x *exchange) sum(seed maphash.Seed) uint64 {
 	all := maphash.Comparable(seed, x.line())
 	for i, header := range x.headers() {
@@ -235,7 +237,7 @@ func (x *exchange) line() line {
 	return line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status}
 }
 
-// A line is what a note has that is no header.
+// A line holds the parts of a note that are not headers.
 type line struct {
 	method, scheme, host, path, asked string
 	tls                               bool
@@ -253,7 +255,7 @@ func (x *exchange) AppendJSON(dst []byte) ([]byte, error) { return x.appendJSON(
 
 func (x *exchange) appendJSON(dst []byte) []byte {
 	u := *x.request.URL
-	if u.Host == "" { // as a server sees it
+	if u.Host == "" { // on a server
 		if u.Scheme, u.Host = "http", x.request.Host; x.request.TLS != nil {
 			u.Scheme = "https"
 		}
@@ -272,10 +274,11 @@ func (x *exchange) appendJSON(dst []byte) []byte {
 // MarshalJSON implements [json.Marshaler].
 func (x *exchange) MarshalJSON() ([]byte, error) { return x.AppendJSON(nil) }
 
-// sizeHeader differs from one exchange to the next, and says no more than the size of the message.
+// sizeHeader differs between exchanges and only contains the size of the message.
 const sizeHeader = "Content-Length"
 
-// writeShown writes headers without what could be a secret: of those that are not known to have none, the names only.
+// writeShown writes headers without possible secrets: only the names of those that are not known to
+// be harmless.
 func writeShown(w *jsonrpc.Writer, member string, header http.Header) {
 	var few [24]string
 	names := few[:0]
@@ -300,7 +303,7 @@ func shownValue(name, value string) string {
 	if http.CanonicalHeaderKey(name) != "Mcp-Session-Id" {
 		return redact.Header(name, value)
 	}
-	const enough = 6 // who has all of it is in the session; its beginning tells it from others
+	const enough = 6 // the whole id gives access to the session; its beginning identifies it
 	if len(value) < 4*enough {
 		return redact.Hidden
 	}

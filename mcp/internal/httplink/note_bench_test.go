@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkNote is what it costs to say which headers an exchange has, with those of one before and with others.
+// BenchmarkNote measures a note of the headers of an exchange, with those of an earlier one and
+// with new ones.
 func BenchmarkNote(b *testing.B) {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	for name, value := range map[string]string{"Accept": "application/json, text/event-stream", "Accept-Encoding": "gzip", "Content-Type": "application/json", "Content-Length": "345",

@@ -45,7 +45,8 @@ func TestOfHeadersThatMayBeSecretsOnlyTheNamesAreNoted(t *testing.T) {
 	}
 }
 
-// Exchanges with the same headers have one note, once that is known to come again; what differs is never taken for the same.
+// Exchanges with the same headers share a note once it has come again. Different exchanges never
+// share one.
 func TestExchangesWithTheSameHeadersHaveOneNote(t *testing.T) {
 	request := func(change func(*http.Request)) *http.Request {
 		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
@@ -124,7 +125,7 @@ type nobody struct{}
 
 func (nobody) Note(string, any) {}
 
-// A note that is too long to be kept is not made for that each time.
+// A note that is too long to keep is made only for watchers.
 func TestALongNoteIsMadeForThoseWhoWatchOnly(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	r.Header.Set("Accept", strings.Repeat("a", 1<<20))
@@ -141,7 +142,7 @@ func TestALongNoteIsMadeForThoseWhoWatchOnly(t *testing.T) {
 	}
 }
 
-// Peers choose how long an address is, and the note has the beginning of it only.
+// Peers choose the length of an address; the note has only its beginning.
 func TestALongAddressIsNotKept(t *testing.T) {
 	var x Exchanges
 	for range 3 {

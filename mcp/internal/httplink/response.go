@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	maxErrorBody = 64 << 10 // bytes of the body of an error that are read
-	maxShown     = 300      // runes of it that are shown
+	maxErrorBody = 64 << 10 // bytes read of the body of an error
+	maxShown     = 300      // runes shown of it
 
-	discardTime = 250 * time.Millisecond // for the rest of a body that says nothing
+	discardTime = 250 * time.Millisecond // for the rest of an unused body
 )
 
 // The media types of responses.
@@ -31,14 +31,14 @@ const (
 	EventStream = "text/event-stream"
 )
 
-// ErrTooLong is wrapped by errors for a body over the limit.
+// ErrTooLong is wrapped by errors of bodies over the limit.
 var ErrTooLong = errors.New("message too long")
 
-// ErrOtherForm is the error for a body that is not of its Content-Type; see [Expect].
+// ErrOtherForm is the error of a body that does not match its Content-Type; see [Expect].
 var ErrOtherForm = errors.New("the body is not of its content type")
 
-// MediaType returns the media type of a response in lower case, or what stands
-// in its place if that is not valid.
+// MediaType returns the media type of a response in lower case, or the beginning of the header if
+// it is not valid.
 func MediaType(resp *http.Response) string {
 	given := resp.Header.Get("Content-Type")
 	if mediaType, _, err := mime.ParseMediaType(given); err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -48,12 +48,11 @@ func MediaType(resp *http.Response) string {
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// OK reports whether the status says success.
+// OK reports whether the status is a success.
 func OK(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
-// StatusError makes the error for a status other than success, and returns the
-// id of the protocol error in the body, if there is one. It reads a part of the
-// body and closes it.
+// StatusError returns the error for an unsuccessful status, and the id of the protocol error in the
+// body, if there is one. It reads a part of the body and closes it.
 func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id jsonrpc.ID) {
 	defer resp.Body.Close()
 	err := &mcp.StatusError{Status: resp.StatusCode, Header: resp.Header, URL: e.Name}
@@ -72,12 +71,11 @@ func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id
 	return err, id
 }
 
-// SessionLost reports whether a refusal of a request within a session says that
-// the session is gone. The status for that is 404 (2025-11-25 basic/transports,
-// session management), but several SDKs answer 400 and only the text tells, which may
-// repeat what a client sent: then [Endpoint.Knows] has to say so too. An
-// error with the id of the request, answered, is the response to it, unless a 404
-// says otherwise.
+// SessionLost reports whether the refusal of a request within a session means that the session is
+// lost. The status for that is 404 (2025-11-25 basic/transports, session management). Several SDKs
+// send 400 and a text, which may repeat input of a client: then [Endpoint.Knows] must confirm it.
+// An error with the id of the request (answered) is its response, unless it is a 404 that names the
+// session.
 func SessionLost(status *mcp.StatusError, answered bool) bool {
 	text := strings.ToLower(status.Body)
 	named := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
@@ -90,12 +88,11 @@ func SessionLost(status *mcp.StatusError, answered bool) bool {
 	return false
 }
 
-// knowsTime is how long a server may take to say whether it knows a session.
+// knowsTime limits the check whether a server knows a session.
 const knowsTime = 5 * time.Second
 
-// Knows asks the server at u whether it knows a session, which the header or u names,
-// by a ping: nothing of any client's is in that. Only a refusal says that it does not. The
-// header is changed.
+// Knows reports whether the server at u knows a session, which header or u identifies. It sends a
+// ping, which contains no client data. Only a refusal means no.
 func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bool {
 	ctx, cancel := context.WithTimeout(ctx, knowsTime)
 	defer cancel()
@@ -127,8 +124,8 @@ func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
 	return body, nil
 }
 
-// Discard closes a body that says nothing. One that is known to be short is read
-// first, so that its connection can be used again, but not waited for.
+// Discard closes an unused body. It reads a short one first, for at most discardTime, so that its
+// connection can be reused.
 func Discard(resp *http.Response) {
 	defer resp.Body.Close()
 	if resp.ContentLength > 0 && resp.ContentLength <= maxErrorBody {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// loggingIn sends a request again, with a token, where it needs one.
+// loggingIn repeats a request with a token if it needs one.
 type loggingIn struct{ next http.RoundTripper }
 
 func (l loggingIn) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Main runs the tests of a package and ends the process; call it from TestMain.
+// Main runs the tests of a package and exits the process. Call it from TestMain.
 func Main(m *testing.M) {
 	files := openFiles()
 	code := m.Run()
@@ -22,8 +22,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// fuzzing reports whether the process fuzzes: then the tool itself leaves a
-// goroutine and the pipes to its workers.
+// fuzzing reports whether the process fuzzes: the tool itself then leaves a goroutine and the pipes
+// to its workers.
 func fuzzing() bool {
 	f := flag.Lookup("test.fuzz")
 	return f != nil && f.Value.String() != ""
@@ -32,7 +32,7 @@ func fuzzing() bool {
 func checkLeaks(files int) int {
 	for deadline := time.Now().Add(2 * time.Minute); ; {
 		goroutines, open := runtime.NumGoroutine(), openFiles()
-		if goroutines <= 1 && open <= files+1 { // the runtime's poller stays
+		if goroutines <= 1 && open <= files+1 { // the runtime's poller remains
 			return 0
 		}
 		if time.Now().After(deadline) {
@@ -44,7 +44,7 @@ func checkLeaks(files int) int {
 	}
 }
 
-// openFiles counts file descriptors, where the system says.
+// openFiles returns the number of file descriptors, or 0 on systems without /proc.
 func openFiles() int {
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

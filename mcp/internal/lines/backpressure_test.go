@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A lateReader is a client that reads nothing until it is opened. It keeps the
-// beginning of every line.
+// A lateReader is a client that reads nothing until it is opened. It keeps the beginning of every
+// line.
 type lateReader struct {
 	open chan struct{}
 	mu   sync.Mutex
@@ -41,7 +41,7 @@ func (r *lateReader) String() string {
 	return r.got.String()
 }
 
-// requests generates n requests as they are read.
+// requests generates n requests while they are read.
 type requests struct {
 	n, sent int
 	left    bytes.Buffer
@@ -145,7 +145,7 @@ func TestACancellationIsReadThoughResponsesCannotBeWritten(t *testing.T) {
 	})
 }
 
-// A client may begin to read late, and only then answer what it is asked.
+// A client may begin to read late and only then respond to requests.
 func TestARequestGetsItsResponseOnceTheClientReads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEdge(t, func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -231,7 +231,7 @@ func TestServeEndsWithTheErrorOfAWrite(t *testing.T) {
 	})
 }
 
-// Lines that are no messages are answered too, and count like requests.
+// Lines that are not messages get responses too and count like requests.
 func TestWhatIsNoMessageIsNotReadFromAClientThatReadsNothing(t *testing.T) {
 	e := newEdge(t, func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, nil })
 	const sent = 100_000
@@ -253,7 +253,7 @@ func TestWhatIsNoMessageIsNotReadFromAClientThatReadsNothing(t *testing.T) {
 	})
 }
 
-// The end of the input is no reason to drop what the client reads a moment later.
+// At the end of the input, responses must still wait for a client that reads them a moment later.
 func TestResponsesThatWaitForTheClientOutlastTheInput(t *testing.T) {
 	const calls = 50
 	result := mcp.Result{JSON: []byte(`{"x":"` + strings.Repeat("x", 100<<10) + `"}`)}
@@ -307,7 +307,7 @@ func TestABatchAtTheEndOfTheInputIsAnswered(t *testing.T) {
 	})
 }
 
-// A Handler that is slow to say what it is must not keep Serve from ending.
+// A Handler whose handshake is slow must not keep Serve from ending.
 func TestServeEndsDuringAHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := make(chan struct{})

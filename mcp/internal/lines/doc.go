@@ -1,8 +1,8 @@
 // Package lines carries messages as lines of JSON over a pair of byte streams
-// (basic/transports/stdio; sockets use the same framing): a [Reader] and a
-// [Writer], and [Serve], which answers what comes in.
+// (basic/transports/stdio; sockets use the same framing). It has a [Reader], a [Writer], and
+// [Serve], which answers the messages of a client.
 //
-// Two things make it fast: the goroutine that reads a message also handles it,
-// while another reads on, so that a lone call changes no goroutine; and replies
-// that are ready while more input lies in the buffer are written in one piece.
+// Two properties make it fast. The goroutine that reads a message also handles it while another
+// continues to read, so a lone call needs no switch of goroutines. Replies that are ready while
+// more input is in the buffer are written in one piece.
 package lines

@@ -8,15 +8,14 @@ import (
 	"io"
 )
 
-// ErrTooLong is returned for a line over the limit; reading can go on after it.
+// ErrTooLong is returned for a line over the limit. Reading can continue after it.
 var ErrTooLong = errors.New("message too long")
 
-// readSize is the size of the read buffer: many small messages come with one
-// system call.
+// readSize is the size of the read buffer: one system call reads many small messages.
 const readSize = 64 << 10
 
-// A Reader reads lines. It forgives what has one meaning only: a byte order
-// mark at the start, CRLF, blank lines, and a last line without an end.
+// A Reader reads lines. It accepts a byte order mark at the start, CRLF, blank lines, and a last
+// line without an end.
 type Reader struct {
 	r      *bufio.Reader
 	max    int
@@ -24,7 +23,7 @@ type Reader struct {
 	marked bool
 }
 
-// Marked reports, once, whether a byte order mark stood at the start.
+// Marked reports, once, whether there was a byte order mark at the start.
 func (r *Reader) Marked() bool {
 	marked := r.marked
 	r.marked = false
@@ -36,7 +35,7 @@ func NewReader(r io.Reader, max int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, readSize), max: max}
 }
 
-// Ready reports whether a whole line lies in the buffer, so that Next will not wait.
+// Ready reports whether the buffer has a whole line, so that Next will not wait.
 func (r *Reader) Ready() bool {
 	n := r.r.Buffered()
 	if n == 0 {

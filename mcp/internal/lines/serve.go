@@ -15,27 +15,25 @@ import (
 )
 
 const (
-	// maxIdle is how many goroutines have no message to handle: one reads, the
-	// other takes over reading.
+	// maxIdle is the maximum number of goroutines without a message to handle: one reads, and
+	// another takes over reading.
 	maxIdle = 2
-	// maxUnanswered is how many bytes of requests are read while responses cannot
-	// be written: enough to see a cancellation behind a few of them.
+	// maxUnanswered limits the bytes of requests that are read while responses cannot be written.
+	// It is enough to read a cancellation behind a few of them.
 	maxUnanswered = 256 << 10
-	// replySize is the room that a goroutine begins with for its replies.
+	// replySize is the initial size of a goroutine's reply buffer.
 	replySize = 1 << 10
 )
 
-// Serve answers the messages of one client until r ends, w fails or ctx is done.
-// When ctx is done or w failed it calls interrupt, which makes a Read of r that
-// waits return. A nil interrupt says that nothing can: then one goroutine stays
-// in that Read when Serve returns, and drops what it reads. Serve returns nil at
-// the end of r, when everything that was asked is answered or the drain time is
-// over, and the error of w at once.
+// Serve answers the messages of one client until r ends, w fails or ctx is done. When ctx is done
+// or w fails it calls interrupt, which makes a blocked Read of r return. With a nil interrupt one
+// goroutine remains in that Read when Serve returns, and drops its input. At the end of r, Serve
+// returns nil once every request is answered or the drain time is over. It returns an error of w at
+// once.
 //
-// A client that does not read its responses is not read from any longer: when
-// maxGathered bytes wait to be written, no request begins to run, and reading
-// goes on only until maxUnanswered bytes of requests wait for that. A Write of w
-// may take as long as w allows.
+// Serve stops reading from a client that does not read its responses. Once maxGathered bytes wait
+// to be written, no request begins to run. Reading continues only until maxUnanswered bytes of
+// requests wait. A Write of w may take as long as w allows.
 func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	o.DrainTimeout = cmp.Or(max(o.DrainTimeout, 0), mcp.DefaultDrainTimeout)
@@ -74,34 +72,34 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	return s.err
 }
 
-// A serving is one client being served. One of its goroutines reads. When it has
-// read a message it lets another read on and handles the message itself, so that
-// a lone call changes no goroutine.
+// A serving is one client being served. One of its goroutines reads. After it has read a message it
+// lets another continue and handles the message itself, so a lone call needs no switch of
+// goroutines.
 type serving struct {
 	in         *Reader
 	out        *Writer
 	connection *edge.Connection
 	ctx        context.Context // ends when no response may wait for the client any more
 
-	stopped     atomic.Bool     // reading ended from this side
-	readCtx     context.Context // the same
+	stopped     atomic.Bool     // reading was ended from this side
+	readCtx     context.Context // ends with stopped
 	stopReading context.CancelFunc
 
 	turn    sync.Mutex     // guards reading
-	free    *sync.Cond     // signalled when nobody reads any more
-	reading bool           // somebody reads
+	free    *sync.Cond     // signalled when reading is false
+	reading bool           // a goroutine reads
 	idle    atomic.Int32   // goroutines that read or wait to
-	more    atomic.Bool    // another message lies ready: whoever reads it flushes
+	more    atomic.Bool    // another message is ready, and its reader flushes
 	workers sync.WaitGroup // the goroutines
 	jobs    sync.WaitGroup // the messages they handle
 
-	end  chan struct{} // closed when there is nothing more to read
-	over bool          // the same, for whoever reads
-	err  error         // why, if not the end of the stream; set before end closes
+	end  chan struct{} // closed when reading has ended
+	over bool          // the same; for the goroutine that reads
+	err  error         // the reason, unless the stream ended; set before end closes
 }
 
-// stop ends reading. Whoever reads may be in a handshake, which takes as long as the
-// Handler does; it is waited for at most as long as given.
+// stop ends reading. The reader may be in a handshake, which takes as long as the Handler; stop
+// waits at most limit for it.
 func (s *serving) stop(interrupt func(), limit time.Duration) {
 	s.stopped.Store(true)
 	s.stopReading()
@@ -111,8 +109,8 @@ func (s *serving) stop(interrupt func(), limit time.Duration) {
 	}
 }
 
-// drain lets the requests that run finish, unless nobody could be answered, and
-// then ends them. Responses that wait for the client get what is left of the time.
+// drain lets running requests finish, unless writing failed, and then ends them. Responses that
+// wait for the client get the rest of the time.
 func (s *serving) drain(limit time.Duration) {
 	until := time.Now().Add(limit)
 	ctx, cancel := context.WithDeadline(s.ctx, until)
@@ -120,7 +118,7 @@ func (s *serving) drain(limit time.Duration) {
 	if s.out.failed() == nil {
 		s.connection.Drain(ctx)
 	}
-	await(s.connection.Close, limit) // a client that reads nothing holds up its notifications
+	await(s.connection.Close, limit) // a client that reads nothing blocks its notifications
 	if s.out.failed() == nil {
 		await(s.jobs.Wait, time.Until(until))
 	}
@@ -133,7 +131,7 @@ func (s *serving) work() {
 	var job edge.Job
 	for s.read(&job) {
 		if s.out.full() {
-			buffer = nil // it may be large, and the wait long
+			buffer = nil // the buffer may be large, and the wait long
 			s.out.waitRoom(s.ctx)
 		}
 		if reply := job.Run(buffer[:0]); reply != nil {
@@ -152,8 +150,8 @@ func (s *serving) work() {
 	}
 }
 
-// read takes messages until there is a job, and lets another goroutine read on.
-// It reports false when there is nothing more to read.
+// read accepts messages until there is a job, and lets another goroutine continue. It reports false
+// when there is no more input.
 func (s *serving) read(job *edge.Job) bool {
 	s.takeTurn()
 	defer s.passTurn()
@@ -190,7 +188,7 @@ func (s *serving) read(job *edge.Job) bool {
 	return false
 }
 
-// busy says that this goroutine reads no longer. If it was the last, another begins.
+// busy records that this goroutine does not read. It starts another if this was the last one.
 func (s *serving) busy() {
 	if s.idle.Add(-1) == 0 {
 		s.idle.Add(1)
@@ -199,8 +197,8 @@ func (s *serving) busy() {
 	}
 }
 
-// flushAside writes while another goroutine reads: a client that does not read
-// its responses may still cancel what it asked for.
+// flushAside writes while another goroutine reads: a client that does not read its responses may
+// still cancel its requests.
 func (s *serving) flushAside() {
 	s.passTurn()
 	s.busy()
@@ -209,10 +207,9 @@ func (s *serving) flushAside() {
 	s.takeTurn()
 }
 
-// takeTurn waits until nobody else reads. A goroutine that comes back for the
-// next message may get ahead of one that was woken for it, which spares a switch
-// between the two. (A mutex held while reading would do the same, but synctest
-// does not wait for mutexes.)
+// takeTurn waits until no other goroutine reads. A goroutine that returns for the next message may
+// overtake one that was woken for it, which saves a switch. (A mutex held while reading would do
+// the same, but synctest does not wait for mutexes.)
 func (s *serving) takeTurn() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -237,9 +234,8 @@ func (s *serving) finish(err error) {
 	close(s.end)
 }
 
-// await waits for the end of something at most as long as given: a Handler that
-// ignores its context, or a client that does not read, must not keep a process
-// alive.
+// await waits at most limit for end to return. A Handler that ignores its context, or a client that
+// does not read, must not keep a process alive.
 func await(end func(), limit time.Duration) {
 	done := make(chan struct{})
 	go func() {

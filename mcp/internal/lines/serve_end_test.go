@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 )
 
-// hostileTalker notifies whoever listens.
+// hostileTalker sends notifications to every listener.
 type hostileTalker struct{ sent chan struct{} }
 
 func (h hostileTalker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

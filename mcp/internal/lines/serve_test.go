@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A slowWriter takes its time for each Write.
+// A slowWriter delays each Write.
 type slowWriter struct {
 	bytes.Buffer
 	takes time.Duration
@@ -35,13 +35,12 @@ func servePing(t *testing.T, w *slowWriter) {
 	}
 }
 
-// A process exits when Serve returns, and what another goroutine was about to
-// write would be lost.
+// A process exits when Serve returns: output of other goroutines would be lost.
 func TestServeReturnsWhenTheLastResponseIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{takes: time.Second}
 		servePing(t, w)
-		defer time.Sleep(time.Minute) // for goroutines that Serve left behind
+		defer time.Sleep(time.Minute) // for goroutines that Serve leaves behind
 		if got := w.String(); got != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" {
 			t.Errorf("written when Serve returned: %q", got)
 		}
@@ -55,6 +54,6 @@ func TestAClientThatDoesNotReadDoesNotHoldServeUp(t *testing.T) {
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("Serve took %v", took)
 		}
-		time.Sleep(time.Hour) // for the goroutines that Serve left behind
+		time.Sleep(time.Hour) // for goroutines that Serve leaves behind
 	})
 }

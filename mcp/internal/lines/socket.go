@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A socket is how messages come from what may be a connection of the network.
+// A socket describes a stream, which may be a network connection.
 type socket struct{ stream any }
 
 // Carriage implements [edge.Way].
@@ -16,7 +16,8 @@ func (s socket) Carriage() mcp.Carriage {
 	return mcp.Carriage{Network: network, Address: address, Port: port}
 }
 
-// RemoteOf returns the network of a connection, and the address of its other side if that has one. Any other stream is a pipe.
+// RemoteOf returns the network of a connection and the address of its other side, if it has one.
+// Any other stream is a pipe.
 func RemoteOf(stream any) (network, address string, port int) {
 	c, ok := stream.(net.Conn)
 	if !ok || c.RemoteAddr() == nil {

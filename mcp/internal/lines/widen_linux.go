@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// pipeRoom is the room of a pipe to a client. A list of hundreds of tools fits in, so that writing it takes one turn instead of four. The
-// system lets a user have 64 MiB of room in all pipes.
+// pipeRoom is the capacity of a pipe to a client. A list of hundreds of tools fits in, so it is
+// written in one turn instead of four. The system allows a user 64 MiB in all pipes.
 const pipeRoom = 256 << 10
 
-// widen gives w the room, where it is a pipe with less. Without it all works, but slower.
+// widen sets the capacity of w if it is a smaller pipe. Errors only make writing slower.
 func widen(w io.Writer) {
 	f, is := w.(*os.File)
 	if !is {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A response that a pipe has room for is written in one turn; a pipe that has more room keeps it.
+// A response that fits in a pipe is written in one turn; a larger pipe keeps its capacity.
 func TestAPipeToAClientHasRoomForALongList(t *testing.T) {
 	for _, has := range []uintptr{64 << 10, 1 << 20} {
 		in, out, err := os.Pipe()

@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// maxGathered is how many bytes wait for a client that does not read before
-	// whoever has more to write waits too.
+	// maxGathered limits the bytes that wait for a client that does not read. Beyond it, writers
+	// wait too.
 	maxGathered = 1 << 20
-	// flushSize is how many bytes are written at once, though more may come.
+	// flushSize is the number of gathered bytes that are written at once, even if more may follow.
 	flushSize = 128 << 10
 )
 
-// A Writer writes lines for many goroutines. Whoever finds nobody writing
-// writes everything gathered so far. After the first error it drops everything.
+// A Writer writes lines for many goroutines. A goroutine that finds no other writing writes
+// everything gathered so far. After the first error a Writer drops everything.
 type Writer struct {
 	w      io.Writer
 	broken chan struct{} // closed at the first error
@@ -27,7 +27,7 @@ type Writer struct {
 	spare    []byte
 	writing  bool
 	err      error
-	written  chan struct{} // closed when a Write ends; nil while nobody waits
+	written  chan struct{} // closed when a Write ends; nil without waiters
 }
 
 // NewWriter returns a writer to w.
@@ -35,8 +35,8 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w, broken: make(chan struct{})}
 }
 
-// Gather adds a message to what goes out with the next [Writer.Flush]. Where too
-// much waits to be written already, it waits too, until ctx is done.
+// Gather adds a message to the output of the next [Writer.Flush]. If too much waits to be written
+// it waits as well, until ctx is done.
 func (w *Writer) Gather(ctx context.Context, message []byte) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -49,8 +49,8 @@ func (w *Writer) Gather(ctx context.Context, message []byte) error {
 	return nil
 }
 
-// Give is [Writer.Gather] for a message whose memory the writer may keep: it
-// returns other memory to write the next one into. A lone message is not copied.
+// Give is like [Writer.Gather] for a message whose memory the writer may keep. It returns other
+// memory for the next message. A lone message is not copied.
 func (w *Writer) Give(ctx context.Context, message []byte) []byte {
 	w.mu.Lock()
 	if len(w.gathered) > 0 || w.err != nil {
@@ -65,7 +65,7 @@ func (w *Writer) Give(ctx context.Context, message []byte) []byte {
 	return other[:0]
 }
 
-// lock locks w.mu when there is room for a message. After an error it is not locked.
+// lock locks w.mu once there is room for a message. It does not lock it if it returns an error.
 func (w *Writer) lock(ctx context.Context) error {
 	for {
 		w.mu.Lock()
@@ -90,7 +90,7 @@ func (w *Writer) lock(ctx context.Context) error {
 	}
 }
 
-// waitWritten returns a channel that is closed when a Write ends. w.mu is held.
+// waitWritten returns a channel that is closed when a Write ends. The caller holds w.mu.
 func (w *Writer) waitWritten() <-chan struct{} {
 	if w.written == nil {
 		w.written = make(chan struct{})
@@ -98,7 +98,7 @@ func (w *Writer) waitWritten() <-chan struct{} {
 	return w.written
 }
 
-// waitRoom waits until the next message has room.
+// waitRoom waits for room for the next message.
 func (w *Writer) waitRoom(ctx context.Context) error {
 	if err := w.lock(ctx); err != nil {
 		return err
@@ -114,22 +114,22 @@ func (w *Writer) full() bool {
 	return len(w.gathered) > maxGathered && w.err == nil
 }
 
-// due reports whether so much was gathered that it should be written now.
+// due reports whether enough was gathered to write it now.
 func (w *Writer) due() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.gathered) > flushSize && !w.writing
 }
 
-// pending reports whether something was gathered that nobody writes.
+// pending reports whether gathered bytes wait and no goroutine writes.
 func (w *Writer) pending() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.gathered) > 0 && !w.writing && w.err == nil
 }
 
-// Flush writes what was gathered, unless somebody is writing already and will
-// take it along. The error is the first that writing ever met.
+// Flush writes the gathered bytes, unless another goroutine is writing and will include them. It
+// returns the first error of all writes.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,8 +161,8 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-// finish writes what was gathered and waits for whoever is writing: what is not
-// written when a process exits is lost.
+// finish writes the gathered bytes and waits for other writers: unwritten bytes are lost when the
+// process exits.
 func (w *Writer) finish() {
 	for {
 		w.mu.Lock()
@@ -176,7 +176,7 @@ func (w *Writer) finish() {
 	}
 }
 
-// failed is the first error that writing met so far.
+// failed returns the first error of all writes so far.
 func (w *Writer) failed() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A server on HTTP may write JSON over several lines. Readers of standard input
-// take a carriage return for the end of a line as well: Python's do.
+// A server on HTTP may write JSON over several lines. Readers of standard input, such as Python's,
+// also end a line at a carriage return.
 func TestAMessageIsOneLineHoweverItsJSONWasWritten(t *testing.T) {
 	const message, want = "{\"a\":\r\n [1,\n2],\r\"b\":\"\\r\\n\"\t}", "{\"a\":   [1, 2], \"b\":\"\\r\\n\"\t}\n"
 	var out bytes.Buffer

@@ -20,8 +20,7 @@ func (f files) Close() error {
 	return f.File.Close()
 }
 
-// BenchmarkCall is one call at a time over pipes of the system, to a server that
-// does nothing but answer.
+// BenchmarkCall makes one call at a time over pipes of the system, to a server that only answers.
 func BenchmarkCall(b *testing.B) {
 	in, toClient, err := os.Pipe()
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A Call is a request whose response is expected in an Inbox.
+// A Call is a request that waits for its response in an Inbox.
 type Call struct {
 	inbox     *Inbox
 	id        jsonrpc.ID
 	method    string
 	responded func()        // see [link.Out]
-	done      chan response // with room for the one response
+	done      chan response // buffered, for one response
 }
 
 type response struct {
@@ -23,8 +23,8 @@ type response struct {
 	err     error
 }
 
-// Expect registers a request that is about to be sent. The caller waits for the response
-// with [Call.Wait], or gives up with [Call.Fail].
+// Expect registers a request before it is sent. The caller waits for the response with [Call.Wait]
+// or gives up with [Call.Fail].
 func (b *Inbox) Expect(out link.Out) (*Call, error) {
 	c := &Call{inbox: b, id: out.ID, method: out.Method, responded: out.Responded, done: make(chan response, 1)}
 	b.mu.Lock()
@@ -39,8 +39,7 @@ func (b *Inbox) Expect(out link.Out) (*Call, error) {
 	return c, nil
 }
 
-// Wait waits for the response. When ctx is done the call is forgotten, and the
-// error wraps the cause.
+// Wait waits for the response. When ctx is done it removes the call, and the error wraps the cause.
 func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 	select {
 	case a := <-c.done:
@@ -50,9 +49,8 @@ func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 	}
 }
 
-// Fail gives up the response because of cause, and returns what [Call.Wait]
-// would: the response, should it have come all the same. One that has come and
-// waits for its turn behind other messages is waited for: Receive hands it out,
+// Fail gives up the response with cause and returns the result of [Call.Wait]. That is the response
+// if it came in the meantime. It waits for a response behind other messages: Receive hands it over,
 // at the latest when it ends.
 func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
 	if c.forget() {
@@ -62,8 +60,8 @@ func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
 	return a.message, a.err
 }
 
-// forget takes the call off the table: its response is ignored if it comes. It
-// reports false where the response has come.
+// forget removes the call from the table, so that its response is ignored. It reports false if the
+// response has come.
 func (c *Call) forget() bool {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
@@ -77,12 +75,12 @@ func (c *Call) forget() bool {
 	return true
 }
 
-// failure leaves it to the caller to name the server, once.
+// failure returns the error without the server's name, which the caller adds once.
 func (c *Call) failure(cause error) error {
 	return fmt.Errorf("expected a response to %s: %w", c.method, cause)
 }
 
-// deliver hands a response to its call.
+// deliver passes a response to its call.
 func (b *Inbox) deliver(m *jsonrpc.Message) {
 	c := b.pick(m.ID)
 	if c == nil {
@@ -96,8 +94,8 @@ func (b *Inbox) deliver(m *jsonrpc.Message) {
 	b.complete(c, m)
 }
 
-// pick takes the call that a response with this id is for off the table, or
-// returns nil. A response without an id can only be for a call that waits alone.
+// pick removes and returns the call for a response with this id, or returns nil. A response without
+// an id belongs to a call only if it is the only one.
 func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,8 +112,8 @@ func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	return c
 }
 
-// alone returns the call that waits alone, or nil. Calls that take no response without an
-// id do not count, and one that was given up a moment ago may still get it.
+// alone returns the only waiting call, or nil. Calls that accept no response without an id do not
+// count. A call that was given up within strayTime may still get it.
 func (b *Inbox) alone() (only *Call) {
 	if time.Since(b.givenUp) < strayTime {
 		return nil
@@ -132,7 +130,7 @@ func (b *Inbox) alone() (only *Call) {
 	return only
 }
 
-// hand hands a call its response.
+// hand passes the response to the call.
 func (c *Call) hand(m *jsonrpc.Message) {
 	if c.responded != nil {
 		c.responded()
@@ -140,8 +138,8 @@ func (c *Call) hand(m *jsonrpc.Message) {
 	c.done <- response{message: m}
 }
 
-// otherForm returns "5" for 5 and 5 for "5": some servers make strings of
-// numbers, or the reverse.
+// otherForm returns "5" for 5 and 5 for "5": some servers turn numbers into strings, or the
+// reverse.
 func otherForm(id jsonrpc.ID) jsonrpc.ID {
 	if id.IsString() {
 		return id[1 : len(id)-1]
@@ -149,8 +147,8 @@ func otherForm(id jsonrpc.ID) jsonrpc.ID {
 	return `"` + id + `"`
 }
 
-// RespondsTo reports whether m is the response to the request with this id, where
-// no other request could be meant: an error may lack its id.
+// RespondsTo reports whether m is the response to the request with this id on a channel without
+// other requests: an error may lack its id.
 func RespondsTo(m *jsonrpc.Message, id jsonrpc.ID) bool {
 	return m.Kind == jsonrpc.Response && (m.ID == id || m.ID == otherForm(id) || m.ID.IsZero())
 }

@@ -1,9 +1,8 @@
-// Package pipe is the client's end of a connection on which everything arrives
-// on one channel. [New] makes a link of a pair of byte streams that carry lines
-// of JSON; an [Inbox] is the receiving half alone, for links that send in
-// another way.
+// Package pipe implements the client's end of a connection with a single channel. [New] makes a
+// link of a pair of byte streams that carry lines of JSON. An [Inbox] is the receiving half for
+// links that send in another way.
 //
-// Servers in the wild print banners and logs between their messages, number
-// their responses with strings, and answer twice. What has one meaning only is
-// understood; what has none is skipped and logged.
+// Real servers print banners and logs between their messages, use strings as the ids of responses,
+// and respond twice. Input with only one possible meaning is accepted; the rest is skipped and
+// logged.
 package pipe

@@ -10,8 +10,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// Alice gives up a call. The server responds all the same, with more than fits; that is
-// no response to Bob's call, which happens to wait alone, and gets its own later.
+// Alice gives up a call. The server responds all the same, with a message over the limit. It is not
+// the response to Bob's call, which happens to be the only one waiting and gets its own later.
 func TestATooLongResponseToACallThatWasGivenUpIsNobodyElses(t *testing.T) {
 	for name, line := range map[string]string{
 		"too long":      `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 128<<10) + `"}}`,

@@ -18,15 +18,14 @@ import (
 // Limits and times of an Inbox.
 const (
 	maxQueued      = 1_024            // messages that wait for Receive
-	maxQueuedBytes = 32 << 20         // the same in bytes; one message may always wait
+	maxQueuedBytes = 32 << 20         // bytes of these; one message may always wait
 	maxBatch       = 1_024            // messages in one batch
-	stallTime      = 10 * time.Second // how long a request of the server waits for room in the queue
-	strayTime      = time.Minute      // how long a response without an id may be for a call that was given up
+	stallTime      = 10 * time.Second // wait of a server's request for room in the queue
+	strayTime      = time.Minute      // time after a call was given up in which a response without an id may belong to it
 )
 
-// An Inbox sorts what one server sends: responses go to the calls that wait for
-// them, everything else waits in a bounded queue for [Inbox.Receive]. All
-// methods are safe for concurrent use.
+// An Inbox sorts the messages of one server. Responses go to their calls; other messages wait in a
+// bounded queue for [Inbox.Receive]. All methods are safe for concurrent use.
 type Inbox struct {
 	name    string
 	log     *slog.Logger
@@ -34,17 +33,17 @@ type Inbox struct {
 	done    chan struct{}
 
 	mu    sync.Mutex
-	err   error // why it is done, without the server's name
+	err   error // reason why it is done, without the server's name
 	calls map[jsonrpc.ID]*Call
 	queue queue
-	busy  bool          // a Receive runs: responses wait their turn behind its messages
+	busy  bool          // a Receive runs: responses wait for the messages before them
 	more  chan struct{} // signalled when the queue is no longer empty
-	room  chan struct{} // signalled when it is no longer full
+	room  chan struct{} // signalled when the queue is no longer full
 
-	givenUp time.Time // when a call was, last
+	givenUp time.Time // time when a call was last given up
 }
 
-// NewInbox returns an Inbox for the server that errors call name.
+// NewInbox returns an Inbox for the server with the name in errors.
 func NewInbox(name string, log *slog.Logger) *Inbox {
 	log = cmp.Or(log, slog.Default())
 	return &Inbox{
@@ -58,14 +57,14 @@ func NewInbox(name string, log *slog.Logger) *Inbox {
 	}
 }
 
-// NameSkipped has named called for everything that is skipped as it is not a message, in place of a record about a line
-// of standard output. It must be called before [Inbox.Take].
+// NameSkipped sets a function that is called for skipped input, instead of a log record about a
+// line of standard output. It must be called before [Inbox.Take].
 func (b *Inbox) NameSkipped(named func()) { b.skipped.named = named }
 
-// Done is closed when nothing will arrive any more.
+// Done returns a channel that is closed when no more messages can arrive.
 func (b *Inbox) Done() <-chan struct{} { return b.done }
 
-// Err says why the Inbox is done, and nil before it is.
+// Err returns the reason why the Inbox is done, or nil.
 func (b *Inbox) Err() error {
 	if cause := b.cause(); cause != nil {
 		return fmt.Errorf("%s: %w", b.name, cause)
@@ -80,8 +79,8 @@ func (b *Inbox) cause() error {
 	return b.err
 }
 
-// Fail ends the Inbox: calls that wait, and those that come, fail with cause.
-// Receive still gets what is in the queue. Only the first Fail counts.
+// Fail ends the Inbox: waiting and later calls fail with cause. Receive still gets the queued
+// messages. Only the first Fail has an effect.
 func (b *Inbox) Fail(cause error) {
 	b.mu.Lock()
 	if b.err != nil {
@@ -98,12 +97,11 @@ func (b *Inbox) Fail(cause error) {
 	close(b.done)
 }
 
-// Closed is [Inbox.Fail] for an end that came from this side.
+// Closed is [Inbox.Fail] for an end on this side.
 func (b *Inbox) Closed() { b.Fail(mcp.ErrClosed) }
 
-// Take sorts one message or one batch as it came from the server. It waits while
-// a request of the server finds no room, for at most 10 seconds, after which the
-// Inbox is done. data must not be changed any more.
+// Take sorts one message or one batch of the server. It waits, at most 10 seconds, while a request
+// of the server finds no room; then the Inbox is done. The caller must not change data afterwards.
 func (b *Inbox) Take(data []byte) {
 	if !jsonrpc.IsBatch(data) {
 		b.takeOdd(data, 0)
@@ -115,11 +113,11 @@ func (b *Inbox) Take(data []byte) {
 		return
 	}
 	for _, element := range elements {
-		b.takeOdd(bytes.Clone(element), odd) // one that waits keeps nothing of the others
+		b.takeOdd(bytes.Clone(element), odd) // copied, so that it keeps nothing of the others
 	}
 }
 
-// takeOdd takes one message; odd has how the text of its batch was mended.
+// takeOdd handles one message; odd holds the repairs of the text of its batch.
 func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 	m := new(jsonrpc.Message)
 	var fault *jsonrpc.Error
@@ -131,7 +129,7 @@ func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 	b.accept(m, len(data))
 }
 
-// accept sorts a message of so many bytes.
+// accept sorts a message of size bytes.
 func (b *Inbox) accept(m *jsonrpc.Message, size int) {
 	if m.Kind == jsonrpc.Response {
 		b.deliver(m)
@@ -140,8 +138,7 @@ func (b *Inbox) accept(m *jsonrpc.Message, size int) {
 	b.put(m, size)
 }
 
-// refuse skips what is no message, unless it is a response that came out wrong:
-// then the call need not wait any longer.
+// refuse skips input that is not a message. If it is an invalid response, its call fails.
 func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 	if !id.IsZero() && LooksLikeResponse(data) {
 		if c := b.pick(id); c != nil {
@@ -152,8 +149,7 @@ func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 	b.skipped.add(data, fault)
 }
 
-// Lost reports a message that could not be read. If one call waits, it was the
-// response.
+// Lost reports a message that could not be read. If only one call waits, it was the response.
 func (b *Inbox) Lost(err error) {
 	if c := b.pick(""); c != nil {
 		c.done <- response{err: fmt.Errorf("the response to %s cannot be read: %w", c.method, err)}
@@ -162,9 +158,9 @@ func (b *Inbox) Lost(err error) {
 	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)
 }
 
-// Receive hands what belongs to no call to deliver, in the order in which it
-// came, until ctx is done or the Inbox is done and empty. It calls begun when no
-// response can overtake what came before it any more.
+// Receive passes the messages that belong to no call to deliver, in order, until ctx is done, or
+// the Inbox is done and empty. It calls begun once responses can no longer overtake earlier
+// messages.
 func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	b.begin()
 	defer b.stop()
@@ -208,7 +204,7 @@ func (b *Inbox) begin() {
 	b.busy = true
 }
 
-// stop hands out the responses that were still behind other messages.
+// stop passes on the responses that were still behind other messages.
 func (b *Inbox) stop() {
 	b.mu.Lock()
 	b.busy = false
@@ -225,8 +221,8 @@ func (b *Inbox) stop() {
 	}
 }
 
-// complete hands a response to its call, in turn with what the server sent
-// before it, as long as somebody takes that.
+// complete passes a response to its call. While a Receive runs, the response waits for the server's
+// earlier messages.
 func (b *Inbox) complete(c *Call, m *jsonrpc.Message) {
 	b.mu.Lock()
 	busy := b.busy
@@ -247,8 +243,8 @@ func (b *Inbox) empty() bool {
 	return b.queue.len() == 0
 }
 
-// put queues a message of the server's own. Where there is no room the oldest
-// notification gives way; a request waits for some.
+// put queues a message of the server. If there is no room it drops the oldest notification; a
+// request waits.
 func (b *Inbox) put(m *jsonrpc.Message, size int) {
 	var stalled *time.Timer
 	for {
@@ -278,7 +274,7 @@ func (b *Inbox) put(m *jsonrpc.Message, size int) {
 	}
 }
 
-// What became of a message.
+// Outcomes of offering a message to the queue.
 type offered int
 
 const (
@@ -291,7 +287,7 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
-		return taken // by nobody: the link is closed
+		return taken // and drop it: the link is closed
 	}
 	outcome := taken
 	for !b.queue.fits(size) {
@@ -307,7 +303,7 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 	return outcome
 }
 
-// signal puts a value into a channel with room for one, if it is empty.
+// signal puts a value into a channel of capacity one if it is empty.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

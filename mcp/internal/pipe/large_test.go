@@ -13,8 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A sender sends a large message, and when Send has returned a small one, such as the
-// cancellation of the large request. Others send, too, and the server reads slowly.
+// A sender sends a large message and, after Send has returned, a small one, such as the
+// cancellation of the large request. Others send as well, and the server reads slowly.
 func TestASmallMessageDoesNotOvertakeALargeOneThatWasSentBefore(t *testing.T) {
 	wrong := 0
 	for range 20 {
@@ -50,8 +50,8 @@ func TestASmallMessageDoesNotOvertakeALargeOneThatWasSentBefore(t *testing.T) {
 	}
 }
 
-// A large message waits while clients send others, each one at a time, faster than the
-// server reads: it must get its turn.
+// A large message waits while clients send others, one at a time each, faster than the server
+// reads. It must get its turn.
 func TestALargeMessageIsNotHeldForeverByOthers(t *testing.T) {
 	held := 0
 	var others atomic.Int64

@@ -6,9 +6,9 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A gatherer puts together a message that a server wrote over several lines, as with indentation. A string has no line
-// ends, so that each line is whole tokens, and the message is over with the bracket that closes its first one. What turns
-// out to be no message is handed back.
+// A gatherer joins the lines of a message that a server wrote over several, as with indentation. A
+// JSON string contains no line ends, so each line has whole tokens. The message ends with the
+// bracket that closes its first one. Other lines are returned as stray.
 type gatherer struct {
 	most  int // bytes
 	lines [][]byte
@@ -16,11 +16,11 @@ type gatherer struct {
 	depth int
 }
 
-// lineCost is what a line that is kept costs in addition its bytes: a server may write one with a single byte.
+// lineCost is the additional memory of a kept line, in bytes: a line may have a single byte.
 const lineCost = 32
 
-// add takes a line that is no message by itself, and was not taken before. It returns the whole message once that is
-// complete, and the lines that belong to none.
+// add takes a line that is not a message by itself. It returns the message once it is complete, and
+// the lines that belong to none.
 func (g *gatherer) add(line []byte) (message []byte, stray [][]byte) {
 	depth, tokens := nesting(line)
 	if begins := len(g.lines) == 0; !tokens || begins && !opens(line, depth) || g.depth+depth < 0 || g.size+len(line)+lineCost > g.most {
@@ -28,7 +28,7 @@ func (g *gatherer) add(line []byte) (message []byte, stray [][]byte) {
 		if begins || !tokens || !opens(line, depth) {
 			return nil, stray
 		}
-		stray = stray[:len(stray)-1] // it may begin another message
+		stray = stray[:len(stray)-1] // the line may begin another message
 	}
 	g.lines, g.size, g.depth = append(g.lines, line), g.size+len(line)+lineCost, g.depth+depth
 	if g.depth > 0 {
@@ -43,20 +43,22 @@ func (g *gatherer) add(line []byte) (message []byte, stray [][]byte) {
 	return message, stray
 }
 
-// drop gives up what was gathered, and returns it.
+// drop removes and returns the gathered lines.
 func (g *gatherer) drop() [][]byte {
 	lines := g.lines
 	g.lines, g.size, g.depth = nil, 0, 0
 	return lines
 }
 
-// opens reports whether a line of that nesting begins a message: with a bracket that it does not close.
+// opens reports whether a line of that nesting begins a message, with a bracket that it does not
+// close.
 func opens(line []byte, depth int) bool {
 	i := jsonrpc.SkipSpace(line, 0)
 	return depth > 0 && (line[i] == '{' || line[i] == '[')
 }
 
-// nesting returns how many more brackets a line opens than it closes, and whether it has nothing but whole tokens of JSON.
+// nesting returns the number of brackets that a line opens minus those it closes, and whether it
+// consists of whole JSON tokens.
 func nesting(line []byte) (depth int, tokens bool) {
 	for i := jsonrpc.SkipSpace(line, 0); i < len(line); i = jsonrpc.SkipSpace(line, i) {
 		switch c := line[i]; {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLines has what servers write to their standard output in addition to messages of one line each: how the call 1 ends, and
-// what the log has. A call without a response ends after a minute.
+// TestLines checks servers that write more to their standard output than messages of one line: how
+// call 1 ends, and the log. A call without a response ends after a minute.
 func TestLines(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","id":1,"result":{"a":[1,{}]}}`
 	const pretty = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\n    \"a\": [\n      1,\n      {}\n    ]\n  }\n}"
@@ -55,7 +55,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestGathererHasLimits checks that lines which never end take no more than a message may.
+// TestGathererHasLimits checks that lines without an end occupy no more memory than a message may.
 func TestGathererHasLimits(t *testing.T) {
 	g := gatherer{most: 100}
 	stray := 0

@@ -11,12 +11,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Parse reads one message of a server, in any form that [jsonrpc.ParseLoose] knows.
+// Parse parses one message of a server in any form that [jsonrpc.ParseLoose] accepts.
 func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, jsonrpc.OddAny)
 }
 
-// SplitBatch is [jsonrpc.SplitBatch] of a batch whose text may be mended first; odd has how it was.
+// SplitBatch is like [jsonrpc.SplitBatch] but may repair the text of the batch first; odd holds the
+// repairs.
 func SplitBatch(data []byte, most int) (elements []json.RawMessage, odd jsonrpc.Odd, fault *jsonrpc.Error) {
 	elements, fault = jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
 	if fault != nil && fault.Code == jsonrpc.ParseError {
@@ -29,29 +30,29 @@ func SplitBatch(data []byte, most int) (elements []json.RawMessage, odd jsonrpc.
 	return elements, 0, fault
 }
 
-// LooksLikeResponse reports whether data has what only responses have.
+// LooksLikeResponse reports whether data has members of a response.
 func LooksLikeResponse(data []byte) bool {
 	members, fault := jsonrpc.Index(data, jsonrpc.Limits{})
 	return fault != nil || members.Get("result") != nil || members.Get("error") != nil
 }
 
-// maxSkipped is how many lines that are no messages are logged.
+// maxSkipped limits the log records about lines that are not messages.
 const maxSkipped = 20
 
-// skipped logs what a server writes between its messages, at most maxSkipped times.
+// skipped logs the other output of a server, at most maxSkipped times.
 type skipped struct {
 	log    *slog.Logger
 	name   string
 	onSkip func(line string) // may be nil
-	named  func()            // names each, where that is not a line of standard output; may be nil
+	named  func()            // called for each instead of a log record; may be nil
 
 	mu     sync.Mutex
 	logged int
-	first  string // line that was skipped
-	held   string // first line of those that are held back as parts of a message
+	first  string // first skipped line
+	held   string // first line held back as a part of a message
 }
 
-// hold returns which lines are held back.
+// hold sets the lines that are held back.
 func (n *skipped) hold(lines [][]byte) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,7 +61,7 @@ func (n *skipped) hold(lines [][]byte) {
 	}
 }
 
-// seen returns the line that shows best why no message came; empty if there is none.
+// seen returns the line that best explains a missing message, or "".
 func (n *skipped) seen() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

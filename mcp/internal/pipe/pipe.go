@@ -21,30 +21,29 @@ import (
 // Limits and times of a link.
 const (
 	maxOut    = 64                     // messages that wait to be written
-	maxSmall  = 64 << 10               // bytes of such a message; the sender of a larger one waits until it is written, or takes it back
-	graceTime = time.Second            // how long responses may still come after writing failed
-	flushTime = 250 * time.Millisecond // how long Close waits for what was sent before it
+	maxSmall  = 64 << 10               // bytes of such a message; the sender of a larger one waits until it is written, or withdraws it
+	graceTime = time.Second            // wait for responses after writing failed
+	flushTime = 250 * time.Millisecond // wait of Close for messages sent before it
 )
 
-// Options are what a link knows in addition to its streams.
+// Options are the properties of a link in addition to its streams.
 type Options struct {
-	// Name names the server in errors.
+	// Name is the server's name in errors.
 	Name string
-	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	// MaxMessage limits an accepted message, in bytes; default 16 MiB.
 	MaxMessage int
-	// Describe, if set, is called once when the server's output has ended. It returns
-	// what else an error should say, and wrap: the exit status, the end of standard error; or
-	// nil. It may take a moment to find out.
+	// Describe, if set, is called once when the server's output has ended. It returns an error to
+	// add and wrap, such as the exit status and the end of standard error, or nil. It may take some
+	// time.
 	Describe func() error
-	// Skipped, if set, is called with the first lines that are no messages, cleaned for display.
+	// Skipped, if set, is called with the first lines that are not messages, cleaned for display.
 	Skipped func(line string)
-	// Logger receives what the server does wrong; default slog.Default().
+	// Logger receives records of the server's faults; default slog.Default().
 	Logger *slog.Logger
 }
 
-// New returns a link over a pair of byte streams, which belong to it from now
-// on: closing the link closes rw, which must make a Read or Write that waits
-// return.
+// New returns a link over a pair of byte streams, which it owns from then on. Closing the link
+// closes rw, which must end a blocked Read or Write.
 func New(rw io.ReadWriteCloser, o Options) link.Link {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	s := &streams{
@@ -65,8 +64,8 @@ func New(rw io.ReadWriteCloser, o Options) link.Link {
 	return s
 }
 
-// streams is a link over a pair of byte streams. One goroutine reads; another
-// writes, so that a server that does not read holds up nobody whose context ends.
+// streams is a link over a pair of byte streams. One goroutine reads and another writes, so that a
+// server that does not read cannot block a caller beyond its context.
 type streams struct {
 	*Inbox
 	rw       io.ReadWriteCloser
@@ -74,13 +73,13 @@ type streams struct {
 	w        *lines.Writer
 	describe func() error
 	out      chan outgoing
-	one      chan struct{} // holds a token while out has a large message: those that are taken back must not fill it
+	one      chan struct{} // a token while out has a large message, so that withdrawn ones do not fill it
 	running  sync.WaitGroup
 	gather   gatherer // of the goroutine that reads
 
 	closeOnce sync.Once
 	closing   chan struct{}
-	written   chan struct{} // closed when nothing more is written
+	written   chan struct{} // closed when writing has ended
 	closeErr  error
 }
 
@@ -110,19 +109,18 @@ func (s *streams) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// An outgoing message waits to be written: a small one by itself, a large one in the
-// hands of its sender.
+// An outgoing message waits to be written. The sender of a large one keeps it until then.
 type outgoing struct {
 	small []byte
 	large *large
 }
 
 type large struct {
-	message atomic.Pointer[[]byte] // nil once it was taken to be written, or taken back
+	message atomic.Pointer[[]byte] // nil after it was taken to be written, or withdrawn
 	taken   chan struct{}          // closed when it is taken to be written
 }
 
-// take returns the message; nil if its sender took it back.
+// take returns the message, or nil if its sender withdrew it.
 func (s *streams) take(o outgoing) []byte {
 	if o.large == nil {
 		return o.small
@@ -136,7 +134,7 @@ func (s *streams) take(o outgoing) []byte {
 	return *message
 }
 
-// send hands a message to the writing goroutine.
+// send passes a message to the writing goroutine.
 func (s *streams) send(ctx context.Context, message []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -159,7 +157,7 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 	}
 }
 
-// sendLarge returns when the message is being written, or takes it back.
+// sendLarge returns when the message is being written, or withdraws it.
 func (s *streams) sendLarge(ctx context.Context, message []byte) error {
 	select {
 	case s.one <- struct{}{}:
@@ -193,7 +191,7 @@ func (s *streams) sendLarge(ctx context.Context, message []byte) error {
 	return err
 }
 
-// write writes what is sent until the link is closed or done.
+// write writes messages until the link is closed or done.
 func (s *streams) write() {
 	defer close(s.written)
 	for {
@@ -220,7 +218,7 @@ func (s *streams) write() {
 	}
 }
 
-// writeAll writes a message and those that wait behind it, in one piece.
+// writeAll writes a message and those queued behind it in one piece.
 func (s *streams) writeAll(o outgoing) error {
 	for {
 		if message := s.take(o); message != nil {
@@ -236,7 +234,7 @@ func (s *streams) writeAll(o outgoing) error {
 	}
 }
 
-// read takes in what the server sends until its output ends.
+// read handles the server's lines until its output ends.
 func (s *streams) read() {
 	for {
 		line, err := s.in.Next()
@@ -253,7 +251,7 @@ func (s *streams) read() {
 	}
 }
 
-// takeLine takes a message, or a part of one.
+// takeLine handles a message, or a part of one.
 func (s *streams) takeLine(line []byte) {
 	if s.in.Marked() {
 		tolerance.ByteOrderMark.Met(context.Background(), s.log, s.name, "standard output")
@@ -292,14 +290,14 @@ func (s *streams) takeLine(line []byte) {
 	}
 }
 
-// takeStray takes lines that are no part of a message of several.
+// takeStray handles lines that belong to no message of several lines.
 func (s *streams) takeStray(lines [][]byte) {
 	for _, line := range lines {
 		s.Take(line)
 	}
 }
 
-// ended says how the server's output ended.
+// ended returns the error for the end of the server's output.
 func (s *streams) ended(err error) error {
 	select {
 	case <-s.closing:
@@ -352,7 +350,7 @@ func (s *streams) Close() error {
 // ClosingCancels implements [link.Link]: a call has no channel of its own.
 func (s *streams) ClosingCancels() bool { return false }
 
-// Way is for [link.WayOf].
+// Way serves [link.WayOf].
 func (s *streams) Way() link.Way {
 	network, address, port := lines.RemoteOf(s.rw)
 	return link.Way{Network: network, Address: address, Port: port}

@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// inBubble runs a test on a fake clock. Goroutines that are left make it fail.
+// inBubble runs a test on a fake clock. Remaining goroutines make it fail.
 func inBubble(t *testing.T, name string, f func(*testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, f) })
 }
@@ -71,7 +71,7 @@ func request(id int64, method string) link.Out {
 	return link.Out{ID: jsonrpc.IntID(id), Method: method, Message: jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), method, nil)}
 }
 
-// outcome writes a response or an error down.
+// outcome returns a response or an error as text.
 func outcome(m *jsonrpc.Message, err error) string {
 	switch {
 	case err != nil:
@@ -82,7 +82,7 @@ func outcome(m *jsonrpc.Message, err error) string {
 	return string(m.Result)
 }
 
-// What servers in the wild write in answer to request 5, and what becomes of it.
+// Output of real servers in response to request 5, and the outcome.
 func TestResponsesOfServersInTheWild(t *testing.T) {
 	const good = `{"jsonrpc":"2.0","id":5,"result":{"a":1}}` + "\n"
 	for _, test := range []struct {
@@ -196,7 +196,7 @@ func TestTheEndOfAServer(t *testing.T) {
 	})
 }
 
-// halves reads, and fails to write.
+// halves reads and fails to write.
 type halves struct {
 	io.Reader
 	closer io.Closer

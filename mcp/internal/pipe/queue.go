@@ -6,14 +6,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A queue holds messages that wait, in the order in which they came.
+// A queue holds waiting messages in the order of their arrival.
 type queue struct {
 	waiting []queued
 	bytes   int
 }
 
-// A queued is a message for Receive, or, where call is not nil, the response to
-// a call, which must not overtake what the server sent before it.
+// A queued is a message for Receive or, if call is not nil, the response to a call. A response must
+// not overtake earlier messages of the server.
 type queued struct {
 	message *jsonrpc.Message
 	size    int
@@ -32,7 +32,7 @@ func (q *queue) push(w queued) {
 	q.bytes += w.size
 }
 
-// pop takes the oldest entry; false if the queue is empty.
+// pop removes and returns the oldest entry. It reports false if the queue is empty.
 func (q *queue) pop() (queued, bool) {
 	if len(q.waiting) == 0 {
 		return queued{}, false
@@ -46,7 +46,7 @@ func (q *queue) pop() (queued, bool) {
 	return first, true
 }
 
-// dropNotification makes room by the oldest notification, if there is one.
+// dropNotification removes the oldest notification and reports whether there was one.
 func (q *queue) dropNotification() bool {
 	i := slices.IndexFunc(q.waiting, func(w queued) bool { return w.call == nil && w.message.Kind == jsonrpc.Notification })
 	if i < 0 {

@@ -101,8 +101,8 @@ func TestTheQueue(t *testing.T) {
 	})
 }
 
-// What a response could overtake, such as the progress of its call, came before
-// Receive had anything to do.
+// A response could overtake an earlier message, such as the progress of its call, that came before
+// Receive began.
 func TestNoResponseOvertakesAMessageOnceReceiveHasBegun(t *testing.T) {
 	b := NewInbox("test-server", slog.New(slog.DiscardHandler))
 	c, err := b.Expect(request(5, "tools/call"))
@@ -157,7 +157,7 @@ func FuzzInbox(f *testing.F) {
 	})
 }
 
-// A message of a batch that waits keeps nothing of the others.
+// A waiting message of a batch keeps no memory of the others.
 func TestAMessageOfABatchIsKeptAlone(t *testing.T) {
 	b := NewInbox("server", slog.New(slog.DiscardHandler))
 	heap := func() uint64 {

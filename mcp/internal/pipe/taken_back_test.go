@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// Large messages were taken back while the server did not read: nothing waits, and what is
-// small must find room.
+// Large messages were withdrawn while the server did not read. Nothing waits, and small ones must
+// find room.
 func TestMessagesThatWereTakenBackTakeNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, p := connect(t, Options{})
@@ -44,7 +44,7 @@ func TestMessagesThatWereTakenBackTakeNoRoom(t *testing.T) {
 	})
 }
 
-// A halfOpen server has closed its output, and does not read its input.
+// A halfOpen server has closed its output and does not read its input.
 type halfOpen struct {
 	ended  chan struct{}
 	closed chan struct{}
@@ -57,8 +57,7 @@ func (h *halfOpen) Write([]byte) (int, error) {
 }
 func (h *halfOpen) Close() error { close(h.closed); return nil }
 
-// The sender of a large message returns because the server has ended. The message is
-// nobody's any more.
+// The sender of a large message returns because the server has ended. The message must be freed.
 func TestALargeMessageIsNotHeldByALinkThatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &halfOpen{make(chan struct{}), make(chan struct{})}

@@ -6,8 +6,8 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// AreMessages reports whether data is a whole message, a whole batch, or several messages, each on a line of its own. What
-// would follow it could only make it invalid.
+// AreMessages reports whether data is a whole message, a whole batch, or several messages on a line
+// each. Any following input could only make it invalid.
 func AreMessages(data []byte) bool {
 	switch {
 	case !MayBeWhole(data):
@@ -20,14 +20,14 @@ func AreMessages(data []byte) bool {
 	return fault == nil || MessageLines(data) != nil
 }
 
-// MayBeWhole reports whether data ends as a whole message does. It costs far less than to read it.
+// MayBeWhole reports whether data ends like a whole message. It costs far less than parsing.
 func MayBeWhole(data []byte) bool {
 	data = bytes.TrimRight(data, " \t\n")
 	return len(data) > 0 && (data[len(data)-1] == '}' || data[len(data)-1] == ']')
 }
 
-// MessageLines returns the lines of data that has several, each of which is a message; nil where it is not so. A server
-// that leaves out the blank lines between events makes such data.
+// MessageLines returns the lines of data if it has several and each is a message, and nil
+// otherwise. A server that leaves out the blank lines between events sends such data.
 func MessageLines(data []byte) (lines [][]byte) {
 	if bytes.IndexByte(data, '\n') < 0 {
 		return nil

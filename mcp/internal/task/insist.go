@@ -10,13 +10,14 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// ErrUnanswered is why nothing is known of a task: its server could not be asked, for a reason that passes.
+// ErrUnanswered is returned if the state of a task is unknown because its server could not be
+// asked, for a temporary reason.
 var ErrUnanswered = errors.New("the server cannot be asked about the task now")
 
-const notFound = -32002 // as servers before 2026-07-28 have it, of resources and other things
+const notFound = -32002 // code of servers before 2026-07-28, for resources and other things
 
-// Passes reports whether a request about a task may succeed later: whether the connection, or a server that has the task,
-// is at fault. The other errors are final: the task is unknown, or the server has none.
+// Passes reports whether a request about a task may succeed later: the connection, or a server that
+// has the task, failed. Other errors are final: the task is unknown, or the server has no tasks.
 func Passes(err error) bool {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
@@ -29,7 +30,8 @@ func Passes(err error) bool {
 	return true
 }
 
-// insist makes a request about a task, and again after a pause where it fails for a reason that passes.
+// insist sends a request about a task and repeats it after a pause if it fails for a temporary
+// reason.
 func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessage, poll time.Duration) (mcp.Result, error) {
 	for lost := 1; ; lost++ {
 		result, err := w.Do(ctx, method, params)
@@ -45,7 +47,8 @@ func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessa
 	}
 }
 
-// unreadable is the error for what a server says of a task and cannot be read: asked again, it says the same.
+// unreadable returns the error for an invalid task of the server. It is final: the server would
+// send the same again.
 func unreadable(err error) error {
 	return &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error()}
 }

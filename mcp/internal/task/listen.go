@@ -10,16 +10,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// The notifications of a subscription that names tasks.
+// Notifications of a subscription to tasks.
 const (
 	Notification         = "notifications/tasks"
 	notifyAcknowledgment = "notifications/subscriptions/acknowledged"
 )
 
-// MaxListened is how many tasks one subscription may name.
+// MaxListened limits the tasks of one subscription.
 const MaxListened = 100
 
-// ListenParams are the parameters of a subscription to one task.
+// ListenParams returns the parameters of a subscription to one task.
 func ListenParams(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Object("notifications")
@@ -30,7 +30,8 @@ func ListenParams(id string) json.RawMessage {
 	return w.Bytes()
 }
 
-// Listened are the tasks that the parameters of a subscription name, and whether it is for nothing else.
+// Listened returns the tasks in the parameters of a subscription, and whether it contains nothing
+// else.
 func Listened(params json.RawMessage) (tasks []string, only bool, err error) {
 	filter := jsonrpc.Get(params, "notifications")
 	named := jsonrpc.Get(filter, "taskIds")
@@ -48,7 +49,7 @@ func Listened(params json.RawMessage) (tasks []string, only bool, err error) {
 	return tasks, only, nil
 }
 
-// Agreed reports whether the acknowledgement of a subscription names a task.
+// Agreed reports whether the acknowledgement of a subscription contains the task.
 func Agreed(acknowledged json.RawMessage, id string) bool {
 	found := false
 	jsonrpc.EachElement(jsonrpc.Get(jsonrpc.Get(acknowledged, "notifications"), "taskIds"), func(element []byte) bool {
@@ -61,11 +62,12 @@ func Agreed(acknowledged json.RawMessage, id string) bool {
 
 type freeKey struct{}
 
-// IsForFree reports whether a subscription is wanted only where it needs no message to the server: whoever waits for a
-// task asks about it in any case, and over HTTP a subscription would take a connection for each task.
+// IsForFree reports whether a subscription is wanted only if it needs no message to the server. A
+// waiter asks about its task in any case, and over HTTP a subscription would take a connection for
+// each task.
 func IsForFree(ctx context.Context) bool { return ctx.Value(freeKey{}) != nil }
 
-// A hearing is the Peer of a subscription to a task that is waited for.
+// A hearing is the Peer of the subscription of a Waiter.
 type hearing struct {
 	mcp.NoPeer
 	id    string
@@ -73,12 +75,12 @@ type hearing struct {
 	tasks chan *Task // of capacity 1: the newest
 }
 
-// hear listens for a task until stop is called, which waits for the end of that.
+// hear subscribes to a task until stop is called, which waits for the end of the subscription.
 func (w *Waiter) hear(ctx context.Context, id string) (tasks <-chan *Task, stop func()) {
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, freeKey{}, true))
 	h := &hearing{id: id, over: cancel, tasks: make(chan *Task, 1)}
 	var listening sync.WaitGroup
-	listening.Go(func() { _ = w.Listen(ctx, ListenParams(id), h) }) // a server may have none
+	listening.Go(func() { _ = w.Listen(ctx, ListenParams(id), h) }) // a server may have no subscriptions
 	return h.tasks, func() { cancel(); listening.Wait() }
 }
 
@@ -92,7 +94,7 @@ func (h *hearing) Notify(_ context.Context, method string, params json.RawMessag
 	case Notification:
 		t, err := Parse(params)
 		if err != nil || t.ID != h.id || !t.isWhole() {
-			return nil // it is asked about soon
+			return nil // the next poll gets it
 		}
 		select {
 		case <-h.tasks:
@@ -106,7 +108,7 @@ func (h *hearing) Notify(_ context.Context, method string, params json.RawMessag
 	return nil
 }
 
-// isWhole reports whether a task holds what one of its status has.
+// isWhole reports whether a task has the members that its status requires.
 func (t *Task) isWhole() bool {
 	switch t.Status {
 	case InputRequired:
@@ -119,7 +121,7 @@ func (t *Task) isWhole() bool {
 	return true
 }
 
-// Parse reads a task, and copies what it keeps.
+// Parse decodes a task and copies the data it keeps.
 func Parse(raw json.RawMessage) (*Task, error) {
 	var t Task
 	if err := json.Unmarshal(raw, &t); err != nil {

@@ -1,5 +1,5 @@
-// Package task holds the form of tasks as the modern revision has it (extension io.modelcontextprotocol/tasks), and
-// waits for those of servers: for whoever stands on the client's side, and for edges whose clients know no tasks, or
+// Package task defines the tasks of the modern revision (extension io.modelcontextprotocol/tasks)
+// and waits for those of servers. Clients use it, and so do edges whose clients support no tasks or
 // those of 2025-11-25.
 package task
 
@@ -16,10 +16,10 @@ import (
 
 const maxID = 1_024 // bytes of a task's id
 
-// A Status is what a task is doing.
+// A Status is the state of a task.
 type Status string
 
-// The statuses of the extension.
+// Statuses of the extension.
 const (
 	Working       Status = "working"
 	InputRequired Status = "input_required"
@@ -28,37 +28,37 @@ const (
 	Failed        Status = "failed"
 )
 
-// IsOver reports whether a task stays as it is.
+// IsOver reports whether the status is final.
 func (s Status) IsOver() bool { return s != Working && s != InputRequired }
 
-// A Task is what clients see of one.
+// A Task is the form of a task for clients.
 type Task struct {
 	ID      string                     `json:"taskId"`
 	Status  Status                     `json:"status"`
 	Message string                     `json:"statusMessage,omitempty"`
 	Created string                     `json:"createdAt"`
 	Updated string                     `json:"lastUpdatedAt"`
-	TTL     *float64                   `json:"ttlMs"` // nil: without end
+	TTL     *float64                   `json:"ttlMs"` // nil: unlimited
 	Poll    float64                    `json:"pollIntervalMs,omitempty"`
 	Inputs  map[string]json.RawMessage `json:"inputRequests,omitempty"`
 	Result  json.RawMessage            `json:"result,omitempty"`
 	Fault   *Fault                     `json:"error,omitempty"`
 }
 
-// A Fault is an error as JSON-RPC has it.
+// A Fault is an error in the form of JSON-RPC.
 type Fault struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
 }
 
-// FaultOf is an error as JSON-RPC has it.
+// FaultOf returns an error in the form of JSON-RPC.
 func FaultOf(err error) *Fault {
 	e := mcp.ErrorOf(err)
 	return &Fault{e.Code, e.Message, e.Data}
 }
 
-// Err is the error that a fault stands for.
+// Err returns the fault as an error. A nil fault gives a general one.
 func (f *Fault) Err() error {
 	if f == nil {
 		return mcp.Errorf(mcp.CodeInternalError, "the task failed")
@@ -66,7 +66,7 @@ func (f *Fault) Err() error {
 	return &mcp.Error{Code: f.Code, Message: f.Message, Data: f.Data}
 }
 
-// Of reads the task in a result.
+// Of decodes the task in a result.
 func Of(result *mcp.Result) (*Task, error) {
 	body, err := result.Encoded()
 	if err != nil {
@@ -75,19 +75,19 @@ func Of(result *mcp.Result) (*Task, error) {
 	return Parse(body)
 }
 
-// Interval is how often the server wants to be asked; 0 where it does not say.
+// Interval returns the polling interval that the server wants; 0 without one.
 func (t *Task) Interval() time.Duration {
 	return time.Duration(min(max(t.Poll, 0), 1<<30)) * time.Millisecond
 }
 
-// Params are the parameters of requests about a task.
+// Params returns the parameters of a request about a task.
 func Params(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("taskId", id)
 	return w.Bytes()
 }
 
-// ID is the task that the parameters of a request name.
+// ID returns the task in the parameters of a request.
 func ID(params json.RawMessage) (string, error) {
 	id, ok := jsonrpc.Unquote(jsonrpc.Get(params, "taskId"))
 	if !ok || id == "" || len(id) > maxID {
@@ -96,17 +96,17 @@ func ID(params json.RawMessage) (string, error) {
 	return id, nil
 }
 
-// Unknown is the error for a task that is not there.
+// Unknown returns the error for a task that does not exist.
 func Unknown(id string) error {
 	return mcp.Errorf(mcp.CodeInvalidParams, "there is no task %q: it was never begun, or ended long ago", id)
 }
 
-// Declared reports whether a client knows tasks.
+// Declared reports whether a client supports tasks.
 func Declared(c *mcp.ClientCapabilities) bool {
 	return c != nil && c.Extensions[revision.TasksExtension] != nil
 }
 
-// Declare returns capabilities that have the one of tasks.
+// Declare returns the capabilities with that for tasks.
 func Declare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if Declared(c) {
 		return c
@@ -122,7 +122,7 @@ func Declare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Undeclare returns capabilities that do not have the one of tasks.
+// Undeclare returns the capabilities without that for tasks.
 func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if !Declared(c) {
 		return c
@@ -133,7 +133,7 @@ func Undeclare(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	return &all
 }
 
-// Missing is the error for a client that would have to know tasks.
+// Missing returns the error for a client that would have to support tasks.
 func Missing() error {
 	w := jsonrpc.NewObject(nil)
 	w.Object("requiredCapabilities")
@@ -147,5 +147,5 @@ func Missing() error {
 	return e
 }
 
-// ErrCancelled is why there is no result of a task that was cancelled.
+// ErrCancelled is returned instead of the result of a cancelled task.
 var ErrCancelled = errors.New("the task was cancelled")

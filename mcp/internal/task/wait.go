@@ -16,37 +16,37 @@ import (
 
 const (
 	defaultPoll = time.Second
-	minPoll     = 50 * time.Millisecond // between two looks at a task, whatever its server says
+	minPoll     = 50 * time.Millisecond // minimum between two polls, whatever the server wants
 	maxPoll     = 30 * time.Second
-	maxInputs   = 100 // requests of a task that wait at a time
-	maxLost     = 5   // requests in a row that may fail for a reason that passes, as a server that starts again
+	maxInputs   = 100 // requests of a task that wait at the same time
+	maxLost     = 5   // consecutive requests that may fail for a temporary reason, such as a restart
 )
 
 // A Waiter waits for a task of a server.
 type Waiter struct {
 	// Do sends a request about the task.
 	Do func(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error)
-	// Ask asks the client what the task asks.
+	// Ask sends the client a request of the task.
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
-	// Report hears of the task each time that it was looked at, but for the last if that has nothing to say.
+	// Report is called after each poll, except the last if that has no message.
 	Report func(ctx context.Context, n int, message string)
-	// Listen, if not nil, makes a subscriptions/listen that lasts until ctx is done: a task that is notified of is seen
-	// before the next look.
+	// Listen, if not nil, runs a subscriptions/listen until ctx is done: a notification is used
+	// before the next poll.
 	Listen func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error
-	// Look, if not nil, sees the task each time that it was looked at.
+	// Look, if not nil, is called with the task after each poll.
 	Look func(t *Task)
 }
 
-// Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed, is not
-// known, or cannot be read, and [ErrUnanswered] of one of which the server says nothing. It looks after poll, or at once
-// where that is 0.
+// Wait returns the result of a task. The error is [ErrCancelled] for a cancelled task. It is an
+// [*mcp.Error] for one that failed, is unknown or is invalid, and [ErrUnanswered] if the server
+// does not respond. It polls after the time poll, or at once if that is 0.
 func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
 	answered := map[string]bool{}
-	var heard <-chan *Task // nil: nobody listens
+	var heard <-chan *Task // nil without a subscription
 	for n := 1; ; n++ {
 		var t *Task
 		if n > 1 || poll != 0 {
-			if heard == nil && w.Listen != nil { // it is not over at once
+			if heard == nil && w.Listen != nil { // the task takes longer
 				var stop func()
 				heard, stop = w.hear(ctx, id)
 				defer stop()
@@ -90,7 +90,7 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 	}
 }
 
-// pause waits until it is time to look again, or a task is heard of, which counts no sooner than a look could.
+// pause waits until the next poll or for a notification, but at least minPoll.
 func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, error) {
 	if _, err := await(ctx, minPoll, nil); err != nil || poll <= minPoll {
 		return nil, err
@@ -98,7 +98,7 @@ func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, 
 	return await(ctx, min(poll, maxPoll)-minPoll, heard)
 }
 
-// await waits for a time, or for a task before that.
+// await waits for d, or for a task before that.
 func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -112,7 +112,7 @@ func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, err
 	}
 }
 
-// answer responds to the requests of a task that nobody responded to yet.
+// answer responds to the requests of a task without a response.
 func (w *Waiter) answer(ctx context.Context, id string, requests map[string]json.RawMessage, answered map[string]bool) error {
 	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(requests)), func(key string) bool { return answered[key] })
 	if len(keys) == 0 {

@@ -1,5 +1,5 @@
-// Package turn orders what takes others' time, such as writing to a connection:
-// one goroutine does it at a time, and the others can give up waiting.
+// Package turn provides a lock for operations that may take long, such as writing to a connection.
+// Waiting for it can be given up.
 package turn
 
 import (
@@ -8,17 +8,16 @@ import (
 	"sync"
 )
 
-// A Turn is a lock for what a mutex must not be held for: whoever waits for it
-// waits no longer than a context allows. It goes to whoever waits longest. The zero
-// value is a turn that nobody has.
+// A Turn is a lock for operations too long for a mutex. A wait ends when its context is done.
+// Waiters get the turn in the order of their calls. The zero value is a free turn.
 type Turn struct {
 	mu      sync.Mutex
 	taken   bool
-	waiting []chan struct{} // those who wait, the first of them first; closed when it is their turn
+	waiting []chan struct{} // waiters in order; closed when they get the turn
 }
 
-// Acquire waits for the turn until ctx is done, and then returns its cause. A turn
-// that is free is acquired even if ctx is done.
+// Acquire waits for the turn until ctx is done, and then returns its cause. It acquires a free turn
+// even if ctx is done.
 func (t *Turn) Acquire(ctx context.Context) error {
 	mine := t.enqueue()
 	if mine == nil {
@@ -33,14 +32,14 @@ func (t *Turn) Acquire(ctx context.Context) error {
 	defer t.mu.Unlock()
 	at := slices.Index(t.waiting, mine)
 	if at < 0 {
-		return nil // it came at the same moment
+		return nil // got it at the same moment
 	}
 	t.waiting = slices.Delete(t.waiting, at, at+1)
 	return context.Cause(ctx)
 }
 
-// enqueue acquires the turn if it is free; else it returns what is closed when the turn
-// has come.
+// enqueue acquires the turn if it is free. Otherwise it returns a channel that is closed when the
+// caller gets the turn.
 func (t *Turn) enqueue() (mine chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -61,7 +60,7 @@ func (t *Turn) TryAcquire() bool {
 	return free
 }
 
-// Release gives the turn to the next who waits for it.
+// Release gives the turn to the next waiter.
 func (t *Turn) Release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -37,7 +37,7 @@ func TestATurnGoesToWhoeverWaitsLongest(t *testing.T) {
 		var order []int
 		for i := range 5 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if i != 2 { // who gives up
+			if i != 2 { // gives up
 				ctx = t.Context()
 			}
 			go func() {
@@ -61,7 +61,7 @@ func TestATurnGoesToWhoeverWaitsLongest(t *testing.T) {
 func TestOneHasTheTurnWheneverOthersGiveUp(t *testing.T) {
 	var turn Turn
 	var running sync.WaitGroup
-	count := 0 // the race detector sees two who have the turn
+	count := 0 // the race detector reports two holders of the turn
 	for i := range 8 {
 		running.Go(func() {
 			for j := range 500 {

@@ -20,8 +20,8 @@ func elicitation(id string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, id)
 }
 
-// The retry of a modern client resumes the call at the very moment at which the server
-// takes back what it asked.
+// The retry of a modern client resumes the call at the moment when the server withdraws its
+// request.
 func TestAServerThatWithdrawsRequestsWhileTheirCallIsResumedBlocksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -197,8 +197,8 @@ func TestWhatIsAskedOutsideOfCallsReachesTheOneClientInItsNext(t *testing.T) {
 	})
 }
 
-// Many log as soon as they start: what they say must not meet a connection that is
-// not made yet. Run with -race.
+// Many servers log as soon as they start. These messages must not reach a connection before its
+// session is set. Run with -race.
 func TestAServerMaySpeakBeforeTheHandshakeIsOver(t *testing.T) {
 	for range 20 {
 		c, _ := played(t, mcp.ClientOptions{}, `{"logging":{}}`, func(s *playedServer, m message) {})
@@ -211,15 +211,14 @@ func TestAServerMaySpeakBeforeTheHandshakeIsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		synctest.Wait() // responses are sent in goroutines of their own, in any order
+		synctest.Wait() // responses are sent in goroutines, in any order
 		if got := s.received(""); !slices.ContainsFunc(got, func(m message) bool { return string(m.ID) == `"ping"` && m.Result != nil }) {
 			t.Errorf("a ping before the handshake was answered with %+v", got)
 		}
 	})
 }
 
-// A server that never answers resources/subscribe must not keep a client from hearing
-// of its lists.
+// A server that never answers resources/subscribe must not block notifications of its lists.
 func TestASubscriptionThatIsNotAnsweredHoldsUpNoOtherNotifications(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := played(t, mcp.ClientOptions{}, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, func(*playedServer, message) {})

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// What a client caches is a result, and not what else its server put into the message that it came in.
+// A client caches a result without the other content of its message.
 func TestACachedResultKeepsNothingOfItsMessage(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()

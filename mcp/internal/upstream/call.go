@@ -12,29 +12,30 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A call is one request that waits for the server's response. Its events go to the
-// goroutine that owns it; the other fields do not change, but for the last two.
+// A call is one request that waits for the server's response. Its events go to the goroutine that
+// owns it. The other fields are constant, except session and the last two.
 type call struct {
 	id              jsonrpc.ID
 	method          string
 	caller          any      // of the request; see [mcp.Request.Caller]
-	by              string   // in whose share it is
-	session         *session // in which it was sent, for what reads its channel; changes only before it is sent again
+	by              string   // the caller whose shares of the limits it uses
+	session         *session // session it was sent in, for the reader of its channel; changes only before it is sent again
 	events          mailbox
-	filter          *filter // of a listen request
-	task            string  // of a request for the result of one
-	acceptsRequests bool    // the server may ask in it; false for listen requests and the connection's own
+	filter          *filter // for a listen request
+	task            string  // id of the task, for a request for its result
+	acceptsRequests bool    // the server may send requests during it; false for listen requests and those of the connection
 
-	// Of what ends when the client gives the call up, or the connection is closed; nil for a legacyCall, which has others:
+	// These end when the client gives up the call or the connection is closed. They are nil in a
+	// legacyCall, which has its own.
 	ctx    context.Context
 	giveUp context.CancelCauseFunc
 
-	// Guarded by the connection's mu:
-	exchanged bool    // nothing of it is on its way to the server any more, nor its cancellation
-	lingers   *linger // of its client, which gave it up before that
+	// The connection's mu guards these.
+	exchanged bool    // no message of it is on its way to the server any more, nor its cancellation
+	lingers   *linger // of a client that gave up the call before that
 }
 
-// addCall registers a call, so that what arrives for it finds it.
+// addCall registers a call, so that its messages reach it.
 func (c *conn) addCall(ctx context.Context, req *mcp.Request) (*call, error) {
 	k, err := c.newCall(ctx, req)
 	if err == nil {
@@ -43,7 +44,7 @@ func (c *conn) addCall(ctx context.Context, req *mcp.Request) (*call, error) {
 	return k, err
 }
 
-// addCallWithin is addCall for a call that ends with its context, which ends with ctx or with the connection.
+// addCallWithin is addCall for a call whose context ends with ctx or with the connection.
 func (c *conn) addCallWithin(ctx context.Context, req *mcp.Request) (*call, error) {
 	k, err := c.newCall(ctx, req)
 	if err != nil {
@@ -100,7 +101,7 @@ func (c *conn) register(k *call, req *mcp.Request) error {
 	return nil
 }
 
-// finishCall takes a call off the table and closes its mailbox.
+// finishCall removes a call from the table and closes its mailbox.
 func (c *conn) finishCall(k *call) {
 	c.removeCall(k)
 	k.events.close()
@@ -109,7 +110,7 @@ func (c *conn) finishCall(k *call) {
 	}
 }
 
-// removeCall takes a call off the table: no message of the server is for it any more.
+// removeCall removes a call from the table. No message of the server reaches it afterwards.
 func (c *conn) removeCall(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,12 +126,13 @@ func (c *conn) removeCall(k *call) {
 	}
 }
 
-// find returns the call that a token or id names, or nil.
+// find returns the call with the token or id, or nil.
 func (c *conn) find(raw json.RawMessage) *call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.calls[jsonrpc.ID(raw).Plain()]
 }
 
-// mayAsk reports whether a server has reason to ask or log in the middle of a request.
+// mayAsk reports whether a server may send requests and log messages during a request of this
+// method.
 func mayAsk(method string) bool { return revision.MethodNamed(method).Asks }

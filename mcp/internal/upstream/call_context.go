@@ -2,7 +2,8 @@ package upstream
 
 import "context"
 
-// A callContext has the time of a connection, and in addition the values of a client's request, such as whose it is.
+// A callContext ends with a connection and has the values of a client's request as well, such as
+// its principal.
 type callContext struct {
 	context.Context
 	values context.Context

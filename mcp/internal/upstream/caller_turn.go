@@ -6,19 +6,19 @@ import (
 	"sync"
 )
 
-// A callerTurn lets the calls of one client run, while those of others wait in line. It
-// is for servers whose requests name no call: whom they are for is then known.
+// A callerTurn lets the calls of one client run while those of others wait in order. It serves
+// servers whose requests name no call: it makes their client known.
 type callerTurn struct {
 	mu     sync.Mutex
-	caller any // whose turn it is; nil: that of one call whose client is not known
-	calls  int // that hold it
+	caller any // client that has the turn; nil for one call of an unknown client
+	calls  int // calls that hold the turn
 	line   []*inLine
 }
 
 // An inLine is a call that waits for its turn.
 type inLine struct {
 	caller any
-	next   chan struct{} // closed when it has the turn
+	next   chan struct{} // closed when the call has the turn
 }
 
 // acquire takes the turn for a call of the client, or waits for it until ctx is done.
@@ -40,7 +40,7 @@ func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	at := slices.Index(t.line, w)
 	if at >= 0 {
 		t.line = slices.Delete(t.line, at, at+1)
-		t.advance() // it may have stood before calls of the client that has the turn
+		t.advance() // it may have been ahead of calls of the client that has the turn
 	}
 	t.mu.Unlock()
 	if at < 0 {
@@ -49,15 +49,15 @@ func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	return context.Cause(ctx)
 }
 
-// try takes the turn if nobody has to wait for that.
+// try takes the turn if no wait is needed.
 func (t *callerTurn) try(caller any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.take(caller)
 }
 
-// take takes the turn if it is free, or if the client has it and nobody waits: one that
-// goes on and on does not keep it from others.
+// take takes the turn if it is free, or if the client has it and no other waits. A client that
+// calls all the time therefore cannot keep it from others.
 func (t *callerTurn) take(caller any) bool {
 	if t.calls > 0 && (len(t.line) > 0 || caller == nil || caller != t.caller) {
 		return false
@@ -74,7 +74,7 @@ func (t *callerTurn) release() {
 	t.advance()
 }
 
-// advance hands the turn to the first in line, and those of the same client behind it.
+// advance gives the turn to the first in line and to the following calls of the same client.
 func (t *callerTurn) advance() {
 	for len(t.line) > 0 {
 		first, rest := t.line[0], t.line[1:]

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Eight clients call one after the other while a ninth calls again and again.
+// Eight clients call one after the other while a ninth calls all the time.
 func TestClientsGetTheTurnInTheOrderInWhichTheyCame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turn callerTurn
@@ -69,7 +69,7 @@ func TestTheTurnPassesTheCallsThatGiveUp(t *testing.T) {
 			t.Error("bob has alice's turn")
 		}
 		select {
-		case err := <-again: // bob stood between her calls
+		case err := <-again: // bob was between her calls
 			if err != nil {
 				t.Error(err)
 			}

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	overtakeTime = 8 * time.Second        // how long a request may take to arrive behind its cancellation
-	maxRepeating = 256                    // cancellations that are sent again; those of more are not
-	owedTime     = 500 * time.Millisecond // how long a connection that is closed waits until cancellations are sent
+	overtakeTime = 8 * time.Second        // limit for a request to arrive after its cancellation
+	maxRepeating = 256                    // cancellations that are repeated; further ones are not
+	owedTime     = 500 * time.Millisecond // wait of a closing connection for its cancellations to be sent
 )
 
-// sendCancelled says that a request is not wanted any more, where giving up its
-// channel did not say so; false if the server did not take that.
+// sendCancelled sends the cancellation of a request, unless closing its channel cancels it. It
+// reports false if the server did not accept it.
 func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	s := c.session.Load()
 	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
@@ -31,10 +31,9 @@ func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	return c.send(notificationCancelled, w.Bytes())
 }
 
-// cancelAgain repeats the cancellation of a request that may have arrived behind it, which
-// would run without end: the server has ignored the first. One that knows the request no
-// more ignores the others (basic/utilities/cancellation). It reports whether the server
-// took one.
+// cancelAgain repeats the cancellation of a request that may have arrived after it and would run
+// without end. A server ignores a cancellation of a request that it does not know
+// (basic/utilities/cancellation). cancelAgain reports whether the server accepted one.
 func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	by := share.Of(ctx)
 	if !c.repeating.Take(by) {
@@ -47,7 +46,8 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	return sent
 }
 
-// stopCalls lets no further request begin, and returns those that run; first is false where that was done before.
+// stopCalls prevents further requests and returns the running ones. first is false if it was called
+// before.
 func (c *conn) stopCalls() (running []*call, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +60,8 @@ func (c *conn) stopCalls() (running []*call, first bool) {
 	return running, first
 }
 
-// cancelCall sends the cancellation of a request that was given up in a goroutine of the connection, which then calls over.
+// cancelCall sends the cancellation of a call in a goroutine of the connection, which then calls
+// over.
 func (c *conn) cancelCall(k *call, over func(sent bool)) {
 	c.owes(k.ctx, k)
 	if !c.spawn(func() {
@@ -72,7 +73,8 @@ func (c *conn) cancelCall(k *call, over func(sent bool)) {
 	}
 }
 
-// owes notes that the server has to learn when ctx ends before the exchange does; settles, that it was, or need not be.
+// owes records that the server must be notified if ctx ends before the exchange. settles removes
+// the record.
 func (c *conn) owes(ctx context.Context, k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,8 +88,8 @@ func (c *conn) settles(k *call) {
 	signal(c.settled)
 }
 
-// settleOwed waits a moment for the cancellations of requests that were given up: a server that goes on without this client would
-// work for nobody.
+// settleOwed waits up to owedTime for the cancellations of requests that were given up. Otherwise a
+// server that outlives this client would go on with them.
 func (c *conn) settleOwed() {
 	limit := time.NewTimer(owedTime)
 	defer limit.Stop()
@@ -109,7 +111,7 @@ func (c *conn) owesSome() bool {
 		}
 	}
 	for _, k := range c.calls {
-		if k.ctx != nil && k.ctx.Err() != nil { // it is about to be owed
+		if k.ctx != nil && k.ctx.Err() != nil { // cancelCall will add it to owed
 			return true
 		}
 	}

@@ -20,10 +20,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// An idleServer answers the handshake of its era, and what answer does; it notes what it reads.
+// An idleServer answers the handshake of its era and the messages that answer answers. It records
+// the messages it reads.
 type idleServer struct {
 	conn   net.Conn
-	deaf   bool // it reads nothing behind the handshake
+	deaf   bool // reads nothing after the handshake
 	answer func(m message) string
 
 	mu  sync.Mutex
@@ -40,7 +41,7 @@ func (s *idleServer) serve() {
 		s.mu.Unlock()
 		switch m.Method {
 		case "server/discover":
-			if s.count(m.Method) == 1 { // others are pings
+			if s.count(m.Method) == 1 { // later ones are pings
 				s.send(fmt.Sprintf(discovered, m.ID))
 			}
 		case "initialize":
@@ -60,7 +61,7 @@ func (s *idleServer) serve() {
 
 func (s *idleServer) send(line string) { _, _ = io.WriteString(s.conn, strings.TrimSpace(line)+"\n") }
 
-// count says how often a message of the method came.
+// count returns the number of messages of the method.
 func (s *idleServer) count(method string) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,7 @@ func (s *idleServer) count(method string) (n int) {
 	return n
 }
 
-// A blockedPeer takes nothing and answers nothing, until its context ends.
+// A blockedPeer accepts and answers nothing until its context ends.
 type blockedPeer struct{}
 
 func (blockedPeer) Notify(ctx context.Context, _ string, _ json.RawMessage) error {
@@ -108,7 +109,7 @@ func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
 		method         string
 		calls          int
 		answer         func(m message) string
-		cancelled      int // requests that the server learns are cancelled
+		cancelled      int // requests whose cancellation reaches the server
 	}{
 		{name: "of calls", revision: legacy, calls: 100, cancelled: 100},
 		{name: "of calls", revision: modern, calls: 100, cancelled: 100},
@@ -199,7 +200,7 @@ func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
 	}
 }
 
-// A call that waits for its client to come back is one that the server still has.
+// The server still has a call that waits for its client to come back.
 func TestAServerHearsOfAParkedCallAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {

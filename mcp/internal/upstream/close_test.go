@@ -15,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// Whoever interrupts a call closes the connection next. The server hears that the call is cancelled before that, or it would go
-// on with it, for nobody.
+// A client that interrupts a call closes the connection next. The cancellation must reach the
+// server before that, or the server would continue the call without a client.
 func TestAServerHearsOfACallThatIsGivenUpJustBeforeTheEnd(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		for _, method := range []string{"tools/call", "tools/list"} {
@@ -35,7 +35,7 @@ func TestAServerHearsOfACallThatIsGivenUpJustBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// givenUp is a client that has given up a request, which it did when the server had it.
+// givenUp returns a client that gave up a request after the server received it.
 func givenUp(t *testing.T, conn net.Conn, revision, method string, begun <-chan struct{}) *mcp.Client {
 	t.Helper()
 	c, err := mcp.DialWith(t.Context(), stream.Over(conn, "slow"), mcp.ClientOptions{Revision: revision, Logger: slog.New(slog.DiscardHandler)})
@@ -53,10 +53,11 @@ func givenUp(t *testing.T, conn net.Conn, revision, method string, begun <-chan 
 	return c
 }
 
-// discovered is what a modern server answers, with its id to be put in.
+// discovered is the response of a modern server, a format for the id.
 const discovered = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"},"ttlMs":0,"cacheScope":"private"}}` + "\n"
 
-// cancelledOf plays a server that does not answer a method, until its client is gone.
+// cancelledOf plays a server that does not answer a method, until its client is gone. It returns
+// the cancelled request.
 func cancelledOf(conn net.Conn, method string, begun chan<- struct{}) string {
 	defer conn.Close()
 	in := bufio.NewScanner(conn)
@@ -97,7 +98,7 @@ func TestAServerThatDoesNotReadIsNotWaitedForLongAtTheEnd(t *testing.T) {
 			_ = json.Unmarshal([]byte(line), &m)
 			fmt.Fprintf(far, discovered, m.ID)
 			_, _ = in.ReadString('\n')
-			close(begun) // and reads no more
+			close(begun) // and does not read any more
 		}()
 		c := givenUp(t, near, "2026-07-28", "tools/call", begun)
 		began := time.Now()

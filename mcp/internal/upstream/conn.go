@@ -22,20 +22,20 @@ import (
 
 // Limits and times of a connection.
 const (
-	maxCalls      = 10_000                 // requests to one server that wait for their response, or whose cancellation is being sent
-	maxListens    = maxCalls / 2           // of them, listen requests, which last: they leave room for others
-	maxResponses  = 256                    // responses that are being sent to the server
-	maxSendBytes  = 32 << 20               // of these responses
-	maxRounds     = 16                     // rounds of one request, before it is given up
+	maxCalls      = 10_000                 // requests to one server that wait for their response or are being cancelled
+	maxListens    = maxCalls / 2           // listen requests among them, which last long: they leave room for others
+	maxResponses  = 256                    // responses being sent to the server
+	maxSendBytes  = 32 << 20               // bytes of these responses
+	maxRounds     = 16                     // rounds of one request before it fails
 	maxPages      = 1_000                  // pages of a list that is read for its headers
-	closeTime     = 5 * time.Second        // how long Close waits for clients that take no notification
-	levelTime     = 100 * time.Millisecond // for a server to take a log level before it gets a call
-	sendTime      = 5 * time.Second        // how long a notification or a response to the server may take
-	connectTime   = 2 * time.Minute        // how long connecting may take
-	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
-	lateTime      = 250 * time.Millisecond // for a response to server/discover after one to initialize, where the first was late
-	streamTime    = 250 * time.Millisecond // how long a server may take to open the session's stream before calls are made
-	roundsBackoff = 100 * time.Millisecond // before the next round where the server asked for nothing; doubled with each round
+	closeTime     = 5 * time.Second        // wait of Close for clients that accept no notification
+	levelTime     = 100 * time.Millisecond // for a server to accept a log level before a call
+	sendTime      = 5 * time.Second        // for a notification or a response to the server
+	connectTime   = 2 * time.Minute        // for connecting
+	probeTime     = 5 * time.Second        // for the response to server/discover
+	lateTime      = 250 * time.Millisecond // for a late response to server/discover after one to initialize
+	streamTime    = 250 * time.Millisecond // for opening the session's stream before calls are made
+	roundsBackoff = 100 * time.Millisecond // before the next round if the server asked for nothing; doubled with each round
 )
 
 const (
@@ -71,67 +71,67 @@ type conn struct {
 	tools   toolTable
 
 	session   atomic.Pointer[session] // nil until the era is known
-	late      *discovery              // the last one; for the goroutine that connects
+	late      *discovery              // of the last server/discover; belongs to the goroutine that connects
 	ids       atomic.Int64
-	places    *share.Budget // of requests that wait, and of cancellations that are being sent
-	listens   *share.Budget // of listen requests
-	repeating *share.Budget // that are sent again
+	places    *share.Budget // requests that wait, and cancellations being sent
+	listens   *share.Budget // listen requests
+	repeating *share.Budget // repeated cancellations
 	namesNone atomic.Bool   // the server sent a request without an association
-	inFlight  inFlight      // notifications that wait for the listeners
-	queued    *share.Budget // bytes of the notifications in all mailboxes, which wait for the owners of calls
+	inFlight  inFlight      // notifications that wait for listeners
+	queued    *share.Budget // bytes of the notifications in all mailboxes
 
 	ctx       context.Context // ends with the connection
 	cancel    context.CancelCauseFunc
-	open      context.Context // ends a moment before, when Close begins: requests are given up then
+	open      context.Context // ends a little earlier, when Close begins, to give up requests
 	giveUpAll context.CancelCauseFunc
 	owned     sync.WaitGroup // goroutines of the connection
 
-	work    chan func()   // for workers that wait for it
-	waiting atomic.Int64  // how many do
-	done    chan struct{} // closed when the connection is of no use any more
+	work    chan func()   // for idle workers
+	waiting atomic.Int64  // number of idle workers
+	done    chan struct{} // closed when the connection is of no further use
 
 	gone     chan struct{} // closed when Close has returned
-	closeErr error         // what it returned
+	closeErr error         // result of Close
 
-	responses     chan struct{} // holds a token for each response that is being sent
-	responseBytes atomic.Int64  // of them
-	lingers       chan struct{} // signalled when the lingering change
-	settled       chan struct{} // signalled when less is owed
+	responses     chan struct{} // a token for each response being sent
+	responseBytes atomic.Int64  // bytes of these responses
+	lingers       chan struct{} // signalled when lingering changes
+	settled       chan struct{} // signalled when owed shrinks
 
 	mu      sync.Mutex
-	closing bool  // there are no further requests
-	closed  bool  // and no further goroutines
+	closing bool  // no further requests
+	closed  bool  // no further goroutines
 	ended   bool  // done is closed
-	lost    error // why, where the link does not say
+	lost    error // the reason, if the link has none
 	calls   map[jsonrpc.ID]*call
 
-	owed      map[*call]context.Context // exchanges of which the server has to learn when the context ends
-	lingering map[any]*linger           // by the client that gave up calls
-	cancelled int64                     // exchanges of such calls that are over
+	owed      map[*call]context.Context // exchanges whose cancellation the server must receive when the context ends
+	lingering map[any]*linger           // by client that gave up calls
+	cancelled int64                     // number of exchanges of such calls that are over
 	leaving   bool                      // watchLingering runs
 }
 
-// A session is what is known of the server. It does not change.
+// A session holds the facts about a server. It never changes.
 type session struct {
-	id           jsonrpc.ID // of the initialize that it began with; empty with a modern server
+	id           jsonrpc.ID // id of its initialize; empty with a modern server
 	era          era
 	revision     *revision.Revision
-	discover     mcp.Result             // what server/discover answers
+	discover     mcp.Result             // result of server/discover
 	capabilities mcp.ServerCapabilities // of the server
-	hasTasks     bool                   // it has those of 2025-11-25
+	hasTasks     bool                   // tasks of 2025-11-25
 }
 
-// An era is how requests go to servers of one of the two eras.
+// An era implements requests to servers of one of the two eras.
 type era interface {
-	// call asks the server and answers what it asks back.
+	// call sends a request and answers the requests that the server sends meanwhile.
 	call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
-	// listen passes the server's notifications on to req's Peer until ctx is done.
+	// listen passes the server's notifications to req's Peer until ctx is done.
 	listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
-	// ping asks whether the server is alive.
+	// ping reports whether the server responds.
 	ping(ctx context.Context, s *session) error
-	// request takes a request of the server; c is the call on whose channel it came, or nil.
+	// request handles a request of the server; c is the call on whose channel it came, or nil.
 	request(s *session, c *call, m *jsonrpc.Message)
-	// notify takes a notification that belongs to no call.
+	// notify handles a notification that belongs to no call.
 	notify(s *session, m *jsonrpc.Message)
 }
 
@@ -168,7 +168,7 @@ func (c *conn) Err() error {
 	return c.lost
 }
 
-// end makes the connection done; err says why where the link does not.
+// end marks the connection as done; err is the reason if the link has none.
 func (c *conn) end(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -178,7 +178,7 @@ func (c *conn) end(err error) {
 	}
 }
 
-// Close implements [mcp.Conn]. Requests that run are given up as if their clients did. Whoever closes the connection second
+// Close implements [mcp.Conn]. It gives up running requests as if their clients had. A second call
 // waits for the first.
 func (c *conn) Close() error {
 	running, first := c.stopCalls()
@@ -220,8 +220,8 @@ func (c *conn) whileOpen(ctx context.Context) (_ context.Context, stop func()) {
 	return within, func() { release(); cancel(nil) }
 }
 
-// spawn starts a goroutine of the connection, which Close waits for; false if
-// the connection is closed already.
+// spawn starts a goroutine of the connection, which Close waits for. It reports false if the
+// connection is closed.
 func (c *conn) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -232,7 +232,7 @@ func (c *conn) spawn(f func()) bool {
 	return true
 }
 
-// Handle asks the server.
+// Handle sends the request to the server.
 func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	s := c.session.Load()
 	switch req.Method {
@@ -242,7 +242,7 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		return s.era.listen(ctx, s, req)
 	case methodPing:
 		return mcp.Result{}, s.era.ping(ctx, s)
-	case methodTasksList: // of all clients of this connection
+	case methodTasksList: // a server lists the tasks of all clients of this connection
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: it is not known which tasks are whose", c.options.Name)
 	}
 	if req.Method == methodToolsCall && req.ParamHeaders != nil {
@@ -254,14 +254,14 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	if err == nil && req.Method == methodToolsList {
 		result.JSON = c.tools.learn(result.JSON, c.omits(s))
 	}
-	if req.Method == methodToolsCall { // a notification can lead to other requests
+	if req.Method == methodToolsCall { // a notification may cause other requests
 		c.inFlight.wait(ctx)
 	}
 	return result, err
 }
 
-// omits decides about a tool whose header annotations are invalid: HTTP clients
-// must omit it (2026-07-28 basic/transports/streamable-http).
+// omits returns the decision about a tool with invalid header annotations: HTTP clients must omit
+// it (2026-07-28 basic/transports/streamable-http).
 func (c *conn) omits(s *session) func(tool string, err error) bool {
 	return func(tool string, err error) bool {
 		if !c.link.ClosingCancels() || !s.revision.Modern {
@@ -272,16 +272,15 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 	}
 }
 
-// exchange sends a request in a goroutine of its own; what comes back is an
-// event of the call. When ctx ends first the server hears that the request is
-// cancelled.
+// exchange sends a request in a goroutine of its own. The result becomes an event of the call. If
+// ctx ends first, the server gets a cancellation.
 func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	c.exchangeBegins(k)
 	c.owes(ctx, k)
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
 		givenUp := err != nil && ctx.Err() != nil
-		if givenUp { // whoever waits does not wait until the server takes that
+		if givenUp { // the caller need not wait until the server accepts the cancellation
 			k.events.put(event{kind: response, err: err})
 		}
 		sent := !givenUp || c.sendCancelled(ctx, k.id)
@@ -299,7 +298,7 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	}
 }
 
-// simple makes a request in which nothing else happens.
+// simple sends a request without notifications, requests or further rounds.
 func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out func(id jsonrpc.ID) link.Out) (*jsonrpc.Message, error) {
 	k, err := c.addCallWithin(ctx, req)
 	if err != nil {
@@ -318,9 +317,8 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 	return m, nil
 }
 
-// send sends a notification; false if the server did not take it, and may yet need it: one
-// that has lost the session does not. One that cannot be reached is noticed by its next
-// request.
+// send sends a notification. It reports false if the server did not accept it but may still need
+// it. After a lost session it does not. The next request detects an unreachable server.
 func (c *conn) send(method string, params []byte) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, sendTime)
 	defer cancel()
@@ -332,7 +330,7 @@ func (c *conn) send(method string, params []byte) bool {
 	return err == nil || errors.Is(err, link.ErrSessionLost)
 }
 
-// result makes a Result of a server's response.
+// result returns the Result in a server's response.
 func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
 	if m.Error != nil {
 		return mcp.Result{}, c.protocolError(s, req, m.Error)

@@ -20,11 +20,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// Connect reaches a server by a link that dial makes, and finds out which era it
-// speaks (2026-07-28 basic/transports/stdio and streamable-http, backward
-// compatibility): a modern request first; the response says, or else the
-// handshake does. With LegacyFirst it is the other way round. dial may be called
-// twice, as some servers end at a request that they do not know.
+// Connect connects to a server by a link that dial makes and finds out its era. It follows the
+// specification's backward compatibility (2026-07-28 basic/transports/stdio and streamable-http).
+// It sends a modern request first, and a handshake if the response does not decide. With
+// LegacyFirst the order is reversed. It may call dial twice, as some servers end at a request that
+// they do not know.
 func Connect(ctx context.Context, dial func(context.Context) (link.Link, error), o mcp.ConnectOptions) (mcp.Conn, error) {
 	limit := cmp.Or(max(o.ConnectTimeout, 0), connectTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not connected within %v: %w", limit, context.DeadlineExceeded))
@@ -33,7 +33,7 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 	if err != nil {
 		return nil, err
 	}
-	var refused error // why the handshake failed that came before the modern request
+	var refused error // error of the handshake that preceded the modern request
 	if o.LegacyFirst && o.Revision == "" {
 		if refused = newLegacy(c).handshake(ctx); refused == nil {
 			return c, nil
@@ -67,7 +67,7 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 		}
 	}
 	if timedOut && o.Revision == "" && refusedByServer(err) {
-		// It slept through the first request, perhaps because it was still starting.
+		// The first request got no response, perhaps because the server was still starting.
 		if s, _, again := c.probe(ctx); again == nil && s != nil {
 			c.session.Store(s)
 			return c, nil
@@ -81,8 +81,9 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 	return connectOlder(ctx, older, err, o)
 }
 
-// modernAfterAll is the connection to a server that responded to the modern request too late, and to the handshake as well. On one
-// channel for everything it goes on in the era in which the server responds once more; over HTTP a new one begins, which waits longer.
+// modernAfterAll returns the connection to a server that responded to the handshake, and too late
+// to the modern request. A link with one channel stays in use, in the era of the server's next
+// response. Over HTTP a new connection replaces it and waits longer.
 func modernAfterAll(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (mcp.Conn, error) {
 	if !c.link.ClosingCancels() {
 		if s, _, err := c.probe(ctx); err == nil && s != nil {
@@ -111,7 +112,7 @@ func modernAfterAll(ctx context.Context, c *conn, dial func(context.Context) (li
 	return c, nil
 }
 
-// reopen returns a connection whose link is not broken: the same, or a new one.
+// reopen returns c, or a new connection if its link is broken.
 func reopen(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (*conn, error) {
 	if c.link.Err() == nil {
 		return c, nil
@@ -136,7 +137,7 @@ func open(ctx context.Context, dial func(context.Context) (link.Link, error), o 
 	return c, nil
 }
 
-// refusedByServer reports whether the server answered with a protocol error.
+// refusedByServer reports whether the error is a protocol error of the server.
 func refusedByServer(err error) bool {
 	var fault *jsonrpc.Error
 	var status *mcp.StatusError
@@ -148,11 +149,11 @@ func refusedByServer(err error) bool {
 	return fault != nil
 }
 
-// connectOlder tries the transport before Streamable HTTP at the same URL.
+// connectOlder tries the predecessor of Streamable HTTP at the same URL.
 func connectOlder(ctx context.Context, f link.Fallback, first error, o mcp.ConnectOptions) (mcp.Conn, error) {
 	c, err := open(ctx, f.Older, o)
 	if err != nil {
-		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, errors.Unwrap(err)) // which names the server, too
+		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, errors.Unwrap(err)) // unwrapped, since it names the server as well
 	}
 	if err := newLegacy(c).handshake(ctx); err != nil {
 		c.Close()
@@ -161,19 +162,19 @@ func connectOlder(ctx context.Context, f link.Fallback, first error, o mcp.Conne
 	return c, nil
 }
 
-// mayBeOlder reports whether a failed handshake looks like a server that knows
-// HTTP+SSE only.
+// mayBeOlder reports whether the error of a handshake may come from a server that only supports
+// HTTP+SSE.
 func mayBeOlder(err error) bool {
 	var status *mcp.StatusError
 	return errors.As(err, &status) && status.Status >= 400 && status.Status < 500 &&
 		status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden
 }
 
-// errNoResponse is why a probe ends that the server did not respond to.
+// errNoResponse is the error of a probe without a response.
 var errNoResponse = errors.New("no response to server/discover")
 
-// probe asks server/discover. It returns nil where the server is not modern, and
-// whether it did not respond at all; the error says that it cannot be used.
+// probe sends server/discover. It returns nil if the server is not modern, and reports whether
+// there was no response at all. An error means that the server cannot be used.
 func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error) {
 	o := c.options
 	if r := revision.Lookup(o.Revision); o.Revision != "" && (r == nil || !r.Modern) {
@@ -207,14 +208,14 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 			if err = errors.Join(err, asError(fault)); fault == nil && !errors.Is(err, errNoResponse) && !isRefusal(err) {
 				return nil, false, fmt.Errorf("server %q: server/discover: %w", o.Name, err)
 			}
-			return nil, false, &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: err} // legacy servers have all kinds of errors, or none
+			return nil, false, &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: err} // legacy servers return any kind of error, or none
 		}
 		return nil, errors.Is(err, errNoResponse), nil
 	}
 	return nil, false, fmt.Errorf("server %q: server/discover was refused three times", o.Name)
 }
 
-// faultOf is the protocol error in a response, or in the body of an HTTP status.
+// faultOf returns the protocol error in a response or in the body of an HTTP status, or nil.
 func faultOf(m *jsonrpc.Message, err error) *jsonrpc.Error {
 	var status *mcp.StatusError
 	switch {
@@ -226,7 +227,7 @@ func faultOf(m *jsonrpc.Message, err error) *jsonrpc.Error {
 	return nil
 }
 
-// statusFault is the protocol error in the body of an HTTP status; nil if there was none.
+// statusFault returns the protocol error in the body of an HTTP status, or nil.
 func statusFault(e *mcp.StatusError) *jsonrpc.Error {
 	if e.Fault == nil {
 		return nil
@@ -246,15 +247,15 @@ func isStatus(err error, codes ...int) bool {
 	return errors.As(err, &status) && slices.Contains(codes, status.Status)
 }
 
-// choose takes another modern revision that the server offers; nil where it
-// offers legacy ones only.
+// choose returns another modern revision that the server offers, or nil if it offers legacy ones
+// only.
 func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 	if e.Code != revision.CodeUnsupportedRevision {
 		return nil, fmt.Errorf("server %q: server/discover: %w", c.options.Name, e)
 	}
 	offered := revision.Offered(e)
 	if r := revision.CommonModern(offered); r != nil {
-		return r, nil // perhaps the same: what was refused may be taken the next time
+		return r, nil // perhaps the same: a server may accept it the next time
 	}
 	for _, name := range offered {
 		if r := revision.Lookup(name); r != nil && !r.Modern {
@@ -268,16 +269,17 @@ func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 	return nil, err
 }
 
-// A discovery is a request for what the server is. The response may come when nobody waits for it any more.
+// A discovery is a server/discover request. Its response may come after the wait for it.
 type discovery struct {
 	revision *revision.Revision
-	done     chan struct{} // closed when there is a response, or can be none
+	done     chan struct{} // closed with the response or the error
 	message  *jsonrpc.Message
 	err      error
 }
 
-// isModern reports whether a modern response came after all: servers that start read what was sent meanwhile at once, so that the
-// response to what was sent first is there, or comes in a moment.
+// isModern reports whether a modern response has come in the meantime or comes within lateTime. A
+// starting server reads its queued messages at once, so the response to the first is about to
+// arrive.
 func (d *discovery) isModern(ctx context.Context, c *conn) bool {
 	moment := time.NewTimer(lateTime)
 	defer moment.Stop()
@@ -290,8 +292,8 @@ func (d *discovery) isModern(ctx context.Context, c *conn) bool {
 	return false
 }
 
-// discover asks the server what it is, and gives it a moment to respond once it has
-// started. A response that comes later is that of c.late, until ctx ends.
+// discover sends server/discover and waits as endProbe decides. A later response goes to c.late,
+// until ctx ends.
 func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Message, error) {
 	s := &session{revision: r}
 	req := &mcp.Request{Method: methodDiscover, Meta: c.options.Meta, Peer: noPeer{}}
@@ -322,12 +324,12 @@ func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Mes
 	if ctx.Err() == nil {
 		return nil, context.Cause(waiting)
 	}
-	<-d.done // with ctx
+	<-d.done // ctx has ended, and so does the call
 	return d.message, d.err
 }
 
-// endProbe ends a probe that gets no response in time. The time begins again as long
-// as the server is still starting, or was when it began.
+// endProbe ends a probe without a response in time. The time starts again while the server is
+// starting, or was at its start.
 func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
 	starting := c.options.Starting
 	if starting == nil {
@@ -357,8 +359,8 @@ func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
 	}
 }
 
-// discovered makes a session of what the server said of itself; nil if that is
-// no discovery.
+// discovered returns the session for the response to server/discover, or nil if it is no valid
+// discovery.
 func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	s := &session{revision: r, era: newModern(c)}
 	result, err := c.result(c.ctx, s, &mcp.Request{Method: methodDiscover}, m)
@@ -378,7 +380,7 @@ func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	return s
 }
 
-// handshake begins a legacy session and makes it the connection's.
+// handshake begins a legacy session and sets it as the connection's.
 func (e *legacy) handshake(ctx context.Context) error {
 	o := e.options
 	r := revision.LatestLegacy()
@@ -394,7 +396,7 @@ func (e *legacy) handshake(ctx context.Context) error {
 	}
 	e.closeStream()
 	out := link.Out{ID: id, Method: methodInitialize, Message: jsonrpc.AppendRequest(nil, id, methodInitialize, params)}
-	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receiveIn(nil, nil, m) }) // there is no session yet
+	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receiveIn(nil, nil, m) }) // without a session yet
 	if err == nil {
 		err = asError(m.Error)
 	}
@@ -431,7 +433,7 @@ func (e *legacy) initializeParams(r *revision.Revision) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// initialized makes a session of what the server said of itself in the handshake.
+// initialized returns the session for the result of initialize.
 func (e *legacy) initialized(ctx context.Context, m *jsonrpc.Message) (*session, error) {
 	raw := m.Members.Get("protocolVersion")
 	version, ok := jsonrpc.Unquote(raw)
@@ -461,9 +463,8 @@ func (e *legacy) initialized(ctx context.Context, m *jsonrpc.Message) (*session,
 	return s, nil
 }
 
-// openStream opens the session's own stream and gives the server a moment to
-// respond: what some servers send while it is not open yet, such as a request in
-// the first call, is lost.
+// openStream opens the session's own stream and gives the server time to respond. Some servers lose
+// messages while it is not open, such as a request in the first call.
 func (e *legacy) openStream(ctx context.Context, s *session) {
 	streamCtx, cancel := context.WithCancelCause(e.ctx)
 	ended := make(chan struct{})
@@ -484,19 +485,19 @@ func (e *legacy) openStream(ctx context.Context, s *session) {
 	defer moment.Stop()
 	select {
 	case <-opened:
-	case <-moment.C: // it may send no headers before its first message
+	case <-moment.C: // the server may send no headers before its first message
 	case <-ctx.Done():
 	}
 }
 
-// A sessionStream is the stream that a legacy server on HTTP sends messages of
-// its own on. The handshake, of which one runs at a time, owns it.
+// A sessionStream is the stream for a legacy server's own messages on HTTP. The handshake owns it,
+// and only one handshake runs at a time.
 type sessionStream struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{}
 }
 
-// closeStream ends the stream of the session before.
+// closeStream ends the stream of the previous session.
 func (e *legacy) closeStream() {
 	if e.stream != nil {
 		e.stream.cancel(errors.New("a new session replaced it"))

@@ -18,9 +18,8 @@ func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) err
 	return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: c.options.Name}
 }
 
-// failed is the error of a request that got no response: a protocol error where
-// the body of an HTTP status held one. It is an [mcp.ErrLost] where the server
-// may have executed the request.
+// failed returns the error of a request without a response. It is a protocol error if the body of
+// an HTTP status contains one. It is an [mcp.ErrLost] if the server may have executed the request.
 func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	if named, is := err.(*namedError); is {
 		err = named.err
@@ -34,14 +33,14 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 		ended = nil
 	}
 	if ended != nil {
-		c.end(nil) // whoever gets this error finds the connection done
+		c.end(nil) // before the caller can see the error
 	}
 	if ended != nil && errors.Is(err, mcp.ErrClosed) {
-		err = ended // it was closed because it had ended
+		err = ended // the request was closed because the link had ended
 	}
 	noResponse := errors.Is(err, link.ErrNoResponse)
 	if errors.Is(err, mcp.ErrClosed) {
-		err = mcp.ErrClosed // whatever was expected just then
+		err = mcp.ErrClosed // whatever was expected at that moment
 	}
 	failed := c.named(req, err)
 	switch {
@@ -53,12 +52,12 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	return failed
 }
 
-// named says which request of which server failed.
+// named adds the server and the request to an error.
 func (c *conn) named(req *mcp.Request, err error) error {
 	return &namedError{fmt.Sprintf("server %q: %s: %v", c.options.Name, describe(req), err), err}
 }
 
-// A namedError is an error that names the server and the request.
+// A namedError is an error with the names of the server and the request.
 type namedError struct {
 	text string
 	err  error
@@ -85,7 +84,7 @@ func describe(req *mcp.Request) string {
 	return fmt.Sprintf("%s %q", req.Method, req.Name)
 }
 
-// isRefusal reports whether a server that answers with this refuses what it is asked, and has not failed.
+// isRefusal reports whether the error shows that the server refused a request and did not fail.
 func isRefusal(err error) bool {
 	var status *mcp.StatusError
 	if errors.As(err, &status) {

@@ -8,37 +8,36 @@ import (
 	"github.com/junction-mcp/junction/internal/share"
 )
 
-// Limits of what waits for the owner of a call or of a listen request.
+// Limits of the events that wait for the owner of a call or listen request.
 const (
 	maxEvents     = 1_024   // notifications and requests
-	maxEventBytes = 4 << 20 // of them
+	maxEventBytes = 4 << 20 // bytes of them
 
-	maxAllEventBytes = 16 << 20 // of the notifications of all calls and listen requests of one caller of a connection
-	freeEventBytes   = 1 << 10  // of one call or listen request, which do not count there
+	maxAllEventBytes = 16 << 20 // bytes of the notifications of one caller in all mailboxes of a connection
+	freeEventBytes   = 1 << 10  // bytes of each call or listen request that do not count there
 )
 
-// sizeOf is how many bytes a message keeps: all that came, whatever of it is of use.
+// sizeOf returns the number of bytes that a message keeps: all that were received, used or not.
 func sizeOf(m *jsonrpc.Message) int { return max(len(m.Raw()), len(m.Params), len(m.Result)) }
 
-// An event is something that happened to a call or a listen request.
+// An event is a change of a call or a listen request.
 type event struct {
 	kind eventKind
 
-	// response: what came back, or why nothing did.
-	message *jsonrpc.Message // also that of a notification or a request
+	// response: its message or error.
+	message *jsonrpc.Message // also of notification and requested
 	err     error
 
-	flight *inFlight // of a notification that no call owns: where it is counted; nil for others
+	flight *inFlight // counter of a notification without a call; nil for others
 
-	// answered: the client's response to a request of the server, and the round
-	// that it was given in.
+	// answered: the client's response to a request of the server, and its round.
 	request *serverRequest // also of requested and withdrawn
-	askKey  string         // under which the client was asked
+	askKey  string         // key of the request to the client
 	result  json.RawMessage
 	round   *round // also of attached
 }
 
-// over is called when the event was handled.
+// over must be called after the event is handled.
 func (e *event) over() {
 	if e.flight != nil {
 		e.flight.over()
@@ -48,33 +47,33 @@ func (e *event) over() {
 type eventKind uint8
 
 const (
-	response     eventKind = iota // the call is over
+	response     eventKind = iota // end of the call
 	notification                  // for the client
-	requested                     // the server asks the client something
-	withdrawn                     // it takes that back
-	answered                      // the client has responded, or cannot in this round
-	attached                      // a round of the client's request begins
+	requested                     // request of the server to the client
+	withdrawn                     // withdrawal of such a request
+	answered                      // response of the client, or the error that it has none in this round
+	attached                      // start of a round of the client's request
 )
 
-// A mailbox holds the events that wait for their owner, in order. Everybody may
-// put, one goroutine takes.
+// A mailbox holds the events for their owner, in order. Any goroutine may put events; only one
+// takes them.
 type mailbox struct {
-	ready chan struct{} // holds a token while events wait
+	ready chan struct{} // a token while events wait
 
 	mu      sync.Mutex
-	first   func() // see begin; nil when it was called
+	first   func() // see begin; nil after its call
 	events  []event
 	all     *share.Budget // bytes of the notifications in all mailboxes of the connection; nil: not counted
-	by      string        // in whose share of them these are
-	counted int           // of them, those in this one
-	bytes   int           // of the notifications and requests in events, as sizeOf counts
+	by      string        // the caller whose share of all they use
+	counted int           // bytes of this mailbox in all
+	bytes   int           // total sizeOf of the notifications and requests in events
 	count   int           // notifications and requests in events
 	closed  bool
 }
 
 func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
 
-// begin has f called with the first event, at once where one waits already.
+// begin arranges that f is called with the first event, at once if one is waiting.
 func (b *mailbox) begin(f func()) {
 	b.mu.Lock()
 	waiting := len(b.events) > 0
@@ -87,9 +86,8 @@ func (b *mailbox) begin(f func()) {
 	}
 }
 
-// put adds an event; false if the owner takes no more, or no more requests. A
-// notification is dropped where too many wait: a client that slow has no use for
-// them.
+// put adds an event. It reports false if the mailbox is closed or holds too many requests. It drops
+// a notification if too many wait: a client that slow cannot use them.
 func (b *mailbox) put(e event) bool {
 	b.mu.Lock()
 	taken, first := b.add(e), b.first
@@ -139,8 +137,8 @@ func (b *mailbox) add(e event) bool {
 	return true
 }
 
-// putOnce is put for a notification that says no more than that something
-// changed: it is not needed twice.
+// putOnce is put for a notification that only reports a change. It adds none that is already
+// waiting.
 func (b *mailbox) putOnce(e event) bool {
 	b.mu.Lock()
 	for i := range b.events {
@@ -153,7 +151,7 @@ func (b *mailbox) putOnce(e event) bool {
 	return b.put(e)
 }
 
-// take returns what waits.
+// take returns and removes the waiting events.
 func (b *mailbox) take() []event {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -163,8 +161,7 @@ func (b *mailbox) take() []event {
 	return events
 }
 
-// stop refuses further events, wakes whoever takes them, and reports whether there
-// were any.
+// stop refuses further events and wakes the owner. It reports whether there was any event.
 func (b *mailbox) stop() (any bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,7 +170,7 @@ func (b *mailbox) stop() (any bool) {
 	return b.first == nil
 }
 
-// stopped reports whether no event will follow those that wait.
+// stopped reports whether the mailbox accepts no further events.
 func (b *mailbox) stopped() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -188,7 +185,7 @@ func (b *mailbox) forget() {
 	}
 }
 
-// close refuses further events and returns what still waits.
+// close refuses further events and returns the waiting ones.
 func (b *mailbox) close() []event {
 	b.mu.Lock()
 	defer b.mu.Unlock()

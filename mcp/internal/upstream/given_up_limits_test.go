@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// Bob waits for Alice's turn, so her next call waits behind him. Bob goes away: nobody
-// is left that it would have to wait for.
+// Bob waits for Alice's turn, so her next call waits behind him. When Bob gives up, her call has no
+// reason to wait.
 func TestACallOfTheSameClientWaitsForNobodyWhoWentAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := new(callerTurn)
@@ -44,9 +44,8 @@ func TestACallOfTheSameClientWaitsForNobodyWhoWentAway(t *testing.T) {
 	})
 }
 
-// Alice's call is parked, and its response comes: from then on it does not hold the
-// turn, and calls of others that wait for it wait for somebody else. Her response is
-// kept until she comes back.
+// The response to Alice's parked call comes. The call then no longer holds the turn, and calls of
+// others do not wait for it. The response is kept until she comes back.
 func TestAResponseIsKeptForAParkedCallThatHoldsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &respondingLink{}
@@ -78,7 +77,7 @@ func TestAResponseIsKeptForAParkedCallThatHoldsNoTurn(t *testing.T) {
 	})
 }
 
-// A respondingLink responds as the test says.
+// A respondingLink responds as the test requires.
 type respondingLink struct {
 	sentLink
 	ends map[jsonrpc.ID]chan *jsonrpc.Message
@@ -109,8 +108,8 @@ func (l *respondingLink) Call(ctx context.Context, out link.Out, _ func(*jsonrpc
 	}
 }
 
-// The one client is asked for its roots before its call is sent, and does not come
-// back. The server gives up its request: the tool must not run for nobody.
+// The only client is asked for its roots before its call is sent, and does not come back. The
+// server gives up its request. The tool must not run without a client.
 func TestAnUnsentParkedCallIsNotSentWhileItsClientIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -135,10 +134,10 @@ func TestAnUnsentParkedCallIsNotSentWhileItsClientIsAway(t *testing.T) {
 	})
 }
 
-// A lateLink takes no notification for a while; no request of it is known to have arrived.
+// A lateLink accepts no notification for a while. None of its requests is known to have arrived.
 type lateLink struct {
 	sentLink
-	takes func() error // of a notification
+	takes func() error // result for a notification
 	http  bool
 }
 
@@ -170,7 +169,7 @@ func (l *lateLink) Send(ctx context.Context, out link.Out) error {
 
 func (l *lateLink) ClosingCancels() bool { return l.http }
 
-// bobIsAsked reports whether Bob is asked what the server asks in his call.
+// bobIsAsked reports whether Bob is asked the server's request in his call.
 func bobIsAsked(t *testing.T, c *conn, e *legacy) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -188,8 +187,8 @@ func bobIsAsked(t *testing.T, c *conn, e *legacy) bool {
 	return bob.asked.Load() == 1
 }
 
-// Alice gives up a call while the server stalls for six seconds. It does not take the
-// first cancellation, but the ones that follow.
+// Alice gives up a call while the server stalls for six seconds. It does not accept the first
+// cancellation but the following ones.
 func TestACancellationThatIsTakenWhenItIsRepeatedCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
@@ -250,8 +249,8 @@ func (l *lostLink) set(lost bool) {
 	l.lost = lost
 }
 
-// The server restarted while Alice's call was open, and she gives up before there is a
-// new session. The call is over with its session: nothing of it asks in the new one.
+// The server restarted while Alice's call was open, and she gives up before there is a new session.
+// The call ended with its session and cannot cause requests in the new one.
 func TestACallOfALostSessionLingersInNoNewOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lostLink{lateLink: lateLink{http: true}}
@@ -279,7 +278,7 @@ func TestACallOfALostSessionLingersInNoNewOne(t *testing.T) {
 	})
 }
 
-// One client calls and cancels, ten calls at a time; the server is well, and takes every
+// One client calls and cancels, ten calls at a time. The server is healthy and accepts every
 // cancellation at once. Others can still call.
 func TestAClientThatCallsAndCancelsDoesNotKeepOthersFromTheServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -307,7 +306,7 @@ func TestAClientThatCallsAndCancelsDoesNotKeepOthersFromTheServer(t *testing.T) 
 	})
 }
 
-// One client parks calls that it never comes back to, and others cannot be asked.
+// One client parks calls and never comes back to them. Others must still be asked.
 func TestParkedCallsOfOneClientLeaveRoomForOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})
@@ -329,7 +328,7 @@ func TestParkedCallsOfOneClientLeaveRoomForOthers(t *testing.T) {
 	})
 }
 
-// parkNamed is parkOne where the server asks on the call's own channel.
+// parkNamed is like parkOne, with the server's request on the call's own channel.
 func parkNamed(t *testing.T, c *conn, e *legacy, s *session, id jsonrpc.ID, req *mcp.Request) error {
 	t.Helper()
 	ended := make(chan error, 1)

@@ -34,8 +34,8 @@ func (p *hostilePeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 	return p.ask(ctx, q)
 }
 
-// A request that came while only Alice's call ran is Alice's: when her call is
-// cancelled it must not be put to Bob, whose call began later.
+// A request that came while only Alice's call ran is for Alice. When her call is cancelled it must
+// not go to Bob, whose call began later.
 func TestAServerRequestOfACancelledCallGoesToNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -68,7 +68,7 @@ func TestAServerRequestOfACancelledCallGoesToNobodyElse(t *testing.T) {
 	})
 }
 
-// Close must not wait for a client that does not take a notification.
+// Close must not wait for a client that does not accept a notification.
 func TestCloseDoesNotWaitForASlowClient(t *testing.T) {
 	called := make(chan struct{})
 	bridge, _ := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {
@@ -96,7 +96,7 @@ func TestCloseDoesNotWaitForASlowClient(t *testing.T) {
 	}
 }
 
-// A request that the server takes back must be taken back from the client.
+// A request that the server withdraws must be withdrawn from the client.
 func TestAWithdrawnServerRequestIsTakenBackFromTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
@@ -134,7 +134,7 @@ func TestAWithdrawnServerRequestIsTakenBackFromTheClient(t *testing.T) {
 	})
 }
 
-// The response to one request must not become that to another with the same id.
+// The response to one request must not be used for another with the same id.
 func TestAResponseIsForItsOwnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {})
@@ -170,8 +170,8 @@ func TestAResponseIsForItsOwnRequest(t *testing.T) {
 	})
 }
 
-// A response that waits while the server takes back its request and uses the id again
-// is nobody's.
+// The server withdraws its request while the response waits, and uses the id again. The response
+// must not be sent.
 func TestAResponseToAWithdrawnRequestIsNotSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {})
@@ -210,7 +210,7 @@ func TestAResponseToAWithdrawnRequestIsNotSent(t *testing.T) {
 	})
 }
 
-// One client that does not come back must not keep all others from the server.
+// A client that does not come back must not block all others.
 func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -226,7 +226,7 @@ func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 				s.send(done, m.ID)
 			}
 		})
-		// Two clients at once, and the server asks: from now on calls run in turn.
+		// Two clients call at once, and the server asks: from now on calls run in turn.
 		var calling sync.WaitGroup
 		for _, who := range []string{"a", "b"} {
 			calling.Go(func() { bridge.Handle(t.Context(), request(who, "slow", &askedPeer{})) })
@@ -252,8 +252,8 @@ func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 	})
 }
 
-// A server that goes on with a call after it was given up may ask for its client
-// when only another one's call is open.
+// A server that continues a call after it was given up may ask for its client when only another
+// client's call is open.
 func TestARequestAfterACallWasGivenUpGoesToNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -267,7 +267,7 @@ func TestARequestAfterACallWasGivenUpGoesToNobodyElse(t *testing.T) {
 		var calling sync.WaitGroup
 		calling.Go(func() { bridge.Handle(ctx, request("alice", "alice", &askedPeer{})) })
 		synctest.Wait()
-		cancel() // Alice goes away; the server does not care
+		cancel() // Alice goes away; the server ignores it
 		synctest.Wait()
 		bob := &askedPeer{}
 		calling.Go(func() { bridge.Handle(t.Context(), request("bob", "bob", bob)) })
@@ -292,7 +292,7 @@ func TestARequestAfterACallWasGivenUpGoesToNobodyElse(t *testing.T) {
 	})
 }
 
-// Close must not wait for ever for a client that reads nothing.
+// Close must not wait without limit for a client that reads nothing.
 func TestCloseWaitsOnlySoLongForAPeerThatIgnoresItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, _ := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {
@@ -302,7 +302,7 @@ func TestCloseWaitsOnlySoLongForAPeerThatIgnoresItsContext(t *testing.T) {
 		})
 		release := make(chan struct{})
 		peer := &hostilePeer{notify: func(context.Context, string, json.RawMessage) error {
-			<-release // a Write to a pipe that nobody reads
+			<-release // a Write to a pipe without a reader
 			return nil
 		}}
 		var calling sync.WaitGroup

@@ -7,17 +7,18 @@ import (
 	"time"
 )
 
-// passTime is how long the result of a tool waits until the notifications that came before it are passed on.
+// passTime limits how long the result of a tool waits for the preceding notifications to be
+// delivered.
 const passTime = 250 * time.Millisecond
 
-// An inFlight counts the notifications of no call that wait for listeners: the result of a tool that changed a list
-// comes behind the notification of that, as the server sent them.
+// An inFlight counts the notifications without a call that wait for listeners. If a tool changed a
+// list, its result then follows the notification, in the server's order.
 type inFlight struct {
 	n    atomic.Int64
-	slow atomic.Bool // a request waited in vain; no other does until all are passed on
+	slow atomic.Bool // a request waited in vain; others do not wait until all are delivered
 
 	mu   sync.Mutex
-	none chan struct{} // closed when all are passed on; nil while no request waits
+	none chan struct{} // closed when all are delivered; nil without waiters
 }
 
 func (f *inFlight) begin() { f.n.Add(1) }
@@ -35,7 +36,8 @@ func (f *inFlight) over() {
 	}
 }
 
-// wait waits until all that came so far are passed on. A listener that takes nothing holds up one result.
+// wait waits until the notifications received so far are delivered. A blocked listener delays only
+// one result.
 func (f *inFlight) wait(ctx context.Context) {
 	if f.n.Load() == 0 || f.slow.Load() {
 		return

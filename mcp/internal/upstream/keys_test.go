@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// asksTwice plays a modern server on conn that sends two requests, one after the
-// other, under the same key, and then says what it heard.
+// asksTwice plays a modern server on conn that sends two requests one after the other, under the
+// same key. Its result contains the responses.
 func asksTwice(conn net.Conn) {
 	const head = `{"jsonrpc":"2.0","id":%s,"result":{`
 	in := bufio.NewScanner(conn)
@@ -33,7 +33,7 @@ func asksTwice(conn net.Conn) {
 		ask := func(state, text string) {
 			fmt.Fprintf(conn, head+`"resultType":"input_required","requestState":%q,"inputRequests":{"confirm":{"method":"elicitation/create","params":{"mode":"form","message":%q,"requestedSchema":{"type":"object","properties":{}}}}}}}`+"\n", m.ID, state, text)
 		}
-		if m.Method == "tools/call" { // others come when they like
+		if m.Method == "tools/call" { // others come at any time
 			heard += " " + m.Params.InputResponses["confirm"].Action
 		}
 		switch {
@@ -49,8 +49,8 @@ func asksTwice(conn net.Conn) {
 	}
 }
 
-// A server's keys are its own for one round: the response to a request of the
-// first must not become that to one of the second.
+// The keys of a server are valid for one round. The response to a request of the first must not be
+// used for one of the second.
 func TestAKeyThatIsUsedAgainIsAnotherRequest(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -69,8 +69,8 @@ func TestAKeyThatIsUsedAgainIsAnotherRequest(t *testing.T) {
 	}
 }
 
-// heardByUser calls a tool as a client whose user only lets the server look, and
-// returns what the user was asked and what the tool said.
+// heardByUser calls a tool as a client whose user only allows the server to look. It returns the
+// messages to the user and the tool's result.
 func heardByUser(t *testing.T, bridge mcp.Handler, revision string) string {
 	var asked []string
 	c, err := mcp.DialWith(t.Context(), stream.Pipe(bridge), mcp.ClientOptions{Revision: revision, OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -91,7 +91,7 @@ func heardByUser(t *testing.T, bridge mcp.Handler, revision string) string {
 	return strings.Join(asked, " ") + ": " + text
 }
 
-// The same for a legacy server that uses the id of a request again.
+// The same for a legacy server that reuses the id of a request.
 func TestAnIDThatIsUsedAgainIsAnotherRequest(t *testing.T) {
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,37 +17,37 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
-// legacy speaks to a legacy server: one session for all requests, and requests
-// from the server while a call runs.
+// legacy implements requests to a legacy server. One session serves all requests, and the server
+// may send requests while a call runs.
 type legacy struct {
 	*conn
 
-	stream *sessionStream // of the handshake, see closeStream
+	stream *sessionStream // stream of the handshake, see closeStream
 
 	levelTurn turn.Turn
-	level     mcp.LogLevel // that the server was asked to log at; whoever has levelTurn owns it
+	level     mcp.LogLevel // level last set on the server; owned by the holder of levelTurn
 
-	callTurn     *callerTurn   // held by calls that may ask, of a server that names no call
-	outsideSlots chan struct{} // holds a token for each request outside of calls that is being answered
+	callTurn     *callerTurn   // held by calls that may ask, with a server whose requests name no call
+	outsideSlots chan struct{} // a token for each request outside calls being answered
 
-	asksFirst    atomic.Bool // the server did not answer a list before what it asked was refused
-	rootsRefused atomic.Bool // that were the roots, and it has not learned since that it can have them
+	asksFirst    atomic.Bool // the server did not answer a list before its own request was refused
+	rootsRefused atomic.Bool // that request was for the roots, and the server does not know yet that it can have them
 
-	parkedPlaces *share.Budget // of parked calls
-	parkedBytes  *share.Budget // that they hold
-	watchers     *share.Budget // of tasks that are watched
+	parkedPlaces *share.Budget // number of parked calls
+	parkedBytes  *share.Budget // bytes held by parked calls
+	watchers     *share.Budget // number of watched tasks
 
 	mu            sync.Mutex
 	parked        map[string]*call            // by ticket
-	asked         map[askedKey]*serverRequest // what the server waits for responses to, inside and outside of calls
-	askedBytes    int                         // of their parameters
+	asked         map[askedKey]*serverRequest // requests of the server that wait for responses, inside and outside calls
+	askedBytes    int                         // bytes of their parameters
 	listeners     map[*listener]struct{}
-	unheard       map[string]bool // lists that changed while nobody listened for that, by method
+	unheard       map[string]bool // by method, lists that changed without a listener
 	subscriptions map[string]*subscription
 	renewal       *renewal
-	renewing      *session              // that is being replaced until it works, also while nobody asks
-	waiting       []*serverRequest      // that wait for a call, see postpone
-	watched       map[string]*taskWatch // by the task's id
+	renewing      *session              // session being replaced until that works, even without requests
+	waiting       []*serverRequest      // requests that wait for a call, see postpone
+	watched       map[string]*taskWatch // by task id
 }
 
 func newLegacy(c *conn) *legacy {
@@ -59,7 +59,7 @@ func newLegacy(c *conn) *legacy {
 	}
 }
 
-// call asks the server, or goes on with a call that waited for its client.
+// call sends the request, or resumes a call that waited for its client.
 func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if ticket := req.State.Get(stateParked); ticket != nil {
 		result, err := e.resume(ctx, req, ticket)
@@ -83,7 +83,7 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	}
 }
 
-// legacyParams are the parameters without what only the modern revision knows.
+// legacyParams returns the parameters without the members of the modern revision.
 func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 	own := jsonrpc.Get(req.Params, "_meta")
 	if own == nil && req.Meta.ProgressToken == nil {
@@ -109,9 +109,8 @@ func legacyParams(id jsonrpc.ID, req *mcp.Request) json.RawMessage {
 	return w.Bytes()
 }
 
-// setLevel makes the server log what the client of a request wants to hear. It
-// is asked for the least severe level that anybody wanted so far. A server that
-// refuses, or does not respond, is not asked again.
+// setLevel sets the server's log level for the client of a request. It uses the least severe level
+// requested so far. It does not repeat a request that the server refused or did not answer.
 func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
 	if level.Severity() == 0 || s.capabilities.Logging == nil {
 		return nil
@@ -120,7 +119,7 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 		return err
 	}
 	defer e.levelTurn.Release()
-	s = e.session.Load() // a new one may have begun, and was given the level of before
+	s = e.session.Load() // a new session may have begun with the previous level
 	if e.level != "" && e.level.Severity() <= level.Severity() {
 		return nil
 	}
@@ -128,13 +127,13 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 	return e.sendLevel(ctx, s, level)
 }
 
-// sendLevel sends the level ahead of what the caller sends. A server that does not respond holds up
-// nothing: the response is waited for only as long as one that does respond takes.
+// sendLevel sends the level ahead of the caller's request. It waits at most levelTime, so that a
+// server without a response delays nothing.
 func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
 	responded := make(chan struct{})
 	e.spawn(func() {
 		defer close(responded)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime) // of the call, for its watchers
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime) // derived from the call, for its watchers
 		defer cancel()
 		defer context.AfterFunc(e.ctx, cancel)()
 		w := jsonrpc.NewObject(nil)
@@ -150,12 +149,12 @@ func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) 
 	case <-timer.C:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-e.ctx.Done(): // nothing may have been spawned
+	case <-e.ctx.Done(): // spawn may have started nothing
 	}
 	return nil
 }
 
-// do makes a request in which nothing else happens.
+// do sends a request without notifications, requests or further rounds.
 func (e *legacy) do(ctx context.Context, s *session, method string, params json.RawMessage) (mcp.Result, error) {
 	req := &mcp.Request{Method: method, Params: params, Peer: noPeer{}}
 	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out {
@@ -172,8 +171,8 @@ func (e *legacy) ping(ctx context.Context, s *session) error {
 	return err
 }
 
-// request takes a request of the server. One that came on no call's channel
-// belongs to an open call, if there is no doubt whose client is meant.
+// request handles a request of the server. One that did not come on the channel of a call belongs
+// to an open call if its client is unambiguous.
 func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	switch m.Method {
 	case methodRootsList, methodSample, methodElicit:
@@ -185,7 +184,7 @@ func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 		e.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
 		return
 	}
-	if of := e.waitingFor(m.Params); of != nil { // whichever stream it came on
+	if of := e.waitingFor(m.Params); of != nil { // on any stream
 		k = of
 	}
 	if r := (&serverRequest{session: s, message: m, inCall: k != nil && k.acceptsRequests}); e.register(r) {
@@ -193,20 +192,20 @@ func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// route hands a request of the server to the call that it belongs to, or to whoever
-// is asked outside of calls. k is the call on whose channel it came, or nil.
+// route passes a request of the server to its call, or to handleOutside. k is the call on whose
+// channel it came, or nil.
 func (e *legacy) route(k *call, r *serverRequest) {
 	sameCaller := true
 	r.unnamed = k == nil || !k.acceptsRequests
 	switch {
-	case k != nil && r.unnamed: // a request that the connection made for itself
+	case k != nil && r.unnamed: // a request of the connection itself
 		k = nil
 	case k == nil:
 		k, sameCaller = e.unnamed()
 		switch {
 		case !e.options.OneClient:
 			e.namesNone.Store(true)
-		case k != nil && !mayAsk(k.method): // it only happens to run, and a modern client is not asked in it
+		case k != nil && !mayAsk(k.method): // it merely runs at this time, and a modern client cannot be asked during it
 			k, sameCaller = nil, true
 		}
 	}
@@ -220,9 +219,9 @@ func (e *legacy) route(k *call, r *serverRequest) {
 	}
 }
 
-// deliver hands a request of the server to a call.
+// deliver passes a request of the server to a call.
 func (e *legacy) deliver(k *call, r *serverRequest) {
-	if r.unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
+	if r.unnamed && !e.options.OneClient { // already now: until the owner sees it, no other call may begin
 		r.turn = e.callTurn.try(k.caller)
 	}
 	stop := func() { k.events.put(event{kind: withdrawn, request: r}) }
@@ -233,8 +232,7 @@ func (e *legacy) deliver(k *call, r *serverRequest) {
 	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over, or its client does not keep up", r.message.Method))
 }
 
-// dropTurn releases the turn that was taken for a request of the server that its
-// call did not get.
+// dropTurn releases the turn that was taken for a request of the server if its call did not get it.
 func (e *legacy) dropTurn(r *serverRequest) {
 	if r.turn {
 		r.turn = false
@@ -242,9 +240,9 @@ func (e *legacy) dropTurn(r *serverRequest) {
 	}
 }
 
-// handleOutside answers a request of the server that belongs to no call: the
-// connection's own Peer does, or, where all requests come from one client, that
-// client: on the stream that it listens on, or else in its next call.
+// handleOutside answers a request of the server that belongs to no call. The connection's own Peer
+// answers, or the client if it is the only one. That client is asked on the stream that it listens
+// on, or else in its next call.
 func (e *legacy) handleOutside(r *serverRequest) {
 	peer := e.options.Peer
 	if peer == nil && e.options.OneClient {
@@ -282,7 +280,7 @@ func (e *legacy) handleOutside(r *serverRequest) {
 	}
 }
 
-// listening is the Peer of a listen request, if there is one.
+// listening returns the Peer of a listen request, or nil.
 func (e *legacy) listening() mcp.Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -294,7 +292,7 @@ func (e *legacy) listening() mcp.Peer {
 	return nil
 }
 
-// asksOutside reports whether a request of the server is open that no call has.
+// asksOutside reports whether an open request of the server belongs to no call.
 func (e *legacy) asksOutside() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -306,12 +304,12 @@ func (e *legacy) asksOutside() bool {
 	return false
 }
 
-// faultToServer is the error with which a legacy client says that it cannot do
-// what it is asked (client/roots, client/elicitation).
+// faultToServer returns the error of a legacy client that cannot fulfil a request (client/roots,
+// client/elicitation).
 func faultToServer(err error) *jsonrpc.Error {
 	f := mcp.ErrorOf(err)
 	code := f.Code
-	if code == mcp.CodeMissingCapability { // which legacy revisions do not know
+	if code == mcp.CodeMissingCapability { // legacy revisions have no such code
 		code = mcp.CodeMethodNotFound
 	}
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: f.Data}

@@ -15,16 +15,16 @@ import (
 
 // Limits and times of calls to a legacy server.
 const (
-	maxRequested   = 64    // requests of the server that one call has open
+	maxRequested   = 64    // open requests of the server in one call
 	maxParked      = 1_024 // parked calls
-	maxParkedOfOne = 256   // of one client: it need not come back
+	maxParkedOfOne = 256   // parked calls of one client, which may never come back
 
-	maxParkedBytes = 32 << 20 // of their parameters, and of the responses that wait for their clients
+	maxParkedBytes = 32 << 20 // bytes of their parameters, and of responses that wait for their clients
 
-	parkTime    = 10 * time.Minute      // how long a call is parked
+	parkTime    = 10 * time.Minute      // lifetime of a parked call
 	turnTime    = 20 * time.Second      // the same while calls of others wait for its turn
-	maxRenewals = 3                     // sessions that one call begins, where servers lose them
-	settleTime  = 20 * time.Millisecond // how long to wait for another request before a call is parked
+	maxRenewals = 3                     // new sessions for one call of a server that loses them
+	settleTime  = 20 * time.Millisecond // wait for another request before a call is parked
 )
 
 var (
@@ -36,11 +36,11 @@ var (
 type round struct {
 	ctx     context.Context
 	req     *mcp.Request
-	outcome chan outcome // gets exactly one
+	outcome chan outcome // receives exactly one value
 
-	// Of the goroutine that owns the call:
+	// The goroutine that owns the call owns these.
 	during context.Context // see legacyCall.during
-	over   func()          // ends it
+	over   func()          // ends during
 }
 
 func newRound(ctx context.Context, req *mcp.Request) *round {
@@ -52,38 +52,37 @@ type outcome struct {
 	err    error
 }
 
-// A legacyCall owns one call to a legacy server: all its fields belong to run, which
-// the goroutine of the client's request does until the call is parked, and then one
-// of the connection's.
+// A legacyCall owns one call to a legacy server. All its fields belong to run. The goroutine of the
+// client's request executes run until the call is parked, and then one of the connection does.
 type legacyCall struct {
 	*call
 	era          *legacy
 	session      *session
-	req          *mcp.Request // of the first round
+	req          *mcp.Request // request of the first round
 	cancel       context.CancelCauseFunc
-	holdsTurn    bool // the era's callTurn
-	sent         bool // what waited for this call is answered first
+	holdsTurn    bool // of the era's callTurn
+	sent         bool // set when the request is sent, after the requests that waited for this call are answered
 	cancelled    bool
 	ownGoroutine bool // run has a goroutine of its own
-	holds        int  // how often it was held
-	renewed      int  // how often a new session was begun for it
-	resent       bool // after its response was lost
+	holds        int  // number of times it was held
+	renewed      int  // number of sessions begun for it
+	resent       bool // sent again after its response was lost
 
 	round    *round // nil while the call is parked
 	ticket   string // while it is parked
 	open     []*serverRequest
-	reserved int              // bytes that reserve took while it is parked
+	reserved int              // bytes that reserve took while parked
 	taken    int              // requests of the server so far
-	early    *outcome         // of the call: it came while it was parked
-	final    *outcome         // of the call: it is over
-	settle   <-chan time.Time // the call is parked then
-	expiry   <-chan time.Time // a parked call is given up then
-	yield    <-chan time.Time // and then, where others wait for its turn
-	held     <-chan time.Time // the request is sent then
-	unlisted <-chan time.Time // of a list: what waits for another call is refused then
+	early    *outcome         // outcome that came while parked
+	final    *outcome         // outcome of the call: it is over
+	settle   <-chan time.Time // time to park the call
+	expiry   <-chan time.Time // time to give up a parked call
+	yield    <-chan time.Time // the same if others wait for its turn
+	held     <-chan time.Time // time to send the request
+	unlisted <-chan time.Time // for a list: time to refuse the requests that wait for another call
 }
 
-// begin makes a call and waits until its first round is over.
+// begin starts a call and waits for the end of its first round.
 func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	inTurn := e.namesNone.Load() && mayAsk(req.Method)
 	if inTurn {
@@ -114,8 +113,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 	return o.result, o.err
 }
 
-// during is the context of what happens in the present round: it also ends with the
-// connection, and with the round.
+// during returns the context of the present round. It also ends with the connection.
 func (p *legacyCall) during() context.Context {
 	if r := p.round; r.during == nil {
 		r.during, r.over = p.era.whileOpen(r.ctx)
@@ -123,7 +121,7 @@ func (p *legacyCall) during() context.Context {
 	return p.round.during
 }
 
-// run sends the request and handles what happens to it until it is over.
+// run sends the request and handles its events until it is over.
 func (p *legacyCall) run() {
 	over := true
 	defer func() {
@@ -140,8 +138,7 @@ func (p *legacyCall) run() {
 	}
 }
 
-// serve is run until the call is over, or parked for the first time; then it reports
-// false.
+// serve is run until the call is over or first parked. It reports whether the call is over.
 func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
 		if !p.sent && p.round != nil && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
@@ -186,21 +183,21 @@ func (p *legacyCall) serve() bool {
 		}
 	}
 	p.era.removeCall(p.call)
-	p.handle(p.events.take()) // what came before the response was noticed
+	p.handle(p.events.take()) // events that preceded the end
 	switch {
 	case p.round == nil:
 	case p.final != nil:
 		p.reply(*p.final)
-	default: // it came back while the connection was closed
+	default: // the client came back while the connection was being closed
 		p.reply(outcome{err: p.era.failed(p.session, p.req, mcp.ErrClosed)})
 	}
 	return true
 }
 
-// closed ends the call with the connection: with its response, if that has come.
+// closed ends the call at the end of the connection, with its response if that has come.
 func (p *legacyCall) closed() {
 	for p.sent && p.final == nil && p.early == nil {
-		<-p.events.ready // the exchange ends with the connection, and says so
+		<-p.events.ready // the exchange ends with the connection and puts an event
 		p.handle(p.events.take())
 	}
 	if p.final == nil {
@@ -208,7 +205,7 @@ func (p *legacyCall) closed() {
 	}
 }
 
-// fail ends the call and its round, if there is one.
+// fail ends the call, and its round if there is one.
 func (p *legacyCall) fail(err error) {
 	p.cancelled = true
 	if p.sent && p.early == nil {
@@ -222,8 +219,8 @@ func (p *legacyCall) fail(err error) {
 	}
 }
 
-// send sends the request. Its time is the connection's, as the call may outlive
-// the round that began it.
+// send sends the request. Its context is the connection's, as the call may outlive the round that
+// began it.
 func (p *legacyCall) send() {
 	p.sent = true
 	p.session = p.era.session.Load()
@@ -231,7 +228,7 @@ func (p *legacyCall) send() {
 	if p.era.options.OneClient && isList(p.method) {
 		p.unlisted = time.After(listWaitTime)
 	}
-	if p.cancel != nil { // of the exchange before
+	if p.cancel != nil { // of the previous exchange
 		p.cancel(nil)
 	}
 	var ctx context.Context
@@ -241,8 +238,7 @@ func (p *legacyCall) send() {
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
 }
 
-// finish lets go of everything; a round that comes too late learns that the call
-// is over.
+// finish releases everything. A round that comes too late gets errOver.
 func (p *legacyCall) finish() {
 	e := p.era
 	if p.cancel != nil {
@@ -267,7 +263,7 @@ func (p *legacyCall) finish() {
 	p.dropOpen()
 }
 
-// dropOpen lets go of what the server asked, as the call is over.
+// dropOpen releases the server's open requests at the end of the call.
 func (p *legacyCall) dropOpen() {
 	e, open := p.era, p.open
 	p.open = nil
@@ -275,13 +271,13 @@ func (p *legacyCall) dropOpen() {
 		r.stopAsking()
 		other, _ := e.unnamed()
 		switch {
-		case r.waited: // it is of no call, but of the one client
+		case r.waited: // it belongs to the one client, not to the call
 			e.postpone(r)
 		case r.unnamed && e.options.OneClient && (!p.sent || r.message.Method == methodRootsList):
 			e.route(nil, r)
 		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // it may belong to another call
 			e.route(nil, r)
-		case p.cancelled && p.sent: // the server hears that the call is
+		case p.cancelled && p.sent: // the server gets the cancellation of the call
 			e.forget(r)
 		default:
 			e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over", r.message.Method))
@@ -329,8 +325,8 @@ func (p *legacyCall) handle(events []event) {
 	}
 }
 
-// respond takes the server's response. While the call is parked it waits for
-// the client.
+// respond handles the server's response. While the call is parked, the response is kept for the
+// client.
 func (p *legacyCall) respond(ev event) {
 	if ev.err != nil && p.repeat(ev.err) {
 		return
@@ -354,20 +350,19 @@ func (p *legacyCall) respond(ev event) {
 	}
 	p.early = &o
 	p.era.removeCall(p.call)
-	p.dropOpen() // the server does not wait any more, and may use the ids again
+	p.dropOpen() // the server does not wait any more and may reuse the ids
 	p.releaseTurn()
 }
 
-// repeat sends the request again after its session was lost, where the server
-// did not take it, or once after its response was lost, where a second call
-// changes nothing.
+// repeat sends the request again if its session was lost before the server accepted it. If only the
+// response was lost, it does so once, for a call that changes nothing when repeated.
 func (p *legacyCall) repeat(err error) bool {
 	lost := errors.Is(err, link.ErrSessionLost)
 	noResponse := errors.Is(err, link.ErrNoResponse)
 	if p.round == nil || !lost && !noResponse || p.renewed >= maxRenewals || p.era.link.Err() != nil {
 		return false
 	}
-	if lost { // also where the call is not repeated: the next one needs the session
+	if lost { // also if the call is not repeated: the next one needs the session
 		if _, err := p.era.renew(p.during(), p.session); err != nil {
 			return false
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// bridgeTo puts a bridge in front of a legacy server, and counts the rounds of its calls.
+// bridgeTo puts a bridge before a legacy server and counts the rounds of its calls.
 func bridgeTo(t *testing.T, s *mcp.Server, o mcp.ClientOptions) (h mcp.Handler, rounds *atomic.Int32, closed func()) {
 	t.Helper()
 	o.Bridge, o.Revision = true, "2025-11-25"
@@ -38,8 +38,8 @@ func accept(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
 }
 
-// Two requests that come one shortly after the other are one round, and the responses to
-// both are the next: no round asks nothing, however long the server takes after them.
+// Two requests in short succession form one round, and the responses to both the next. No round is
+// empty, however long the server takes afterwards.
 func TestNoRoundOfAParkedCallAsksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mcp.NewServer("slow", "1")
@@ -71,8 +71,8 @@ func TestNoRoundOfAParkedCallAsksNothing(t *testing.T) {
 	})
 }
 
-// A client that never comes back with its response holds a call for ParkTimeout; then the
-// server hears that it is cancelled, and nothing is left of it.
+// A client that never comes back with its response holds a call for ParkTimeout. Then the server
+// gets a cancellation, and nothing of the call remains.
 func TestAParkedCallIsGivenUpAfterParkTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan time.Time, 1)

@@ -41,7 +41,7 @@ func TestTheEraOfAServerThatKnowsBoth(t *testing.T) {
 	})
 }
 
-// A server without a handshake is found all the same, however it refuses it.
+// A server without a handshake is found, in whatever way it refuses the handshake.
 func TestLegacyFirstFindsAModernServer(t *testing.T) {
 	for name, refuse := range map[string]func(w http.ResponseWriter, id json.RawMessage){
 		"an error": func(w http.ResponseWriter, id json.RawMessage) {

@@ -20,19 +20,19 @@ import (
 // A listener is one running subscriptions/listen on a legacy connection.
 type listener struct {
 	filter    filter
-	tasks     []string // those it is for, by id; see legacy_task_listen.go
+	tasks     []string // ids of its tasks; see legacy_task_listen.go
 	onlyTasks bool
 	peer      mcp.Peer
 	events    mailbox
 }
 
-// A filter is that of a listen request.
+// A filter is the filter of a listen request.
 type filter struct {
 	mcp.SubscriptionFilter
-	lists []string // notifications of those in it
+	lists []string // notifications of its lists
 }
 
-// filterOf reads the filter of a listen request.
+// filterOf decodes the filter of a listen request.
 func filterOf(req *mcp.Request) (*filter, error) {
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
@@ -43,8 +43,8 @@ func filterOf(req *mcp.Request) (*filter, error) {
 	return &filter{params.Notifications, params.Notifications.Lists()}, nil
 }
 
-// wants reports whether the filter lets a notification through. Log messages
-// that belong to no call reach every listener; the edge knows who may see them.
+// wants reports whether a notification passes the filter. Log messages without a call reach every
+// listener; the edge decides which clients may see them.
 func (f *filter) wants(method, uri string) bool {
 	if method == notificationUpdated {
 		return slices.Contains(f.ResourceSubscriptions, uri)
@@ -52,8 +52,7 @@ func (f *filter) wants(method, uri string) bool {
 	return method == notificationMessage || slices.Contains(f.lists, method)
 }
 
-// listen passes on what the session is sent, and subscribes to the resources
-// that nobody subscribed to yet.
+// listen passes on the session's notifications and subscribes to resources without a subscription.
 func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	ctx, stop := e.whileOpen(ctx)
 	defer stop()
@@ -83,7 +82,7 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, l.withTasks(w.Bytes())); err != nil {
 		return mcp.Result{}, err
 	}
-	if !task.IsForFree(ctx) { // they may have changed before this
+	if !task.IsForFree(ctx) { // they may have changed before
 		for _, id := range l.tasks {
 			l.hint(id)
 		}
@@ -107,8 +106,8 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	}
 }
 
-// join adds a listener. A list that changed while nobody listened for that has changed for the first who does: a client
-// may have read it before, and calls a tool while the stream for its notifications is still being opened.
+// join adds a listener. Lists that changed without a listener are reported to the first that joins.
+// A client may have read the list and called a tool while its stream was being opened.
 func (e *legacy) join(l *listener) {
 	e.mu.Lock()
 	e.listeners[l] = struct{}{}
@@ -138,7 +137,7 @@ func (e *legacy) leave(l *listener) {
 	e.mu.Unlock()
 }
 
-// notify hands a notification to all who listen for it.
+// notify passes a notification to all listeners that want it.
 func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled {
 		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId")).Plain()})
@@ -162,7 +161,7 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	}
 }
 
-// listenersFor returns all listeners, and notes that a list changed of which none of them wants to hear.
+// listenersFor returns all listeners, and records a change of a list that none of them wants.
 func (e *legacy) listenersFor(method string) []*listener {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -182,15 +181,14 @@ func (e *legacy) allListeners() []*listener {
 	return slices.Collect(maps.Keys(e.listeners))
 }
 
-// A subscription is a resource that the session subscribes to, once for all who
-// listen for it.
+// A subscription is the session's subscription to a resource, shared by all its listeners.
 type subscription struct {
-	turn  turn.Turn // to change count and to ask the server
-	count int       // listen requests that it is in force for; whoever has turn owns it
-	users int       // who hold on to the entry; under the era's mutex
+	turn  turn.Turn // to change count and to send requests
+	count int       // listen requests that use it; owned by the holder of turn
+	users int       // references to the entry; guarded by the era's mutex
 }
 
-// use returns the entry of a resource; unuse gives it back.
+// use returns the entry of a resource, which unuse must release.
 func (e *legacy) use(uri string) *subscription {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -211,12 +209,11 @@ func (e *legacy) unuse(uri string, u *subscription) {
 	}
 }
 
-// subscribeTime is how long a server may take to agree to the subscriptions of one
-// listen request.
+// subscribeTime limits the subscriptions of one listen request.
 const subscribeTime = 30 * time.Second
 
-// subscribeAll subscribes to resources and returns those that the server agreed
-// to in time. One that it refuses takes nothing from the others.
+// subscribeAll subscribes to resources and returns those that the server agreed to in time. A
+// refused one does not affect the others.
 func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []string, err error) {
 	within, cancel := context.WithTimeout(ctx, subscribeTime)
 	defer cancel()
@@ -236,8 +233,8 @@ func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []stri
 	return agreed, nil
 }
 
-// subscribe subscribes to a resource where nobody did before. The entry stays in
-// use until unsubscribe.
+// subscribe subscribes to a resource unless the session has. The entry stays in use until
+// unsubscribe.
 func (e *legacy) subscribe(ctx context.Context, uri string) error {
 	u := e.use(uri)
 	err := u.turn.Acquire(ctx)
@@ -256,7 +253,7 @@ func (e *legacy) subscribe(ctx context.Context, uri string) error {
 	return err
 }
 
-// unsubscribeAll ends subscriptions, without waiting for the server.
+// unsubscribeAll ends subscriptions without waiting for the server.
 func (e *legacy) unsubscribeAll(uris []string) {
 	if len(uris) == 0 {
 		return
@@ -273,7 +270,7 @@ func (e *legacy) unsubscribeAll(uris []string) {
 func (e *legacy) unsubscribe(ctx context.Context, uri string) {
 	u := e.use(uri)
 	defer e.unuse(uri, u)
-	defer e.unuse(uri, u) // that of subscribe
+	defer e.unuse(uri, u) // the reference of subscribe
 	if err := u.turn.Acquire(e.ctx); err != nil {
 		return
 	}

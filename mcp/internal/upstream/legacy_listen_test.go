@@ -11,7 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// Who sends initialize may call a tool that changes the list before the stream for notifications is open.
+// A client may call a tool that changes the list after initialize and before its stream for
+// notifications is open.
 func TestAListThatChangedBeforeAnybodyListenedChangedForTheFirstWhoDoes(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-11-25"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -25,7 +26,7 @@ func TestAListThatChangedBeforeAnybodyListenedChangedForTheFirstWhoDoes(t *testi
 			defer c.Close()
 			mcp.AddTool(s, "second", none)
 			time.Sleep(time.Second)
-			for turn, want := range []string{"notifications/tools/list_changed", ""} { // the second who listens missed nothing
+			for turn, want := range []string{"notifications/tools/list_changed", ""} { // the second listener missed nothing
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				var heard []string
 				if err := c.Listen(ctx, mcp.SubscriptionFilter{PromptsListChanged: true}, func(n mcp.Notification) { heard = append(heard, "prompts: "+n.Method) }); ctx.Err() == nil {

@@ -11,22 +11,22 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// codeElicitationRequired is how servers of revision 2025-11-25 ask the user to
-// visit a page before a call: as an error (client/elicitation, URL mode errors).
+// codeElicitationRequired is the error of servers of 2025-11-25 that need the user to visit a page
+// before a call (client/elicitation, URL mode errors).
 const codeElicitationRequired = -32042
 
-// statePages holds the pages while the client asks its user, between two rounds: the
-// server must not get the call again before the user has accepted.
+// statePages holds the pages between two rounds while the client asks its user. The server must not
+// get the call again before the user has accepted.
 const statePages = "pages"
 
-// requiredPages are pages that the server wants visited before a call.
+// requiredPages holds the pages that the server wants visited before a call.
 type requiredPages struct {
 	cause error      // returned if the user does not visit them
-	fault *mcp.Error // of the server
+	fault *mcp.Error // error of the server
 	pages []mcp.ElicitRequest
 }
 
-// pagesRequired returns the pages that an error of the server names, if it does.
+// pagesRequired returns the pages in an error of the server, or nil.
 func pagesRequired(err error) *requiredPages {
 	var fault *mcp.Error
 	if !errors.As(err, &fault) || fault.Code != codeElicitationRequired {
@@ -41,7 +41,7 @@ func pagesRequired(err error) *requiredPages {
 	return &requiredPages{cause: err, fault: fault, pages: data.Elicitations}
 }
 
-// requiredBefore returns the pages for which an earlier round of the request was ended.
+// requiredBefore returns the pages that ended an earlier round of the request, or nil.
 func requiredBefore(req *mcp.Request) *requiredPages {
 	kept := req.State.Get(statePages)
 	if kept == nil {

@@ -13,14 +13,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A call to a legacy server cannot be made twice. When the server asks something
-// that the client only responds to with its next round, the call is parked: it
-// goes on waiting here, under a ticket that travels in the request's state,
-// until the client comes back or its time is up.
+// A call to a legacy server cannot be made twice. If the client can only answer a request of the
+// server in its next round, the call is parked. It waits under a ticket, which the request's state
+// contains, until the client comes back or its time is up.
 
 const stateParked = "parked"
 
-// resume goes on with a parked call: the server gets the responses that came.
+// resume continues a parked call with the client's responses.
 func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMessage) (mcp.Result, error) {
 	ticket, _ := jsonrpc.Unquote(state)
 	e.mu.Lock()
@@ -35,18 +34,17 @@ func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMes
 	return o.result, o.err
 }
 
-// park ends the round: the client has to come back. Where too many calls are parked
-// already the call is over.
+// park ends the round: the client must come back. If too many calls are parked, the call fails.
 func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
-	if !p.reserve(2*len(p.req.Params), ticket) { // one copy is still on its way
+	if !p.reserve(2*len(p.req.Params), ticket) { // the request that is being sent has a second copy
 		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of one client %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedOfOne, maxParkedBytes>>20))
 		return
 	}
 	p.ticket, p.req = ticket, kept(p.req)
 	for _, r := range p.open {
-		r.blocked = nil // it is the round that ends, with all of its request
+		r.blocked = nil // do not keep the round and its request
 	}
 	p.expiry = time.After(cmp.Or(max(e.options.ParkTimeout, 0), parkTime))
 	if p.holdsTurn {
@@ -56,7 +54,8 @@ func (p *legacyCall) park() {
 	p.reply(outcome{err: mcp.ErrInputRequired})
 }
 
-// kept is what is needed of a request while its call is parked: not the rest of the message that it came in, nor its Peer.
+// kept returns the parts of a request that a parked call needs, without the memory of its message
+// and without its Peer.
 func kept(req *mcp.Request) *mcp.Request {
 	k := req.WithParams(bytes.Clone(req.Params))
 	k.Meta.ProgressToken = bytes.Clone(req.Meta.ProgressToken)
@@ -64,7 +63,7 @@ func kept(req *mcp.Request) *mcp.Request {
 	return k
 }
 
-// attach begins the next round: the client is asked again what is still open.
+// attach begins the next round and asks the client again for the open requests.
 func (p *legacyCall) attach(r *round) {
 	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
 	p.releaseReserved()
@@ -76,8 +75,8 @@ func (p *legacyCall) attach(r *round) {
 	}
 }
 
-// reserve takes size bytes of the limit of all parked calls and, where the ticket is
-// not empty, parks the call under it; false if there is no room.
+// reserve takes size bytes of the limit of all parked calls. With a ticket it also parks the call
+// under it. It reports false if there is no room.
 func (p *legacyCall) reserve(size int, ticket string) bool {
 	e := p.era
 	e.mu.Lock()
@@ -102,7 +101,7 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 	return true
 }
 
-// unpark returns the call that is parked under a ticket, which ends that; nil where there is none. The caller holds mu.
+// unpark removes and returns the call parked under a ticket, or nil. The caller holds mu.
 func (e *legacy) unpark(ticket string) *call {
 	k := e.parked[ticket]
 	if k != nil {

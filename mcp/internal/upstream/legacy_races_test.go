@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A calledLink notes the requests that are sent, and ends one as the test says.
+// A calledLink records the requests that are sent, and ends one when the test wants it.
 type calledLink struct {
 	sentLink
 	calls  []string // methods of requests
@@ -60,9 +60,9 @@ func (l *calledLink) called() string {
 	return strings.Join(l.calls, "\n")
 }
 
-// A parked call got its response, while a request without an association was on its way
-// to it (unnamed found the call just before the response was handled: over HTTP these
-// are two streams). It must be answered, and must not keep the turn from others.
+// A parked call got its response while a request without an association was on its way to it.
+// unnamed found the call just before the response was handled: over HTTP these are two streams. The
+// request must be answered and must not keep the turn.
 func TestARequestThatReachesAParkedCallBehindItsResponseIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -105,7 +105,7 @@ func TestARequestThatReachesAParkedCallBehindItsResponseIsAnswered(t *testing.T)
 	})
 }
 
-// The same as a race, without help: the response and the request come at once.
+// The same as a race: the response and the request come at once.
 func TestTheSameAsARace(t *testing.T) {
 	left := 0
 	for range 300 {
@@ -131,9 +131,8 @@ func TestTheSameAsARace(t *testing.T) {
 	}
 }
 
-// Two calls of one client run. What the server asks without an association goes to the
-// newer one, but may be the older one's. The newer one's response is lost, and it is
-// sent again.
+// Two calls of one client run. A request without an association goes to the newer one but may
+// belong to the older. The newer one's response is lost, and it is sent again.
 func TestARequestSurvivesThatTheCallItWasGivenToIsRepeated(t *testing.T) {
 	for _, lost := range []error{link.ErrNoResponse, link.ErrSessionLost} {
 		inBubble := func(t *testing.T, f func(*testing.T)) {
@@ -154,7 +153,7 @@ func TestARequestSurvivesThatTheCallItWasGivenToIsRepeated(t *testing.T) {
 			}
 			begin(methodToolsCall)
 			newer := begin(methodPromptsGet)
-			if lost == link.ErrSessionLost { // the older call was repeated in the new session already
+			if lost == link.ErrSessionLost { // the older call was already repeated in the new session
 				next := &session{id: "9", era: e, revision: revision.LatestLegacy()}
 				c.session.Store(next)
 				e.withdrawOthers(next)
@@ -179,8 +178,8 @@ func TestARequestSurvivesThatTheCallItWasGivenToIsRepeated(t *testing.T) {
 	}
 }
 
-// Bob's call waits until the server has left Alice's. Bob gives up first: his call must
-// not be sent any more.
+// Bob's call waits until the server has left Alice's. Bob gives up first: his call must not be
+// sent.
 func TestACallThatIsGivenUpWhileItWaitsForOthersIsNotSent(t *testing.T) {
 	sent, lingers := 0, 0
 	for range 50 {
@@ -208,8 +207,8 @@ func TestACallThatIsGivenUpWhileItWaitsForOthersIsNotSent(t *testing.T) {
 	}
 }
 
-// With a server that names its calls, as those on HTTP do, nothing ever looks for calls
-// without a name: who gave up a call long ago must be forgotten all the same.
+// With a server that names its calls, as over HTTP, no code looks for calls without a name. Clients
+// that gave up calls long ago must be removed all the same.
 func TestClientsThatGaveUpCallsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})
@@ -245,8 +244,8 @@ func TestClientsThatGaveUpCallsAreForgotten(t *testing.T) {
 	})
 }
 
-// A request that waits for the one client's next call is moved to its stream, while the
-// call begins: the call must be held all the same.
+// A request that waits for the client's next call moves to its stream while the call begins. The
+// call must be held all the same.
 func TestACallIsHeldWhileWhatWaitsMovesToTheStream(t *testing.T) {
 	early := 0
 	for range 2000 {
@@ -282,8 +281,8 @@ func (askLater) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, 
 	return nil, ctx.Err()
 }
 
-// What waited for the one client's next call was taken over by one that its client gave
-// up before it was sent: the server heard of no such call, and waits for the response.
+// A call that its client gave up before it was sent had taken over a waiting request. The server
+// knows no such call and waits for the response.
 func TestWhatAnUnsentCallTookOverIsNotLostWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -311,8 +310,8 @@ func (largePeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error
 	return json.RawMessage(`{"x":"` + strings.Repeat("x", 1<<20) + `"}`), nil
 }
 
-// A server that asks and does not read: the responses of its clients must not fill the
-// memory while they wait to be sent.
+// A server asks and does not read. The responses of its clients must not fill the memory while they
+// wait to be sent.
 func TestResponsesToAServerThatDoesNotReadAreLimitedInBytes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &holdingLink{})
@@ -342,7 +341,7 @@ func TestResponsesToAServerThatDoesNotReadAreLimitedInBytes(t *testing.T) {
 	})
 }
 
-// A holdingLink holds what it sends until it is given up, as every link does.
+// A holdingLink blocks a message until it is given up, as every link does.
 type holdingLink struct{ calledLink }
 
 func (l *holdingLink) Send(ctx context.Context, out link.Out) error {
@@ -351,8 +350,8 @@ func (l *holdingLink) Send(ctx context.Context, out link.Out) error {
 	return ctx.Err()
 }
 
-// A listening client is only asked in its calls. The server asks when a call begins: the
-// call is sent, and the request is left for the next one.
+// A listening client can only be asked in its calls. The server asks when a call begins: the call
+// is sent, and the request stays for the next one.
 func TestARequestOutsideOfCallsAndACallThatBeginsMeet(t *testing.T) {
 	missed := 0
 	for range 2000 {
@@ -384,7 +383,7 @@ func TestARequestOutsideOfCallsAndACallThatBeginsMeet(t *testing.T) {
 	}
 }
 
-// All that may wait for the one client's next call can be handed to that call.
+// One call can take over all requests that may wait for it.
 func TestWhatMayWaitForACallIsNotRefusedByIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}

@@ -12,36 +12,36 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what one server has asked its clients.
+// Limits of the open requests of one server to its clients.
 const (
 	maxAsked      = 1_024    // requests that wait for responses
-	maxAskedBytes = 32 << 20 // bytes of them
+	maxAskedBytes = 32 << 20 // bytes of these
 )
 
-// A serverRequest is a request of the server that it waits for the response to. It
-// is on the era's table until somebody responds to it, or it is withdrawn: whoever
-// takes it off may respond, so nobody does twice, or to what was withdrawn.
+// A serverRequest is a request of the server that waits for its response. It stays in the era's
+// table until it is answered or withdrawn. Only the goroutine that removes it may respond, so there
+// is never a second response, or one to a withdrawn request.
 type serverRequest struct {
-	session *session // that asked, and gets the response
+	session *session // session that sent it and gets the response
 	message *jsonrpc.Message
 
-	// They only change while the request is on the table, under the era's mutex:
-	inCall      bool   // a call has it, or will
-	onWithdrawn func() // stops whoever has it
+	// These change only while the request is in the table, under the era's mutex.
+	inCall      bool   // belongs to a call, or soon will
+	onWithdrawn func() // stops the current handler
 
-	// Of whoever the request was handed to:
-	unnamed bool // it came without an association
-	waited  bool // it waited for a call: it is of no call, but of the client
-	turn    bool // the era's turn was taken for it, and not yet handed to the call
+	// These belong to the current handler.
+	unnamed bool // came without an association
+	waited  bool // waited for a call, so it belongs to the client and not to the call
+	turn    bool // the era's turn was taken for it, and its call does not have it yet
 
-	// Of the goroutine that owns the call:
-	askKey  string             // under which the client is asked; a server may use an id again
-	stop    context.CancelFunc // ends asking the client; nil while nobody is asked
-	blocked *round             // the round in which the client could not respond, if any
+	// The goroutine that owns the call owns these.
+	askKey  string             // key of the request to the client; a server may reuse an id
+	stop    context.CancelFunc // ends the request to the client; nil without one
+	blocked *round             // round in which the client could not respond, or nil
 }
 
-// An askedKey is what a response to a request of the server is matched by: a session
-// begins with the same ids as the one before.
+// An askedKey identifies a request of the server. The ids of a session start like those of the
+// previous one.
 type askedKey struct {
 	session *session
 	id      jsonrpc.ID
@@ -49,8 +49,8 @@ type askedKey struct {
 
 func (r *serverRequest) key() askedKey { return askedKey{r.session, r.message.ID.Plain()} }
 
-// register puts a request of the server on the table; false if it is not to be
-// handed to anybody.
+// register adds a request of the server to the table. It reports false if the request must not be
+// handled.
 func (e *legacy) register(r *serverRequest) bool {
 	key, size := r.key(), sizeOf(r.message)
 	e.mu.Lock()
@@ -64,7 +64,7 @@ func (e *legacy) register(r *serverRequest) bool {
 	}
 	e.mu.Unlock()
 	switch {
-	case over: // nobody could respond any more
+	case over: // no response could reach the server
 		e.log.Debug("mcp: a request of a session that was replaced", "server", e.options.Name, "id", string(key.id))
 	case twice:
 		e.log.Debug("mcp: the server used the id of a request again that is still open", "server", e.options.Name, "id", string(key.id),
@@ -75,8 +75,8 @@ func (e *legacy) register(r *serverRequest) bool {
 	return taken
 }
 
-// assign notes whether a call has a request of the server, and what happens when that is
-// withdrawn from now on; false if it is not wanted any more.
+// assign sets whether a call has a request of the server, and the function to call at its
+// withdrawal. It reports false if the request is no longer wanted.
 func (e *legacy) assign(r *serverRequest, inCall bool, onWithdrawn func()) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -94,8 +94,8 @@ func (e *legacy) isWanted(r *serverRequest) bool {
 	return e.asked[r.key()] == r
 }
 
-// forget takes a request of the server off the table; false if it is not there any
-// more.
+// forget removes a request of the server from the table. It reports false if the request is not in
+// it.
 func (e *legacy) forget(r *serverRequest) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,15 +107,15 @@ func (e *legacy) forget(r *serverRequest) bool {
 	return true
 }
 
-// reject refuses a request of the server, if it is still wanted.
+// reject sends an error for a request of the server that is still wanted.
 func (e *legacy) reject(r *serverRequest, fault *jsonrpc.Error) {
 	if e.forget(r) {
 		e.refuse(r.session, r.message.ID, fault)
 	}
 }
 
-// withdraw takes back a request of the server. Whoever it is being handed to finds it
-// off the table.
+// withdraw removes a request of the server from the table and stops its handler. A concurrent
+// assign then fails.
 func (e *legacy) withdraw(key askedKey) {
 	e.mu.Lock()
 	r := e.asked[key]
@@ -125,8 +125,8 @@ func (e *legacy) withdraw(key askedKey) {
 	}
 }
 
-// withdrawOthers takes back all that was asked in other sessions than the present one:
-// no response could reach them.
+// withdrawOthers withdraws the requests of all sessions except present: responses could not reach
+// them.
 func (e *legacy) withdrawOthers(present *session) {
 	e.mu.Lock()
 	var others []askedKey
@@ -141,7 +141,7 @@ func (e *legacy) withdrawOthers(present *session) {
 	}
 }
 
-// stopAsking tells the client, if it is being asked, that no response is wanted.
+// stopAsking withdraws the request to the client, if there is one.
 func (r *serverRequest) stopAsking() {
 	if r.stop != nil {
 		r.stop()
@@ -149,20 +149,20 @@ func (r *serverRequest) stopAsking() {
 	}
 }
 
-// addRequest takes a request of the server.
+// addRequest handles a request of the server.
 func (p *legacyCall) addRequest(ev event) {
 	r := ev.request
-	if p.early != nil { // its response was faster: the call is over for the server
+	if p.early != nil { // the response came first: for the server the call is over
 		p.era.dropTurn(r)
 		p.open = append(p.open, r)
 		p.dropOpen()
 		return
 	}
-	if r.turn && !p.holdsTurn { // the first one: it had no turn to wait for
+	if r.turn && !p.holdsTurn { // the first one: the call needed no turn before
 		p.holdsTurn, r.turn = true, false
 	}
 	p.era.dropTurn(r)
-	if !p.era.isWanted(r) { // its withdrawal was faster than it
+	if !p.era.isWanted(r) { // its withdrawal came first
 		return
 	}
 	if len(p.open) >= maxRequested {
@@ -175,7 +175,8 @@ func (p *legacyCall) addRequest(ev event) {
 	p.ask(r)
 }
 
-// ask asks the client of the present round; that of the next, while parked.
+// ask sends a request to the client of the present round. While the call is parked, attach does it
+// later.
 func (p *legacyCall) ask(r *serverRequest) {
 	if p.round == nil || p.final != nil {
 		return
@@ -191,7 +192,7 @@ func (p *legacyCall) ask(r *serverRequest) {
 	})
 }
 
-// forward passes the client's response on to the server.
+// forward passes the client's response to the server.
 func (p *legacyCall) forward(ev event) {
 	r := ev.request
 	i := slices.Index(p.open, r)

@@ -15,12 +15,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A server on HTTP may lose its session at any time: it restarts, or the session
-// expires. Then a new one is begun, once for all who notice it, with the log
-// level and the subscriptions of the one before (2025-11-25
-// basic/transports, session management).
+// A server on HTTP may lose its session at any time: it restarts, or the session expires. Then one
+// new session is begun for all requests, with the log level and the subscriptions of the previous
+// one (2025-11-25 basic/transports, session management).
 
-// Pauses between attempts to begin a session while nobody waits for it.
+// Pauses between attempts to begin a session without a waiting request.
 const (
 	firstRenewal = time.Second
 	lastRenewal  = 30 * time.Second
@@ -28,12 +27,12 @@ const (
 
 // A renewal is a handshake that replaces a lost session.
 type renewal struct {
-	done    chan struct{} // closed when session and err are there
+	done    chan struct{} // closed once session or err is set
 	session *session
 	err     error
 }
 
-// renew begins a session in place of lost, unless somebody did, and returns it.
+// renew begins a session in place of lost, unless that has been done, and returns it.
 func (e *legacy) renew(ctx context.Context, lost *session) (*session, error) {
 	if s := e.session.Load(); s != lost {
 		return s, nil
@@ -59,7 +58,7 @@ func (e *legacy) joinRenewal(lost *session) (r *renewal, mine bool) {
 		return e.renewal, false
 	}
 	r = &renewal{done: make(chan struct{})}
-	if s := e.session.Load(); s != lost { // somebody was faster
+	if s := e.session.Load(); s != lost { // another goroutine was faster
 		r.session = s
 		close(r.done)
 		return r, false
@@ -86,9 +85,9 @@ func (e *legacy) runRenewal(r *renewal) {
 		e.restoreSubscriptions(ctx, r.session)
 		e.announce(r.session)
 	} else if refusedByServer(err) {
-		e.end(err) // it may speak another era now: whoever owns the connection makes a new one
+		e.end(err) // it may now use another era: the owner must connect again
 	} else {
-		e.keepRenewing(e.session.Load()) // its stream is closed, which would have tried
+		e.keepRenewing(e.session.Load()) // its stream, which would have tried, is closed
 	}
 }
 
@@ -98,7 +97,7 @@ func (e *legacy) restoreLevel(ctx context.Context, s *session) {
 	}
 	defer e.levelTurn.Release()
 	if e.level != "" && s.capabilities.Logging != nil {
-		_ = e.sendLevel(ctx, s, e.level) // logged there
+		_ = e.sendLevel(ctx, s, e.level) // sendLevel logs the error
 	}
 }
 
@@ -123,7 +122,7 @@ func (e *legacy) subscribed() []string {
 	return slices.Collect(maps.Keys(e.subscriptions))
 }
 
-// announce notifies all who listen that anything may have changed.
+// announce notifies all listeners that anything may have changed.
 func (e *legacy) announce(s *session) {
 	for _, l := range e.allListeners() {
 		f := l.filter.OfferedBy(&s.capabilities)
@@ -144,8 +143,8 @@ func (e *legacy) announce(s *session) {
 	}
 }
 
-// streamEnded begins a new session where the old one's stream says that it is
-// lost: clients that only listen make no requests that would notice it.
+// streamEnded begins a new session if the end of the old one's stream shows that it is lost.
+// Clients that only listen send no request that would notice it.
 func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
 	if ctx.Err() != nil {
 		return
@@ -156,7 +155,7 @@ func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
 	}
 }
 
-// keepRenewing tries to begin a session in place of s until there is one.
+// keepRenewing tries to begin a session in place of s until that works.
 func (e *legacy) keepRenewing(s *session) {
 	e.mu.Lock()
 	already := e.renewing == s

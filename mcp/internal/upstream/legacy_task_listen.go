@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	statusTime  = 10 * time.Second       // how long a server may take to say how a task is that it notified of
-	statusPause = 100 * time.Millisecond // between two such looks for one subscription
+	statusTime  = 10 * time.Second       // for the state of a task after a notification
+	statusPause = 100 * time.Millisecond // between two such requests for one subscription
 )
 
-// readTasks reads which tasks a listen request names.
+// readTasks reads the tasks of a listen request.
 func (l *listener) readTasks(s *session, req *mcp.Request) error {
 	ids, only, err := task.Listened(req.Params)
 	switch {
@@ -32,7 +32,7 @@ func (l *listener) readTasks(s *session, req *mcp.Request) error {
 	return nil
 }
 
-// withTasks returns an acknowledgement that also names the tasks.
+// withTasks adds the tasks to an acknowledgement.
 func (l *listener) withTasks(acknowledged json.RawMessage) json.RawMessage {
 	if l.tasks == nil {
 		return acknowledged
@@ -44,15 +44,15 @@ func (l *listener) withTasks(acknowledged json.RawMessage) json.RawMessage {
 	return jsonrpc.With(acknowledged, "notifications", jsonrpc.With(jsonrpc.Get(acknowledged, "notifications"), "taskIds", ids.Bytes()))
 }
 
-// hint says that a task may have changed, which counts where the listen request named it. What the server said of the
-// task is not passed on: it lacks what a modern notification has, and need not be true.
+// hint queues a check of a task, if the listen request named it. The content of the server's
+// notification is not passed on: it lacks members of a modern notification and may be wrong.
 func (l *listener) hint(id string) {
 	if slices.Contains(l.tasks, id) {
 		l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: task.Notification, Params: task.Params(id)}})
 	}
 }
 
-// passTask notifies of a task that may have changed, with what the server says when it is asked.
+// passTask sends a notification of a task with the state that tasks/get returns.
 func (e *legacy) passTask(ctx context.Context, l *listener, req *mcp.Request, params json.RawMessage) {
 	within, cancel := context.WithTimeout(ctx, statusTime)
 	defer cancel()

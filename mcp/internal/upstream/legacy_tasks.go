@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	maxWatched = 256                    // tasks whose requests are waited for
-	watchTime  = 10 * time.Minute       // how long one may go without being asked about
-	watchPause = 500 * time.Millisecond // how long a look waits for the first request of a task that has some
+	maxWatched = 256                    // tasks that are watched for requests
+	watchTime  = 10 * time.Minute       // lifetime of a watch without requests about its task
+	watchPause = 500 * time.Millisecond // wait for the first request of a task that requires input
 )
 
 const (
@@ -32,7 +32,7 @@ const (
 	methodTasksList   = "tasks/list"
 )
 
-// perform asks the server, in the form that 2025-11-25 has for tasks where the request is of one, or makes one.
+// perform sends the request, in the form of 2025-11-25 if it concerns or creates a task.
 func (e *legacy) perform(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if !s.hasTasks || !task.Declared(req.Meta.Capabilities) {
 		return e.begin(ctx, s, req)
@@ -50,7 +50,7 @@ func (e *legacy) perform(ctx context.Context, s *session, req *mcp.Request) (mcp
 	return e.begin(ctx, s, req)
 }
 
-// callAsTask calls a tool, as a task where the server says that it may be one.
+// callAsTask calls a tool, as a task if the server allows it.
 func (e *legacy) callAsTask(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if err := e.learnTools(ctx, s, req); err != nil {
 		return mcp.Result{}, err
@@ -62,7 +62,8 @@ func (e *legacy) callAsTask(ctx context.Context, s *session, req *mcp.Request) (
 	return raised(s, req, result), err
 }
 
-// raised is the result of a call, as a modern task where it is one; a server may answer at once, too.
+// raised returns the result of a call, converted to a modern task if it is one. A server may also
+// answer at once.
 func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
 	if !s.hasTasks || req.Method != methodToolsCall || !task.Declared(req.Meta.Capabilities) || jsonrpc.Get(result.JSON, "content") != nil {
 		return result
@@ -73,7 +74,7 @@ func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
 	return result
 }
 
-// learnTools lists the tools once, as lists say which may run as tasks.
+// learnTools lists the tools once: the lists contain which of them support tasks.
 func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) error {
 	if e.tools.listed.Load() {
 		return nil
@@ -85,11 +86,11 @@ func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) e
 	return err
 }
 
-// aboutTask answers a request about a task with what the server says of it.
+// aboutTask answers a request about a task with its state on the server.
 func (e *legacy) aboutTask(ctx context.Context, s *session, req *mcp.Request, id string) (mcp.Result, error) {
 	if req.Method == methodTasksCancel {
 		_, err := e.ofTask(ctx, s, req, methodTasksCancel, id)
-		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it may be over, which is none for a modern client
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // the task may be over, which is no error for a modern client
 			_, err = e.ofTask(ctx, s, req, methodTasksGet, id)
 		}
 		return mcp.Result{}, err
@@ -113,7 +114,7 @@ func (e *legacy) aboutTask(ctx context.Context, s *session, req *mcp.Request, id
 	return now, err
 }
 
-// ofTask makes a request of 2025-11-25 about a task.
+// ofTask sends a request of 2025-11-25 about a task.
 func (e *legacy) ofTask(ctx context.Context, s *session, req *mcp.Request, method, id string) (mcp.Result, error) {
 	about := mcp.NewRequest(method, task.Params(id))
 	about.Meta, about.Caller, about.Principal, about.Peer = req.Meta, req.Caller, req.Principal, req.Peer
@@ -121,7 +122,7 @@ func (e *legacy) ofTask(ctx context.Context, s *session, req *mcp.Request, metho
 	return e.begin(ctx, s, about)
 }
 
-// finished adds to a task that is over its result or its error.
+// finished adds the result or error to a task that is over.
 func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
 	result, err := e.ofTask(ctx, s, req, methodTasksResult, id)
 	status, member := task.Completed, "result"
@@ -144,14 +145,14 @@ func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id 
 	return jsonrpc.With(raised, member, body), nil
 }
 
-// A taskWatch waits for the result of a task, as the server asks for input only meanwhile. It is the Peer of the
-// request for it.
+// A taskWatch waits for the result of a task, since the server asks for input only during that
+// request. It is the Peer of the request.
 type taskWatch struct {
 	mcp.NoPeer
 	log   *slog.Logger
 	meta  mcp.Meta
 	idle  *time.Timer
-	asked chan struct{} // closed when there was a request
+	asked chan struct{} // closed at the first request
 
 	mu     sync.Mutex
 	count  int
@@ -163,7 +164,7 @@ type taskInput struct {
 	response chan json.RawMessage
 }
 
-// withInputs adds to a task what the server asks.
+// withInputs adds the server's open requests to a task.
 func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
 	w, err := e.watch(req, id, share.Of(ctx))
 	if err != nil {
@@ -180,7 +181,7 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	w.mu.Lock()
 	inputs := maps.Clone(w.inputs)
 	w.mu.Unlock()
-	if len(inputs) == 0 { // it asks nothing yet, or not any more
+	if len(inputs) == 0 { // it asks nothing yet, or nothing any more
 		return jsonrpc.With(raised, "status", jsonrpc.AppendString(nil, string(task.Working))), nil
 	}
 	requests := jsonrpc.NewObject(nil)
@@ -190,7 +191,8 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	return jsonrpc.With(raised, "inputRequests", requests.Bytes()), nil
 }
 
-// watch returns the one that waits for a task's result; it begins to where nobody does, in the share of a caller.
+// watch returns the watch of a task's result. It starts one if needed, in the share of the caller
+// by.
 func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	ctx, cancel := context.WithCancelCause(share.With(e.ctx, by))
 	fresh := &taskWatch{log: e.log, meta: req.Meta, asked: make(chan struct{}), inputs: map[string]*taskInput{}, idle: time.AfterFunc(watchTime, func() { cancel(errGivenUp) })}
@@ -218,7 +220,7 @@ func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	}
 	runs := e.spawn(func() {
 		defer over()
-		// Whoever asks next gets the result, or why there is none.
+		// The next request about the task returns the result or the error.
 		if _, err := e.begin(ctx, e.session.Load(), wait); err != nil {
 			e.log.Debug("mcp: a task is not watched any more", "server", e.options.Name, "task", id, "error", err)
 		}
@@ -230,7 +232,8 @@ func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
 	return w, nil
 }
 
-// watching returns the one that waits for a task's result, which is fresh if there was none; nil where there are too many.
+// watching returns the watch of a task's result: an existing one, or fresh, or nil if there are too
+// many.
 func (e *legacy) watching(id, by string, fresh *taskWatch) *taskWatch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -244,7 +247,7 @@ func (e *legacy) watching(id, by string, fresh *taskWatch) *taskWatch {
 	return fresh
 }
 
-// answerTask hands the client's responses to whom they are for. Those that nobody waits for are ignored.
+// answerTask passes the client's responses to the waiting requests and ignores others.
 func (e *legacy) answerTask(req *mcp.Request, id string) error {
 	var responses map[string]json.RawMessage
 	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
@@ -258,13 +261,13 @@ func (e *legacy) answerTask(req *mcp.Request, id string) error {
 	}
 	for key, response := range responses {
 		if in := w.take(key); in != nil {
-			in.response <- response // of capacity 1, and it gets no other
+			in.response <- response // of capacity 1, and this is its only value
 		}
 	}
 	return nil
 }
 
-// take takes a request of the task off those that wait.
+// take removes and returns a waiting request of the task.
 func (w *taskWatch) take(key string) *taskInput {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -300,7 +303,7 @@ func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	}
 }
 
-// withoutRelated returns parameters without the name of the task, which is the server's.
+// withoutRelated returns parameters without the server's name of the task.
 func withoutRelated(params json.RawMessage) json.RawMessage {
 	meta := jsonrpc.Get(params, "_meta")
 	if jsonrpc.Get(meta, revision.MetaRelatedTask) == nil {
@@ -312,8 +315,8 @@ func withoutRelated(params json.RawMessage) json.RawMessage {
 	return jsonrpc.Without(params, "_meta")
 }
 
-// waitingFor is the call that waits for the result of the task that a request of the server says it is of; nil where it
-// says none.
+// waitingFor returns the call that waits for the result of the task that a request of the server
+// names, or nil.
 func (c *conn) waitingFor(params json.RawMessage) *call {
 	id, named := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(jsonrpc.Get(params, "_meta"), revision.MetaRelatedTask), "taskId"))
 	if !named {

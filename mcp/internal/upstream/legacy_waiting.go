@@ -8,18 +8,18 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Limits and times of the requests of the server that wait for a call of the one client.
+// Limits of the requests of the server that wait for a call of the one client.
 const (
 	maxWaiting      = 16
-	maxWaitingBytes = 2 << 20 // of them: a call can take them all over
+	maxWaitingBytes = 2 << 20 // bytes of them: one call can take them all over
 
-	heldTime     = 100 * time.Millisecond // how long a call is held while the server uses responses to its earlier requests
-	maxHolds     = 20                     // how often it is held while the client is still being asked
-	listWaitTime = 2 * time.Second        // how long a list is waited for before what the server asked meanwhile is refused
+	heldTime     = 100 * time.Millisecond // wait of a call while the server uses responses to earlier requests
+	maxHolds     = 20                     // number of times a call is held while the client is still being asked
+	listWaitTime = 2 * time.Second        // wait for a list before the server's own requests are refused
 )
 
-// postpone lets a request of the server wait for the next call of the one client, or gives
-// it to one that runs. It is refused where that call does not come, see refuseWaiting.
+// postpone lets a request of the server wait for the next call of the one client, or gives it to a
+// running one. Without such a call it is refused, see refuseWaiting.
 func (e *legacy) postpone(r *serverRequest) {
 	if list := e.openList(); list != "" && e.asksFirst.Load() {
 		e.refuseBefore(list, r)
@@ -40,7 +40,7 @@ func (e *legacy) postpone(r *serverRequest) {
 		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "requests wait for the client already: at most %d, of %d MiB", maxWaiting, maxWaitingBytes>>20))
 		return
 	}
-	// A call that began before the request waited has not taken it over.
+	// A call that began before the append has not taken over the request.
 	if k, _ := e.unnamed(); k != nil && mayAsk(k.method) {
 		e.takeWaiting(k)
 	}
@@ -52,8 +52,8 @@ func (e *legacy) stopWaiting(r *serverRequest) {
 	e.waiting = slices.DeleteFunc(e.waiting, func(other *serverRequest) bool { return other == r })
 }
 
-// takeWaiting gives the requests of the server that waited for a call to one, and
-// reports whether there were any.
+// takeWaiting gives the waiting requests of the server to a call and reports whether there were
+// any.
 func (e *legacy) takeWaiting(k *call) bool {
 	e.mu.Lock()
 	waiting := e.waiting
@@ -65,13 +65,13 @@ func (e *legacy) takeWaiting(k *call) bool {
 	return len(waiting) > 0
 }
 
-// isList reports whether a request asks for a list, of which most come before all calls.
+// isList reports whether a method returns a list. Clients send most of these before all calls.
 func isList(method string) bool {
 	m := revision.MethodNamed(method)
 	return m.Key != "" && m.Core
 }
 
-// openList is the method of a list that the server was asked for; "" if there is none.
+// openList returns the method of an open request for a list, or "".
 func (c *conn) openList() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,8 +83,9 @@ func (c *conn) openList() string {
 	return ""
 }
 
-// refuseWaiting refuses what waits for another call, while this list has no response: some servers want the roots first, and
-// without its list no client makes a call. From then on that is done at once: some ask once more for each tool.
+// refuseWaiting refuses the requests that wait for another call while this list has no response.
+// Some servers want the roots first, and without a list no client makes a call. Afterwards such
+// requests are refused at once, since some servers ask again for each tool.
 func (p *legacyCall) refuseWaiting() {
 	e := p.era
 	p.unlisted = time.After(listWaitTime)
@@ -109,17 +110,16 @@ func (e *legacy) refuseBefore(list string, r *serverRequest) {
 	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the client can only be asked in a call, and makes none before %s is answered; send the request again in a call", r.message.Method, list))
 }
 
-// offerRoots makes a server ask again that was refused the roots, as this call can ask for them.
+// offerRoots makes a server that was refused the roots ask again, as this call can ask for them.
 func (p *legacyCall) offerRoots() {
 	if p.era.rootsRefused.Swap(false) && p.era.send(notificationRootsChanged, nil) {
 		p.held = time.After(heldTime)
 	}
 }
 
-// hold takes over what the server asked outside of calls, and gives it a moment to
-// use the responses before it gets the call: without roots, for one, it would
-// answer as if there were none. What was being asked on the client's stream comes
-// to wait for a call where that client cannot be asked there.
+// hold takes over the server's requests outside calls and gives the server time to use the
+// responses before it gets the call. Without roots, for example, it would answer as if there were
+// none. A request that the client cannot answer on its stream comes to wait for a call as well.
 func (p *legacyCall) hold() {
 	p.held = nil
 	if p.holds < maxHolds && (p.era.takeWaiting(p.call) || p.era.asksOutside()) {

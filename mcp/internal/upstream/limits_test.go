@@ -22,11 +22,11 @@ import (
 type sentLink struct {
 	mu       sync.Mutex
 	sent     []string
-	sessions []jsonrpc.ID // of what was sent
+	sessions []jsonrpc.ID // of the messages that were sent
 
-	slow      time.Duration // until Receive has begun
-	arrives   time.Duration // until a request has arrived that was given up
-	stalls    bool          // no Send gets through
+	slow      time.Duration // time until Receive has begun
+	arrives   time.Duration // time until a request that was given up has arrived
+	stalls    bool          // Send never succeeds
 	receiving atomic.Bool
 }
 
@@ -69,13 +69,13 @@ func (l *sentLink) Err() error            { return nil }
 func (l *sentLink) Close() error          { return nil }
 func (l *sentLink) ClosingCancels() bool  { return false }
 
-// quietConn is a connection to a legacy server over the link, after its handshake.
+// quietConn returns a connection to a legacy server over the link, after its handshake.
 func quietConn(t *testing.T, l link.Link) (*conn, *legacy, *session) {
 	t.Helper()
 	return connected(t, l, mcp.ConnectOptions{})
 }
 
-// oneClientConn is the same for the requests of one client.
+// oneClientConn is quietConn for the requests of one client.
 func oneClientConn(t *testing.T, l link.Link) (*conn, *legacy, *session) {
 	t.Helper()
 	return connected(t, l, mcp.ConnectOptions{OneClient: true})
@@ -118,8 +118,8 @@ func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
 	}
 }
 
-// A client that calls and cancels again and again must not fill the memory, where the
-// server takes no cancellation.
+// A client that calls and cancels repeatedly must not fill the memory if the server accepts no
+// cancellation.
 func TestCallsThatAreBeingCancelledCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{stalls: true}
@@ -239,8 +239,8 @@ func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing
 	}
 }
 
-// Alice gives up a call that arrives after three seconds; the cancellation waits for
-// that. What the server asks until it can have left the call is Alice's.
+// Alice gives up a call that arrives after three seconds, and the cancellation waits for that.
+// Requests of the server before it can have left the call belong to Alice.
 func TestWhatIsAskedBeforeACancellationIsHeardGoesToNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{arrives: 3 * time.Second}
@@ -274,8 +274,8 @@ func TestWhatIsAskedBeforeACancellationIsHeardGoesToNobodyElse(t *testing.T) {
 	})
 }
 
-// Where the server names no call, those of other clients wait until it has heard of a
-// cancellation, and a second longer.
+// If the server names no call, calls of other clients wait until it has read a cancellation, and a
+// second longer.
 func TestACallWaitsUntilACancellationOfAnotherClientIsHeard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{arrives: 3 * time.Second})
@@ -296,8 +296,8 @@ func TestACallWaitsUntilACancellationOfAnotherClientIsHeard(t *testing.T) {
 	})
 }
 
-// A server may name the call of another client in its notifications, also one that
-// has its number but is not sent yet.
+// A notification of the server may name the call of another client, even one that has its number
+// but is not sent yet.
 func TestAMailboxBeginsWithAnEventThatCameBefore(t *testing.T) {
 	b := newMailbox()
 	b.put(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: notificationMessage}})

@@ -12,26 +12,25 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A call that its client gave up before its response lingers: the server may not have
-// read that it was cancelled, and what it asks without naming a call may still be for
-// that client. A server that responds to a ping has read what was sent before it.
+// A call that its client gave up before the response lingers: the server may not have read the
+// cancellation. Its requests without an association may still be for that client. A server that
+// responds to a ping has read all earlier messages.
 
-// Limits and times of calls that were given up.
+// Limits of calls that were given up.
 const (
-	lingerTime   = time.Second      // how long the server may go on with a call once it has read that it was cancelled
-	lingerWait   = 10 * time.Second // how long calls of others wait for that, from when the call was given up
-	proofTime    = 10 * time.Minute // how long the server may take to read a cancellation
-	maxPingPause = time.Minute      // between pings that fail
-	maxLingering = 1_024            // clients with such calls; those of more clients count as anybody's
+	lingerTime   = time.Second      // time that the server may continue a call after it has read the cancellation
+	lingerWait   = 10 * time.Second // wait of other clients' calls for that, from the time the call was given up
+	proofTime    = 10 * time.Minute // time for the server to read a cancellation
+	maxPingPause = time.Minute      // between failing pings
+	maxLingering = 1_024            // clients with such calls; further ones share one entry
 )
 
-// A linger is what is known of the calls that one client gave up. It is guarded by the
-// connection's mu.
+// A linger describes the calls that one client gave up. The connection's mu guards it.
 type linger struct {
-	exchanges int       // of these calls, or their cancellations, that are on their way to the server
-	unread    int64     // the last of them that is over, by its number, until it is proven that the server has read it; else 0
-	until     time.Time // then the server may go on until then
-	waits     time.Time // calls of others wait until then at most
+	exchanges int       // of these calls or their cancellations, still on their way to the server
+	unread    int64     // number of the last exchange, until the server has proven to have read it; then 0
+	until     time.Time // the server may continue until then
+	waits     time.Time // calls of others wait at most until then
 }
 
 // isOver reports whether the server has left these calls.
@@ -45,7 +44,7 @@ func (l *linger) extend(d time.Duration) {
 	}
 }
 
-// abandoned notes that a client gave up a call before its response.
+// abandoned records that a client gave up a call before its response.
 func (c *conn) abandoned(k *call) {
 	if !k.acceptsRequests || !mayAsk(k.method) {
 		return
@@ -80,10 +79,9 @@ func (c *conn) abandoned(k *call) {
 	}
 }
 
-// cancellationSent notes that the cancellation of a call was sent. A modern server names
-// the calls of what it asks, one over HTTP does until it is seen that it does not, and the
-// one client is not mistaken for another; others have to prove that they have read it. The
-// caller holds mu.
+// cancellationSent records that the cancellation of a call was sent. Some servers need no proof of
+// reading it. A modern server names the calls of its requests, and so does one over HTTP until
+// namesNone is set. A single client cannot be mistaken for another. The caller holds mu.
 func (c *conn) cancellationSent(l *linger) {
 	switch {
 	case c.options.OneClient, c.session.Load().revision.Modern, c.link.ClosingCancels() && !c.namesNone.Load():
@@ -95,7 +93,7 @@ func (c *conn) cancellationSent(l *linger) {
 	signal(c.lingers)
 }
 
-// signal puts a value into a channel with room for one, if it is empty.
+// signal puts a value into a channel of capacity one if it is empty.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -109,8 +107,8 @@ func (c *conn) exchangeBegins(k *call) {
 	k.exchanged = false
 }
 
-// exchangeOver notes that nothing of a call is on its way to the server any more, nor its
-// cancellation. One that the server did not take can never be proven.
+// exchangeOver records that no message of a call is on its way to the server, nor its cancellation.
+// A cancellation that the server did not accept can never be proven.
 func (c *conn) exchangeOver(k *call, sent bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,8 +126,8 @@ func (c *conn) exchangeOver(k *call, sent bool) {
 	}
 }
 
-// watchLingering has the server prove what it has read, and forgets the calls that it has
-// left, until there are none.
+// watchLingering makes the server prove what it has read and removes finished calls until there are
+// none.
 func (c *conn) watchLingering() {
 	for {
 		unread, cancelled, wait := c.nextLingering()
@@ -150,8 +148,9 @@ func (c *conn) watchLingering() {
 	}
 }
 
-// nextLingering forgets the calls that the server has left. It reports whether others wait
-// for a proof, up to which number, or else when to look again; negative: there are none.
+// nextLingering removes the calls that the server has left. It reports whether others wait for a
+// proof, and up to which number, or else the time until the next check. A negative wait means that
+// there are none.
 func (c *conn) nextLingering() (unread bool, cancelled int64, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,8 +172,8 @@ func (c *conn) nextLingering() (unread bool, cancelled int64, wait time.Duration
 	return unread, c.cancelled, wait
 }
 
-// prove pings the server, which has then read all that was sent before: the first so many
-// cancellations. It waits for the response until it can be given up.
+// prove pings the server. A response proves that it has read all earlier messages, including the
+// first cancelled cancellations. prove waits until the response comes or does not matter.
 func (c *conn) prove(cancelled int64) {
 	ctx, cancel := context.WithTimeout(c.ctx, proofTime)
 	defer cancel()
@@ -198,14 +197,14 @@ func (c *conn) prove(cancelled int64) {
 	}
 }
 
-// refused reports whether an HTTP status says that the server has read the request.
+// refused reports whether an HTTP status shows that the server has read the request.
 func refused(err error) bool {
 	status, ok := errors.AsType[*mcp.StatusError](err)
 	return ok && status.Status >= 400 && status.Status < 500 && status.Status != http.StatusRequestTimeout && status.Status != http.StatusTooManyRequests
 }
 
-// proven notes that the server has read the first so many cancellations. One that took its
-// time to respond does one thing after the other, and has done what was before.
+// proven records that the server has read the first cancelled cancellations. A server that took
+// long to respond handles one message after the other, so it has finished the earlier ones.
 func (c *conn) proven(cancelled int64, took time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -219,8 +218,8 @@ func (c *conn) proven(cancelled int64, took time.Duration) {
 	}
 }
 
-// awaitLingering waits until the server has left the calls that other clients gave up
-// before, but not for long: until it has, nobody is asked what names no call.
+// awaitLingering waits, but at most lingerWait, until the server has left the calls that other
+// clients gave up. Until then requests that name no call are refused.
 func (c *conn) awaitLingering(ctx context.Context, caller any) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -232,7 +231,7 @@ func (c *conn) awaitLingering(ctx context.Context, caller any) {
 	}
 }
 
-// othersLinger reports whether a call waits for those that other clients gave up.
+// othersLinger reports whether a call must wait for calls that other clients gave up.
 func (c *conn) othersLinger(caller any) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Clients gave up calls two hours ago, the server proved that it left them, and nothing
-// else happened.
+// Clients gave up calls two hours ago, the server proved that it left them, and no other event
+// followed.
 func TestClientsWhoseCallsAreProvenOverAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})

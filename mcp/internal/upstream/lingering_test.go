@@ -16,9 +16,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server on stdio does one thing after the other, as many do: it reads the next message
-// when it is done with the one before. Alice has two calls, the first takes ten seconds,
-// and goes away after one. The server hears of that when it has begun the second.
+// A server on stdio handles one message after the other, as many do. Alice has two calls, of which
+// the first takes ten seconds, and goes away after one. The server reads that after it has begun
+// the second.
 func TestAServerThatReadsWhenItIsDoneAsksNobodyElse(t *testing.T) {
 	for name, asksFirst := range map[string]bool{"it asks for the first time": false, "it is known to name no call": true} {
 		t.Run(name, func(t *testing.T) {
@@ -93,8 +93,8 @@ func TestAServerThatReadsWhenItIsDoneAsksNobodyElse(t *testing.T) {
 	}
 }
 
-// The same as TestACallThatIsGivenUpWhileItWaitsForOthersIsNotSent, over a real
-// link, which does not send what was given up before it looks: a tool runs all the same.
+// Like TestACallThatIsGivenUpWhileItWaitsForOthersIsNotSent, over a real link. It does not send a
+// request that was given up before.
 func TestAToolDoesNotRunThatWasGivenUpBeforeItWasSent(t *testing.T) {
 	ran := 0
 	for range 100 {

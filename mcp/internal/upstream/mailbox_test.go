@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// What a server sends while a client is slow must stay bounded, in bytes.
+// The messages that a server sends to a slow client must stay bounded, in bytes.
 func TestRequestsThatWaitForASlowClientAreBoundedInBytes(t *testing.T) {
 	var sent atomic.Int32
 	big := strings.Repeat("x", 1<<20)

@@ -21,8 +21,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// modern speaks to a modern server: metadata on every request, and requests for
-// input between two rounds.
+// modern implements requests to a modern server: metadata on every request, and requests for input
+// between two rounds.
 type modern struct {
 	*conn
 	meta atomic.Pointer[encodedMeta]
@@ -30,20 +30,20 @@ type modern struct {
 
 func newModern(c *conn) *modern { return &modern{conn: c} }
 
-// inputState is what a request keeps between two rounds when it is the server
-// behind this connection that wants input.
+// inputState is the state of a request between two rounds if the server of this connection requires
+// input.
 type inputState struct {
 	RequestState *string                          `json:"r,omitempty"`
 	Requests     map[string]revision.InputRequest `json:"q,omitempty"`
-	Asked        int                              `json:"n,omitempty"` // how often it wanted some, this time included
+	Asked        int                              `json:"n,omitempty"` // number of times input was required, including this one
 }
 
 const stateInput = "upstream"
 
 const resultInputRequired = string(revision.InputRequired)
 
-// call asks the server; while it wants input, the client is asked and the
-// request sent again with the responses.
+// call sends the request. While the server requires input, call asks the client and sends the
+// request again with the responses.
 func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	var state inputState
 	var responses map[string]json.RawMessage
@@ -79,8 +79,8 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	return mcp.Result{}, fmt.Errorf("server %q: %s: input was required %d times in a row", e.options.Name, describe(req), maxRounds)
 }
 
-// askWhileOpen is askAll until the connection is closed, as nothing would follow. Where the server wants nothing it waits
-// before the next one.
+// askWhileOpen is askAll with a context that also ends with the connection. If the server asked for
+// nothing, it waits for pause first.
 func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
 	ctx, stop := c.whileOpen(ctx)
 	defer stop()
@@ -94,7 +94,7 @@ func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, s
 	return responses, err
 }
 
-// inputRequired reads a result that wants input.
+// inputRequired decodes a result that requires input.
 func inputRequired(body json.RawMessage) (inputState, error) {
 	requests, state, err := revision.ParseInputRequired(body)
 	if err != nil {
@@ -106,9 +106,8 @@ func inputRequired(body json.RawMessage) (inputState, error) {
 	return inputState{RequestState: state, Requests: requests}, nil
 }
 
-// keyFor returns the key under which the client is asked. The server's keys are
-// its own for one round only: with the same one in a later round, the response to
-// the request before would be taken for that to the new one.
+// keyFor returns the key of a request to the client. The server's keys are valid for one round
+// only: with the same key in a later round the client's earlier response would be used.
 func (s *inputState) keyFor(key string) string {
 	if s.Asked <= 1 {
 		return key
@@ -116,7 +115,7 @@ func (s *inputState) keyFor(key string) string {
 	return key + "-" + strconv.Itoa(s.Asked)
 }
 
-// askAll asks the client all that the server wants to know, at the same time.
+// askAll sends the client all requests of the server at the same time.
 func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.RawMessage, error) {
 	requests := s.Requests
 	type outcome struct {
@@ -148,8 +147,8 @@ func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.
 	return responses, failed
 }
 
-// ask makes one round. Where the server misses a header that repeats an
-// argument, it reads the tools again and tries once more.
+// ask makes one round. If the server misses a header that repeats an argument, it lists the tools
+// again and retries once.
 func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	result, err := e.round(ctx, s, req, responses, state)
 	var fault *mcp.Error
@@ -161,8 +160,8 @@ func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, response
 	return result, err
 }
 
-// round makes one round, and makes it again, once, where the response is lost
-// and a second call changes nothing.
+// round makes one round. It repeats it once if the response was lost and a second call changes
+// nothing.
 func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	m, err := e.exchangeOnce(ctx, s, req, responses, state)
 	if errors.Is(err, link.ErrNoResponse) && e.link.Err() == nil && e.tools.repeats(req) {
@@ -182,7 +181,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	}
 	defer e.finishCall(k)
 	passed := make(chan struct{})
-	k.events.begin(func() { // most requests have no notifications
+	k.events.begin(func() { // only now: most requests have no notifications
 		if !e.spawn(func() { defer close(passed); k.passOn(k.ctx, req.Peer) }) {
 			close(passed)
 		}
@@ -199,7 +198,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	return m, err
 }
 
-// passOn passes the notifications of a request on until its mailbox is stopped.
+// passOn passes on the notifications of a request until its mailbox is stopped.
 func (k *call) passOn(ctx context.Context, peer mcp.Peer) {
 	for range k.events.ready {
 		stopped := k.events.stopped()
@@ -212,8 +211,8 @@ func (k *call) passOn(ctx context.Context, peer mcp.Peer) {
 	}
 }
 
-// pass passes a notification on to whoever made the call. A client that is gone
-// is noticed by its request.
+// pass passes on a notification to the maker of the call. It ignores errors: the request detects a
+// client that is gone.
 func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
 	params := m.Params
 	if m.Method == notificationProgress {
@@ -222,14 +221,14 @@ func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
 	_ = peer.Notify(ctx, m.Method, params)
 }
 
-// relist reads the tools again, for their headers.
+// relist lists the tools again for their headers.
 func (e *modern) relist(ctx context.Context, s *session, req *mcp.Request) error {
 	return e.learnPages(ctx, s, req, func(ctx context.Context, s *session, list *mcp.Request) (mcp.Result, error) {
 		return e.round(ctx, s, list, nil, nil)
 	})
 }
 
-// out is a request as a modern server wants it.
+// out returns a request in the form of a modern server.
 func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[string]json.RawMessage, state *string) link.Out {
 	w := jsonrpc.NewObject(make([]byte, 0, len(req.Params)+512))
 	if w.Members(req.Params, ownMembers(req.Method)...); len(responses) > 0 {
@@ -253,8 +252,8 @@ func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[
 	return out
 }
 
-// ownMembers are the parameters that belong to one connection, and are not passed
-// on: the rounds of a request are those of the client that made it.
+// ownMembers returns the parameters of one connection, which are not passed on: the rounds of a
+// request belong to the client that made it.
 func ownMembers(method string) []string {
 	if revision.MethodNamed(method).Asks {
 		return []string{"_meta", "inputResponses", "requestState"}
@@ -262,7 +261,7 @@ func ownMembers(method string) []string {
 	return []string{"_meta"} // tasks/update has inputResponses of its own
 }
 
-// header are the headers of a message on HTTP.
+// header returns the headers of a message on HTTP.
 func (c *conn) header(s *session, method, subject string) http.Header {
 	if s == nil || !c.link.ClosingCancels() || !s.revision.VersionHeader {
 		return nil
@@ -277,8 +276,8 @@ func (c *conn) header(s *session, method, subject string) http.Header {
 	return h
 }
 
-// writeMeta writes the _meta of a request: what the client added itself, and
-// what the revision requires.
+// writeMeta writes the _meta of a request: the client's own members and those that the revision
+// requires.
 func (e *modern) writeMeta(w *jsonrpc.Writer, s *session, id jsonrpc.ID, req *mcp.Request) {
 	w.Object("_meta")
 	if own := jsonrpc.Get(req.Params, "_meta"); len(own) > 0 {
@@ -294,8 +293,8 @@ func (e *modern) writeMeta(w *jsonrpc.Writer, s *session, id jsonrpc.ID, req *mc
 	w.End()
 }
 
-// An encodedMeta is the part of _meta that is the same for all requests of one
-// client: it is encoded again when another client asks.
+// An encodedMeta is the part of _meta that all requests of one client share. A request of another
+// client replaces it.
 type encodedMeta struct {
 	capabilities *mcp.ClientCapabilities
 	client       *mcp.Implementation
@@ -317,13 +316,13 @@ func (e *modern) clientMeta(s *session, req *mcp.Request) json.RawMessage {
 		w.Object(revision.MetaClientCapabilities)
 		w.End()
 	}
-	_ = schema.EncodeMember(&w, revision.MetaClientInfo, client) // or not at all
+	_ = schema.EncodeMember(&w, revision.MetaClientInfo, client) // left out on error
 	m := &encodedMeta{capabilities, client, s.revision, w.Bytes()}
 	e.meta.Store(m)
 	return m.json
 }
 
-// ping asks for the discovery again: the modern revision has no ping.
+// ping sends server/discover: the modern revision has no ping.
 func (e *modern) ping(ctx context.Context, s *session) error {
 	req := &mcp.Request{Method: methodDiscover, Meta: e.options.Meta, Peer: noPeer{}}
 	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out { return e.out(s, id, req, nil, nil) })
@@ -333,7 +332,7 @@ func (e *modern) ping(ctx context.Context, s *session) error {
 	return err
 }
 
-// request drops a request of a modern server, which may send none and gets no response.
+// request drops a request of a modern server, which must not send any.
 func (e *modern) request(_ *session, _ *call, m *jsonrpc.Message) {
 	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method,
 		mcp.LogBreach, "servers send no requests: they ask in a result of the type input_required (basic)")

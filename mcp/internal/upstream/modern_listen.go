@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
-// listen opens a subscription of its own for each that is asked for.
+// listen opens a subscription of its own for each request.
 func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if task.IsForFree(ctx) {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription would need a message", e.options.Name)
@@ -28,12 +28,12 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, e.failed(s, req, err)
 	}
 	result, err := e.result(ctx, s, req, m)
-	result.Meta = nil // it names the subscription, whose id is another on this side
+	result.Meta = nil // it contains the subscription's id, which differs on this side
 	return result, err
 }
 
-// runListen is the exchange of a listen request, which lasts: it passes notifications on
-// until the response comes or ctx ends.
+// runListen runs the exchange of a listen request. It passes on notifications until the response
+// comes or ctx ends.
 func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
 	exchanging, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,13 +47,13 @@ func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.
 		last, over := passAll(ctx, peer, k.events.take())
 		if over {
 			e.removeCall(k)
-			passAll(ctx, peer, k.events.take()) // what came before the response was noticed
+			passAll(ctx, peer, k.events.take()) // events that preceded the response
 			return last.message, last.err
 		}
 	}
 }
 
-// passAll passes notifications on, and returns the response if it is there.
+// passAll passes on notifications and returns the response, if it is among the events.
 func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, over bool) {
 	for _, ev := range events {
 		if ev.kind == response {
@@ -66,9 +66,8 @@ func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, ov
 	return last, over
 }
 
-// notify finds the subscription that a notification belongs to. One that names
-// none goes to all that asked for it: mcp-go, for one, omits the id where there
-// is one channel for everything.
+// notify finds the subscription of a notification. One without an id is sent to all subscriptions
+// that want it: mcp-go, for one, omits the id on a single channel.
 func (e *modern) notify(_ *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled { // the server ends a subscription
 		if k := e.find(m.Members.Get("requestId")); k != nil && k.filter != nil {

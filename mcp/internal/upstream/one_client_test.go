@@ -22,8 +22,8 @@ func (p *roundless) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, er
 	return nil, errors.New("only calls can ask")
 }
 
-// A list that happens to run, and notifications that the gateway listens for, are no
-// place for what a server asks as soon as it runs: the one client's next call is.
+// A running list, or the gateway's own listen request, cannot carry the requests of a starting
+// server. The client's next call can.
 func TestWhatIsAskedDuringAListReachesTheOneClientInItsNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, listens := range []bool{false, true} {
@@ -66,8 +66,8 @@ func TestWhatIsAskedDuringAListReachesTheOneClientInItsNextCall(t *testing.T) {
 	})
 }
 
-// A request outside of calls that the server takes back is taken back from the client,
-// and holds up no call.
+// A request outside calls that the server withdraws is withdrawn from the client and delays no
+// call.
 func TestAWithdrawnRequestOutsideOfCallsHoldsUpNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{}}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
@@ -108,11 +108,10 @@ func TestAWithdrawnRequestOutsideOfCallsHoldsUpNothing(t *testing.T) {
 	})
 }
 
-// A client that listens, and turns out to be asked only in its calls, is asked in the
-// one that was held meanwhile.
+// A listening client that can only be asked in its calls is asked in the call that was held.
 func TestACallThatWasHeldTakesOverWhatItsClientIsNotAskedOutsideOfCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var before []message // responses that the server had when it got the call
+		var before []message // responses that the server had before the call
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
 			if m.Method == "tools/call" {
 				before = s.received("")
@@ -145,8 +144,8 @@ func TestACallThatWasHeldTakesOverWhatItsClientIsNotAskedOutsideOfCalls(t *testi
 	})
 }
 
-// A listening client turns out not to be asked on its stream when a call of it runs
-// already: the call is where it can be asked, as the next one may never come.
+// A listening client cannot be asked on its stream while a call of it runs. It is asked in that
+// call, as the next one may never come.
 func TestWhatTheStreamCannotAnswerGoesToACallThatRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
@@ -203,8 +202,8 @@ func (v *visitor) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage
 	return json.RawMessage(`{"action":"` + v.action + `"}`), err
 }
 
-// A call that was refused until its user visits a page is only sent again when the user
-// has accepted, also where the client responds with the next round.
+// A call that was refused until its user visits a page is sent again only after the user has
+// accepted. This also holds if the client responds in the next round.
 func TestACallIsNotSentAgainBeforeItsPageIsVisited(t *testing.T) {
 	for action, calls := range map[string]int{"accept": 2, "decline": 1} {
 		refused := false

@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A server on HTTP may ask on the stream of a request that the connection made for
-// itself, such as the log level: it must get a response, and nothing may stay.
+// A server on HTTP may ask on the stream of a request of the connection itself, such as the log
+// level. It must get a response, and no state may remain.
 func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{}
@@ -36,8 +36,7 @@ func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 	})
 }
 
-// Over HTTP a withdrawal may come on another stream, and overtake its request on the way
-// to the call.
+// Over HTTP a withdrawal may come on another stream and overtake its request.
 func TestARequestWhoseWithdrawalWasFasterIsNotPutToTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})
@@ -66,8 +65,8 @@ func TestARequestWhoseWithdrawalWasFasterIsNotPutToTheClient(t *testing.T) {
 	})
 }
 
-// A new session's server begins with the same ids: what is still said in the one before,
-// on the stream of a call that goes on, is not about its requests.
+// The ids of a new session start like those of the previous one. Messages on the stream of a call
+// of the previous session are not about the new one's requests.
 func TestNothingOfASessionThatWasReplacedIsTakenForTheNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{}
@@ -134,7 +133,7 @@ func (l *askingLink) Call(_ context.Context, out link.Out, deliver func(*jsonrpc
 	return &m, nil
 }
 
-// What a server asks while it begins the next session belongs to neither.
+// A request that the server sends while it begins the next session belongs to neither.
 func TestARequestDuringAHandshakeIsRefusedAlsoInTheNextSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &askingLink{}
@@ -157,8 +156,7 @@ func (laterPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error
 	return nil, mcp.ErrInputRequired
 }
 
-// A client comes back to a parked call, which was not sent yet, while the
-// connection is closed.
+// A client comes back to a parked, unsent call while the connection is closed.
 func TestAClientMayComeBackWhileTheConnectionIsClosed(t *testing.T) {
 	for range 200 {
 		synctest.Test(t, func(t *testing.T) {
@@ -186,8 +184,8 @@ func TestAClientMayComeBackWhileTheConnectionIsClosed(t *testing.T) {
 	}
 }
 
-// A server that floods the calls of clients that do not read must not fill the
-// memory with each of them.
+// A server that floods the calls of clients that do not read must not fill the memory with all of
+// them.
 func TestNotificationsOfAllCallsAreLimited(t *testing.T) {
 	c, _, s := quietConn(t, &sentLink{})
 	defer c.Close()
@@ -222,8 +220,7 @@ func TestNotificationsOfAllCallsAreLimited(t *testing.T) {
 	}
 }
 
-// Listen requests last: those of one client must not take all the room that calls of
-// others need.
+// Listen requests last. Those of one client must leave room for the calls of others.
 func TestListenRequestsLeaveRoomForCalls(t *testing.T) {
 	c, _, _ := quietConn(t, &sentLink{})
 	defer c.Close()

@@ -13,8 +13,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// parkOne begins a call, lets the server ask with the id, and returns the error with
-// which the client's round ends.
+// parkOne begins a call, makes the server ask with the id, and returns the error that ends the
+// client's round.
 func parkOne(t *testing.T, c *conn, e *legacy, s *session, id jsonrpc.ID, req *mcp.Request) error {
 	t.Helper()
 	ended := make(chan error, 1)
@@ -53,7 +53,7 @@ func TestParkedCallsAreLimitedInBytes(t *testing.T) {
 	})
 }
 
-// countingPeer counts what it is asked, and responds.
+// countingPeer counts requests and responds.
 type countingPeer struct {
 	noPeer
 	asked atomic.Int32
@@ -64,8 +64,8 @@ func (p *countingPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage,
 	return json.RawMessage(`{"action":"decline"}`), nil
 }
 
-// What a server asked in a call that it ended is over, though the client of the call
-// did not come back yet: a server that restarted begins with the same ids.
+// Requests of the server in a call that it ended are over, even before the client comes back: a
+// restarted server uses the same ids.
 func TestAnIDIsFreeWhenTheCallThatItWasUsedInIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{}

@@ -16,10 +16,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A playedServer is a legacy server on a pair of streams that does what a test says.
+// A playedServer is a legacy server on a pair of streams that a test controls.
 type playedServer struct {
 	conn net.Conn
-	// on is called for each message but initialize and ping, each in a goroutine of its own.
+	// on is called for each message except initialize and ping, each in a goroutine of its own.
 	on func(s *playedServer, m message)
 
 	mu      sync.Mutex
@@ -41,7 +41,7 @@ func (s *playedServer) send(format string, args ...any) {
 	_, _ = io.WriteString(s.conn, fmt.Sprintf(format, args...)+"\n")
 }
 
-// received returns what came with the method; empty for responses.
+// received returns the messages with the method; it is empty for responses.
 func (s *playedServer) received(method string) (all []message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,7 +101,7 @@ func played(t *testing.T, o mcp.ClientOptions, capabilities string, on func(s *p
 	return c, s
 }
 
-// request is a request of some client, which peer answers for.
+// request returns a request of a client, for which peer answers.
 func request(caller any, tool string, peer mcp.Peer) *mcp.Request {
 	params, _ := json.Marshal(map[string]string{"name": tool})
 	req := mcp.NewRequest("tools/call", params)
@@ -110,7 +110,7 @@ func request(caller any, tool string, peer mcp.Peer) *mcp.Request {
 	return req
 }
 
-// askedPeer notes what it is asked and accepts it.
+// askedPeer records the requests to it and accepts them.
 type askedPeer struct {
 	mu    sync.Mutex
 	asked []string

@@ -26,9 +26,9 @@ func (secondPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage
 	return json.RawMessage(`{"action":"accept"}`), nil
 }
 
-// The response to a call is lost while its client is asked what the server asked on its
-// own stream. The call is sent again, and the client is asked again: what it says must
-// reach the server, and not the end of its being asked before.
+// The response to a call is lost while its client is asked a request from the server's own stream.
+// The call is sent again, and the client is asked again. Its response must reach the server, and
+// not the end of the first attempt.
 func TestAfterARepetitionTheServerGetsTheClientsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -54,7 +54,7 @@ func TestAfterARepetitionTheServerGetsTheClientsResponse(t *testing.T) {
 	})
 }
 
-// A call waits for the server to leave those of others, and the connection is closed.
+// A call waits for the server to leave those of others when the connection is closed.
 func TestACallThatWaitsForOthersEndsWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -78,7 +78,7 @@ func TestACallThatWaitsForOthersEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// A server takes the cancellation of Alice's call and responds to no ping. Five others call.
+// A server accepts the cancellation of Alice's call and responds to no ping. Five others call.
 func TestCallsOfOthersWaitAtMostLingerWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
@@ -113,7 +113,7 @@ func TestCallsOfOthersWaitAtMostLingerWait(t *testing.T) {
 	})
 }
 
-// A pingedLink responds to a ping as the test says.
+// A pingedLink responds to a ping as the test requires.
 type pingedLink struct {
 	calledLink
 	onPing func(deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error)
@@ -126,8 +126,8 @@ func (l *pingedLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 	return l.calledLink.Call(ctx, out, deliver)
 }
 
-// A server over HTTP does not know ping, and says so with a status of 400 and a protocol
-// error: it has read the cancellation.
+// A server over HTTP without ping responds with the status 400 and a protocol error: it has read
+// the cancellation.
 func TestAPingThatIsRefusedWithAStatusIsAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		pings := 0
@@ -150,8 +150,8 @@ func TestAPingThatIsRefusedWithAStatusIsAResponse(t *testing.T) {
 	})
 }
 
-// What a server asks on the channel of a request that the connection made for itself is
-// no client's (compare legacy.ping), here that of the ping behind a cancellation.
+// A request on the channel of a request of the connection itself belongs to no client (compare
+// legacy.ping). Here it is the channel of the ping after a cancellation.
 func TestARequestOnThePingsChannelIsNobodys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pingedLink{}

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// notHere finds out after a while that it is not asked on its stream.
+// notHere finds out after a while that its client cannot be asked on its stream.
 type notHere struct {
 	noPeer
 	after time.Duration
@@ -24,8 +24,8 @@ func (p notHere) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage,
 	return nil, mcp.ErrInputRequired
 }
 
-// What the server asked before any call comes to wait while a call runs that was held as
-// long as calls are, and is given to that. The call ends: what was asked is not of it.
+// A request from before any call waits while a call runs that was held for the maximum time, and is
+// given to it. The call ends: the request does not belong to it.
 func TestWhatWasAskedBeforeACallSurvivesThatTheCallEnds(t *testing.T) {
 	for name, cancels := range map[string]bool{"it is given up": true, "it gets its response": false} {
 		t.Run(name, func(t *testing.T) {

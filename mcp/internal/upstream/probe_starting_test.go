@@ -13,9 +13,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A lateServer knows both eras, and reads nothing before it has started. One that is mute
-// does not respond to server/discover, one that is decided not in the modern era after a handshake, and one that
-// sorts responds to initialize first, a moment before what came earlier.
+// A lateServer supports both eras and reads nothing before it has started. One that is mute does
+// not respond to server/discover. One that is decided refuses the modern era after a handshake. One
+// that sorts responds to initialize first, a moment before the earlier request.
 type lateServer struct {
 	starts              time.Duration
 	mute, decided, sort bool
@@ -63,8 +63,8 @@ func TestStartDoesNotDecideTheRevision(t *testing.T) {
 		server lateServer
 		starts time.Duration // while Starting reports true
 		want   string
-		within time.Duration // it is connected
-		limit  time.Duration // of connecting; 0: the default
+		within time.Duration // time limit of the test
+		limit  time.Duration // ConnectTimeout; 0: the default
 	}{
 		{"modern, installed for a minute", lateServer{starts: time.Minute}, time.Minute, "2026-07-28", time.Minute, 0},
 		{"modern, seen to start until just before", lateServer{starts: 14 * time.Second}, 11 * time.Second, "2026-07-28", 14 * time.Second, 0},

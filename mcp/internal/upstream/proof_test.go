@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// attacked connects to a server that reads with on, which may wait.
+// attacked connects to a server that reads with on, which may block.
 func attacked(t *testing.T, on func(s *playedServer, m message)) (c *mcp.Client, closed func()) {
 	t.Helper()
 	near, far := net.Pipe()
@@ -49,9 +49,9 @@ func attacked(t *testing.T, on func(s *playedServer, m message)) (c *mcp.Client,
 
 const asksUnnamed = `{"jsonrpc":"2.0","id":"second","method":"elicitation/create","params":{"message":"Alice, transfer 1000?","requestedSchema":{"type":"object","properties":{}}}}`
 
-// A server that heeds cancellations does not read for twenty seconds, while Carol lists.
-// The cancellation of Alice's call finds no room for sendTime, and is dropped. The ping
-// waits until the server reads, and proves nothing.
+// A server that obeys cancellations does not read for twenty seconds, while Carol lists. The
+// cancellation of Alice's call finds no room for sendTime and is dropped. The ping waits until the
+// server reads, and proves nothing.
 func TestACancellationThatWasNotSentIsNotProven(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cancelled := make(chan struct{})
@@ -102,9 +102,9 @@ func TestACancellationThatWasNotSentIsNotProven(t *testing.T) {
 	})
 }
 
-// A server that does one thing after the other fails Alice's first calls with an error
-// that lacks the id, as some do. The ping waits alone, and takes it for its response: the
-// server has not read the cancellation of the last.
+// A sequential server fails Alice's first calls with an error without an id, as some do. The ping
+// waits alone and takes the error for its response. The server has not read the cancellation of the
+// last call.
 func TestAnErrorWithoutAnIDIsNoProof(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, closed := attacked(t, func(s *playedServer, m message) {
@@ -142,8 +142,8 @@ func TestAnErrorWithoutAnIDIsNoProof(t *testing.T) {
 	})
 }
 
-// An error without an id belongs to the call that waits alone: a ping of our own, which
-// the server leaves without a response, must not take that from it.
+// An error without an id belongs to the only waiting call. A ping of the connection without a
+// response must not prevent that.
 func TestAPingDoesNotKeepACallFromItsResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, closed := attacked(t, func(s *playedServer, m message) {

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// oddities are the tolerances that the forms which [jsonrpc.ParseLoose] reads are named by.
+// oddities maps the forms that [jsonrpc.ParseLoose] accepts to their tolerances.
 var oddities = []struct {
 	odd  jsonrpc.Odd
 	name tolerance.Tolerance
@@ -28,12 +28,12 @@ var oddities = []struct {
 	{jsonrpc.OddID, tolerance.OtherID},
 }
 
-// met names a tolerance that a message of the server needed.
+// met records a tolerance that a message of the server needed.
 func (c *conn) met(ctx context.Context, t tolerance.Tolerance, where string) {
 	t.Met(ctx, c.log, c.options.Name, where)
 }
 
-// metOdd names how a message was parsed, once.
+// metOdd records the non-standard forms of a message, once.
 func (c *conn) metOdd(ctx context.Context, m *jsonrpc.Message, method string) {
 	for _, o := range oddities {
 		if m.Odd&o.odd != 0 {
@@ -49,7 +49,7 @@ func (c *conn) metAll(ctx context.Context, method string, found []loose.Found) {
 	}
 }
 
-// readResponse makes the result in a response one that has the types of schema.ts, as far as it can be read.
+// readResponse converts the result in a response to the types of schema.ts, as far as possible.
 func (c *conn) readResponse(ctx context.Context, out *link.Out, m *jsonrpc.Message) {
 	if m.Odd != 0 {
 		c.metOdd(ctx, m, out.Method)
@@ -64,7 +64,7 @@ func (c *conn) readResponse(ctx context.Context, out *link.Out, m *jsonrpc.Messa
 		m.Result, m.Members = mended, index(mended)
 	}
 	if isList(out.Method) && string(m.Members.Get("nextCursor")) == `""` {
-		if s := c.session.Load(); s != nil && !s.revision.Modern { // to which a cursor that is empty is one
+		if s := c.session.Load(); s != nil && !s.revision.Modern { // in legacy revisions an empty cursor is a cursor
 			c.met(ctx, tolerance.EmptyCursor, out.Method)
 			m.Result = jsonrpc.Without(m.Result, "nextCursor")
 			m.Members = index(m.Result)
@@ -72,7 +72,8 @@ func (c *conn) readResponse(ctx context.Context, out *link.Out, m *jsonrpc.Messa
 	}
 }
 
-// read is readResponse for what is no response; false if it cannot be read. What was read once is read again in no time.
+// read is readResponse for other messages. It reports false if the message is unusable. Reading a
+// message again costs almost nothing.
 func (c *conn) read(ctx context.Context, m *jsonrpc.Message) bool {
 	if m.Odd != 0 {
 		c.metOdd(ctx, m, m.Method)
@@ -87,13 +88,13 @@ func (c *conn) read(ctx context.Context, m *jsonrpc.Message) bool {
 		m.Params, m.Members = mended, index(mended)
 	case m.Kind == jsonrpc.Notification:
 		c.met(ctx, tolerance.MessageLeftOut, m.Method)
-	default: // the client that is asked refuses it
+	default: // the client refuses it
 		return true
 	}
 	return ok
 }
 
-// index returns the members of what was mended, which is valid.
+// index returns the members of a mended object, which is valid.
 func index(object json.RawMessage) jsonrpc.Members {
 	members, fault := jsonrpc.Index(object, jsonrpc.Limits{})
 	if fault != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// notedNames are the tolerances that a request's Noter gets.
+// notedNames holds the tolerances that a request's Noter gets.
 type notedNames struct {
 	mu    sync.Mutex
 	names []string
@@ -31,8 +31,9 @@ func (n *notedNames) Note(_ string, note any) {
 	n.names = append(n.names, one.Name)
 }
 
-// TestOddServer has what a legacy server answers in odd forms, what a client gets of it, and which tolerances are named: in
-// the records that status shows, and in the notes of the request that traffic shows. ID stands for the request's id.
+// TestOddServer checks odd responses of a legacy server, the client's result, and the recorded
+// tolerances. These are in the records that status shows and in the notes of the request that
+// traffic shows. ID stands for the request's id.
 func TestOddServer(t *testing.T) {
 	call := func(ctx context.Context, c *mcp.Client) (string, error) {
 		r, err := c.CallTool(ctx, "x", nil)
@@ -56,7 +57,7 @@ func TestOddServer(t *testing.T) {
 	const b = `{"jsonrpc":"2.0","id":ID,"result":{"tools":[{"name":"b","inputSchema":{"type":"object"}}]`
 	for name, tt := range map[string]struct {
 		do      func(context.Context, *mcp.Client) (string, error)
-		answers []string // to the requests, one after the other
+		answers []string // to the requests, in order
 		want    string
 		named   []string
 	}{

@@ -8,9 +8,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// receiveAll reads what belongs to no call as long as ctx lasts, and then calls
-// ended; false if the connection is closed already. It returns when reading has
-// begun, so that no response overtakes what came before it.
+// receiveAll reads the messages that belong to no call until ctx ends, and then calls ended. It
+// reports false if the connection is closed. It returns when reading has begun, so that no response
+// overtakes earlier messages.
 func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 	begun := make(chan struct{})
 	runs := c.spawn(func() {
@@ -22,17 +22,17 @@ func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 	return runs
 }
 
-// receive takes a message that is no response; k is the call on whose channel
-// it came, or nil. It is called while messages are read, so it must not wait.
+// receive handles a message that is no response; k is the call on whose channel it came, or nil.
+// The reader of messages calls it, so it must not wait.
 func (c *conn) receive(k *call, m *jsonrpc.Message) {
 	s := c.session.Load()
-	if k != nil && k.session != nil { // which may have been replaced since
+	if k != nil && k.session != nil { // the connection's may be a newer one
 		s = k.session
 	}
 	c.receiveIn(s, k, m)
 }
 
-// receiveIn takes a message of a session; nil before there is one.
+// receiveIn handles a message of a session, which is nil before the first.
 func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	switch {
 	case !c.read(c.ctx, m):
@@ -46,7 +46,7 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 		s.era.request(s, k, m)
 	case m.Kind != jsonrpc.Notification:
 		c.log.Debug("mcp: a response that nobody waits for", "server", c.options.Name, "id", string(m.ID))
-	case s == nil: // nobody listens yet
+	case s == nil: // there are no listeners yet
 	case m.Method == notificationProgress:
 		if k := c.find(m.Members.Get("progressToken")); k != nil {
 			k.events.put(event{kind: notification, message: m})
@@ -58,8 +58,8 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// receiveLog finds the call that a log message belongs to. Where several
-// clients have calls open and the message names none, nobody sees it.
+// receiveLog finds the call of a log message. It drops one without an association if calls of
+// several clients are open.
 func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	sameCaller := true
 	if k == nil {
@@ -75,9 +75,9 @@ func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	}
 }
 
-// unnamed finds the call that a message without an association belongs to: the
-// newest of those that may ask, else the newest of the others; nil if none is
-// open. sameCaller is false where these calls are not all of one client.
+// unnamed finds the call of a message without an association: the newest of those that may ask, or
+// else the newest of the others. It returns nil if none is open. sameCaller is false if these calls
+// belong to several clients.
 func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -106,9 +106,8 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	return newest, sameCaller
 }
 
-// respond sends a response to a request of the server, without waiting for it, and only
-// in the session that asked. A server that asks more than it reads gets no response, or
-// an error in place of one that is large.
+// respond sends a response to a request of the server in the session of the request, without
+// waiting. If too many responses wait, it drops the response. It replaces a large one by an error.
 func (c *conn) respond(s *session, id jsonrpc.ID, message []byte) {
 	select {
 	case c.responses <- struct{}{}:
@@ -141,5 +140,5 @@ func (c *conn) refuse(s *session, id jsonrpc.ID, e *jsonrpc.Error) {
 	c.respond(s, id, jsonrpc.AppendError(nil, id, e))
 }
 
-// noPeer is the Peer of requests that a connection makes for itself.
+// noPeer is the Peer of requests of the connection itself.
 type noPeer struct{ mcp.NoPeer }

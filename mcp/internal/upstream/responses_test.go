@@ -15,14 +15,14 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// An imagePeer responds with 12 MiB, less than one message may have.
+// An imagePeer responds with 12 MiB, less than the limit of one message.
 type imagePeer struct{ noPeer }
 
 func (imagePeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
 	return json.RawMessage(`{"x":"` + strings.Repeat("x", 12<<20) + `"}`), nil
 }
 
-// A secondLink takes a second for each message, and takes them at the same time, as HTTP does.
+// A secondLink needs a second for each message and sends messages concurrently, like HTTP.
 type secondLink struct{ calledLink }
 
 func (l *secondLink) Send(ctx context.Context, out link.Out) error {
@@ -32,8 +32,8 @@ func (l *secondLink) Send(ctx context.Context, out link.Out) error {
 	return l.calledLink.Send(ctx, out)
 }
 
-// A server asks three things at once, and takes the responses as fast as they come. It
-// waits for each of them for ever, so each must come, or an error in its place.
+// A server asks three requests at once and accepts the responses as fast as they come. It waits for
+// each without limit, so each must come, or an error in its place.
 func TestNoResponseToAServerThatReadsIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &secondLink{}

@@ -19,12 +19,12 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A restarting server is one URL behind which a fresh server answers after each restart.
+// A restarting server is one URL with a fresh server after each restart.
 type restarting struct {
 	t       *testing.T
 	url     string
 	handler atomic.Pointer[streamable.Endpoint]
-	calls   atomic.Int32 // of the tool "count"
+	calls   atomic.Int32 // calls of the tool "count"
 	stall   chan struct{}
 	server  atomic.Pointer[mcp.Server]
 }
@@ -44,7 +44,7 @@ func newRestarting(t *testing.T) *restarting {
 	return r
 }
 
-// restart ends all that the server has open, and begins again.
+// restart ends everything that the server has open and starts a fresh one.
 func (r *restarting) restart() {
 	s := mcp.NewServer("restarting", "1")
 	mcp.AddTool(s, "count", func(context.Context, none) (int, error) { return int(r.calls.Add(1)), nil })
@@ -88,7 +88,7 @@ func TestASessionThatTheServerForgotIsBegunAgain(t *testing.T) {
 			t.Errorf("after restart %d the tool ran %d times, want %d", i, n, 8*(i+1))
 		}
 	}
-	// What was subscribed to before is subscribed to in the new session.
+	// Earlier subscriptions are repeated in the new session.
 	deadline := time.After(20 * time.Second)
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
@@ -141,8 +141,8 @@ func TestAListenerAloneNoticesThatTheServerRestarted(t *testing.T) {
 	}
 }
 
-// A new session that cannot be begun at once is begun later, although the first to
-// try was a call, and nobody but a listener is left.
+// A new session that fails at first is begun later, even if the first attempt was for a call and
+// only a listener is left.
 func TestAListenerHearsAgainAfterARenewalThatFailed(t *testing.T) {
 	r := newRestarting(t)
 	var down atomic.Bool
@@ -175,14 +175,14 @@ func TestAListenerHearsAgainAfterARenewalThatFailed(t *testing.T) {
 	}
 }
 
-// A forgetful server forgets its session while a stream of it is still open, and counts
-// the ids of its requests from 1 again, as every server does that restarts.
+// A forgetful server drops its session while a stream of it is still open. It counts the ids of its
+// requests from 1 again, like every restarted server.
 type forgetful struct {
 	mu      sync.Mutex
 	session int
 	lost    bool
 	answers []string      // responses to requests of the server, with their sessions
-	came    chan struct{} // gets one for each
+	came    chan struct{} // a value for each answer
 }
 
 func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -216,7 +216,7 @@ func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// begin notes a message, and returns its session and whether that is known.
+// begin records a message and returns its session, and whether that is known.
 func (s *forgetful) begin(r *http.Request, m message) (session string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

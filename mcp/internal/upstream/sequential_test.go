@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A server does one thing after the other. Alice gives up a slow call. What the server
-// asks in Bob's call, which it reads behind the cancellation and the ping, is Bob's.
+// A server handles one message after the other. Alice gives up a slow call. The server reads Bob's
+// call after the cancellation and the ping: its request in that call is for Bob.
 func TestBobIsAskedInHisOwnCall(t *testing.T) {
 	for name, known := range map[string]bool{"it asks for the first time": false, "it is known to name no call": true} {
 		t.Run(name, func(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// twoCallers are the keys of two callers, by how they are distinguished.
+// twoCallers maps the ways to distinguish callers to the keys of two callers.
 var twoCallers = map[string][2]string{
 	"principals": {share.Key("i", "eve", ""), share.Key("i", "ada", "")},
 	"addresses":  {share.Key("", "", "192.0.2.1:1"), share.Key("", "", "192.0.2.2:1")},
 }
 
-// One caller with many sessions leaves a part of the parked calls, and of the bytes that they hold, to others.
+// One caller with many sessions leaves a part of the parked calls, and of their bytes, to others.
 func TestParkedCallsAreShared(t *testing.T) {
 	for name, keys := range twoCallers {
 		for _, size := range []int{1, 4 << 20} {
@@ -74,7 +74,8 @@ func TestTasksThatAreWatchedAreShared(t *testing.T) {
 	}
 }
 
-// Notifications that wait for a client which takes none keep room for those of other callers, and so do cancellations that are repeated.
+// Notifications that wait for a blocked client leave room for those of other callers. So do
+// repeated cancellations.
 func TestWhatWaitsForCallersIsShared(t *testing.T) {
 	for name, keys := range twoCallers {
 		c, _, _ := quietConn(t, &sentLink{})

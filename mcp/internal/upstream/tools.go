@@ -16,31 +16,31 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Limits of what is remembered of one server's tools.
+// Limits of the facts stored about one server's tools.
 const (
 	maxTools    = 10_000
-	maxToolName = 1 << 10 // bytes; tools with longer names are not remembered
+	maxToolName = 1 << 10 // bytes; tools with longer names are not stored
 )
 
-// A toolTable remembers of a server's tools, as they were last listed, which
-// arguments are repeated in headers and which calls may be repeated.
+// A toolTable holds facts about a server's tools from the last lists: which arguments headers
+// repeat and which calls may be repeated.
 type toolTable struct {
-	listed atomic.Bool // all of them, once
+	listed atomic.Bool // every tool was listed once
 
 	mu    sync.RWMutex
-	tools map[string]toolFacts // only those of which there is something to remember
+	tools map[string]toolFacts // only those with facts
 }
 
 type toolFacts struct {
 	headers    []paramheader.Field
-	repeatable bool // the server says that a second call changes nothing
+	repeatable bool // by its annotations, a second call changes nothing
 	mayBeTask  bool // calls can be tasks of 2025-11-25
 }
 
 var hints = [][]byte{[]byte("idempotentHint"), []byte("readOnlyHint"), []byte("taskSupport")}
 
-// learn takes the tools of a list, and returns the list without those whose
-// header annotations are invalid, as far as omit wants.
+// learn stores the facts of a list's tools. It returns the list without the tools with invalid
+// header annotations that omit selects.
 func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error) bool) json.RawMessage {
 	annotated := paramheader.Mentions(list)
 	if !annotated && !slices.ContainsFunc(hints, func(hint []byte) bool { return bytes.Contains(list, hint) }) && t.empty() {
@@ -87,7 +87,7 @@ func (t *toolTable) empty() bool {
 	return len(t.tools) == 0
 }
 
-// remember replaces what was known of the listed tools.
+// remember replaces the facts about the listed tools.
 func (t *toolTable) remember(facts map[string]toolFacts) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -109,9 +109,8 @@ func (t *toolTable) of(tool string) toolFacts {
 	return t.tools[tool]
 }
 
-// check compares the headers of a call that came over HTTP with its arguments,
-// where the tool is known: a proxy reads the body, so it must
-// (2026-07-28 basic/transports/streamable-http, server validation).
+// check compares the headers of a call over HTTP with its arguments, if the tool is known. A proxy
+// that reads the body must do so (2026-07-28 basic/transports/streamable-http, server validation).
 func (t *toolTable) check(req *mcp.Request) error {
 	if err := paramheader.Check(t.of(req.Name).headers, orEmptyObject(req.Arguments), req.ParamHeaders); err != nil {
 		return mcp.Errorf(mcp.CodeHeaderMismatch, "tool %q: %v", req.Name, err)
@@ -128,8 +127,8 @@ func (t *toolTable) addHeaders(header http.Header, req *mcp.Request) {
 	}
 }
 
-// repeats reports whether a request whose response was lost may be sent again:
-// it only reads, or the server says that a second call changes nothing.
+// repeats reports whether a request may be sent again after its response was lost. It may if it
+// only reads, or if the tool's annotations allow it.
 func (t *toolTable) repeats(req *mcp.Request) bool {
 	return req.Method != methodToolsCall || t.of(req.Name).repeatable
 }
@@ -141,8 +140,8 @@ func orEmptyObject(params json.RawMessage) json.RawMessage {
 	return params
 }
 
-// learnPages lists the tools for the client that made req, and learns from its pages. A page that fails behind others, and a cursor
-// that came before, end the list.
+// learnPages lists the tools for the client of req and learns all pages. If a later page fails, or
+// a cursor repeats, the list ends there.
 func (c *conn) learnPages(ctx context.Context, s *session, req *mcp.Request, ask func(context.Context, *session, *mcp.Request) (mcp.Result, error)) error {
 	var cursor json.RawMessage
 	seen := map[[sha256.Size]byte]bool{}

@@ -13,9 +13,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// The one client, a modern one, is asked in its call before that is sent, and so the
-// call is parked. The server takes its request back before the client is here again:
-// there is no round whose context could be looked at.
+// The only client, a modern one, is asked before its call is sent, so the call is parked. The
+// server withdraws its request before the client is back: there is no round with a context to
+// check.
 func TestAnUnsentParkedCallWhoseRequestIsWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, err := open(t.Context(), func(context.Context) (link.Link, error) { return &calledLink{}, nil }, mcp.ConnectOptions{Name: "quiet", OneClient: true, Logger: slog.New(slog.DiscardHandler)})

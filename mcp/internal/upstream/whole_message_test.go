@@ -20,7 +20,7 @@ func parsedOf(t *testing.T, format string, args ...any) *jsonrpc.Message {
 	return &m
 }
 
-// grown returns by how much f makes the live heap grow, in MiB.
+// grown returns the growth of the live heap during f, in MiB.
 func grown(f func()) int {
 	heap := func() int {
 		runtime.GC()
@@ -34,7 +34,8 @@ func grown(f func()) int {
 	return (heap() - before) >> 20
 }
 
-// A server may put what it likes around the parameters of a message: that is kept with them for as long as the message waits.
+// A server may add any content around the parameters of a message. It is kept with them while the
+// message waits.
 func TestAllOfAMessageThatWaitsIsCounted(t *testing.T) {
 	junk := strings.Repeat("x", 1<<20)
 	b := newMailbox()
@@ -62,7 +63,7 @@ func TestAllOfAMessageThatWaitsIsCounted(t *testing.T) {
 	})
 }
 
-// A client may do the same with a call that is parked, for which it need not come back.
+// A client may do the same with a parked call and need not come back.
 func TestAParkedCallKeepsNoMoreOfItsMessageThanItNeeds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const calls = 8

@@ -9,17 +9,18 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A readingLink reads what the server sends, see read, and shows its messages as they came to watchers.
+// A readingLink reads the server's messages with conn.read and shows them to watchers as they came.
 type readingLink struct {
 	link.Link
 	conn *conn
-	wire mcp.Wire // nil: there are no watchers
+	wire mcp.Wire // nil without watchers
 
 	mu   sync.Mutex
-	open map[jsonrpc.ID]context.Context // of the requests that were seen and wait for a response
+	open map[jsonrpc.ID]context.Context // contexts of the shown requests that wait for a response
 }
 
-// A readingFallback is a readingLink that can be replaced; what replaces it is read for itself.
+// A readingFallback is a readingLink that can be replaced. The replacement gets a readingLink of
+// its own.
 type readingFallback struct {
 	readingLink
 	fallback link.Fallback
@@ -27,7 +28,7 @@ type readingFallback struct {
 
 func (l *readingFallback) Older(ctx context.Context) (link.Link, error) { return l.fallback.Older(ctx) }
 
-// reading is a link whose messages the connection reads.
+// reading wraps a link so that the connection reads its messages.
 func (c *conn) reading(l link.Link) link.Link {
 	if f, is := l.(link.Fallback); is {
 		return &readingFallback{readingLink{Link: l, conn: c, wire: c.options.Wire}, f}
@@ -35,7 +36,7 @@ func (c *conn) reading(l link.Link) link.Link {
 	return &readingLink{Link: l, conn: c, wire: c.options.Wire}
 }
 
-// Way is for [link.WayOf].
+// Way serves [link.WayOf].
 func (l *readingLink) Way() link.Way { return link.WayOf(l.Link) }
 
 func (l *readingLink) watching() bool { return l.wire != nil && l.wire.Watching() }
@@ -98,8 +99,8 @@ func (l *readingLink) ends(id jsonrpc.ID) {
 	delete(l.open, id)
 }
 
-// belongs returns the context of the request that a message says it is about; else ctx. On a stream all messages come the
-// same way, and the id of a request is its token.
+// belongs returns the context of the request that a progress notification names, or ctx. On a
+// stream all messages share one channel; the progress token is the request's id.
 func (l *readingLink) belongs(ctx context.Context, m *jsonrpc.Message) context.Context {
 	if m.Kind != jsonrpc.Notification || m.Method != notificationProgress {
 		return ctx
@@ -120,7 +121,7 @@ func (l *readingLink) received(m *jsonrpc.Message) mcp.WireMessage {
 	return mcp.WireMessage{Message: m.Raw(), Transport: l.transport()}
 }
 
-// transport is how messages travel; links other than over streams say so.
+// transport returns the kind of transport. Links other than over streams implement it.
 func (l *readingLink) transport() string {
 	if t, says := l.Link.(interface{ Transport() string }); says {
 		return t.Transport()

@@ -1,11 +1,11 @@
 package upstream
 
-// maxWaitingWorkers bounds the goroutines that wait for another request to send.
+// maxWaitingWorkers limits the idle goroutines that wait for another request.
 const maxWaitingWorkers = 16
 
-// inWorker runs f in a goroutine of the connection, and in one that waits for more work if
-// there is one, as its stack has grown already: growing it again costs more than the rest of
-// an exchange does here.
+// inWorker runs f in a goroutine of the connection. It prefers an idle one, whose stack has grown
+// already: growing a new one costs more than the rest of an exchange. It reports false if the
+// connection is closed.
 func (c *conn) inWorker(f func()) bool {
 	select {
 	case c.work <- f:
@@ -15,7 +15,7 @@ func (c *conn) inWorker(f func()) bool {
 	return c.spawn(func() {
 		for {
 			f()
-			f = nil // which holds a call, and its client
+			f = nil // f refers to a call and its client
 			if c.waiting.Add(1) > maxWaitingWorkers {
 				c.waiting.Add(-1)
 				return

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Goroutines that sent a request wait for another, some of them, and no longer than the connection lasts.
+// Some goroutines that sent a request wait for another, but no longer than the connection lasts.
 func TestWorkersAreUsedAgainAndEndWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{}
@@ -35,7 +35,7 @@ func TestWorkersAreUsedAgainAndEndWithTheConnection(t *testing.T) {
 			t.Errorf("%d wait after one more, want %d", n, maxWaitingWorkers)
 		}
 		c.Close()
-		c.owned.Wait() // the bubble fails where one goes on
+		c.owned.Wait() // the bubble fails if one continues
 		if c.inWorker(func() {}) {
 			t.Error("a closed connection takes work")
 		}
