@@ -61,7 +61,7 @@ func TestAKeyLetsItsUserIn(t *testing.T) {
 	}
 }
 
-func TestWhatAnotherProcessRevokesHoldsNoLonger(t *testing.T) {
+func TestKeysRevokedByAnotherProcessAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "keys.json")
 		here, err := Open(path)
@@ -141,7 +141,7 @@ func TestEachOfManyKeysLetsItsOwnUserIn(t *testing.T) {
 	})
 }
 
-func TestAnEndpointRefusesWhoHasNoKey(t *testing.T) {
+func TestEndpointsRequireAKey(t *testing.T) {
 	keys, err := Open(filepath.Join(t.TempDir(), "keys.json"))
 	if err != nil {
 		t.Fatal(err)

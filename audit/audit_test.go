@@ -296,7 +296,7 @@ func TestACheckpointFollowsWithinASecond(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfArguments(t *testing.T) {
+func TestArgumentsInLines(t *testing.T) {
 	for data, want := range map[string]string{
 		`{"path":"/tmp/x","password":"hunter2","n":9007199254740993}`:          `{"path":"/tmp/x","password":"***","n":9007199254740993}`,
 		`{"credentials":{"user":"ada","pass":"x"},"tokens":["a"],"auth":true}`: `{"credentials":"***","tokens":"***","auth":true}`,

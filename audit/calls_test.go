@@ -150,7 +150,7 @@ func TestARequestThatCannotBeWrittenDownIsRefused(t *testing.T) {
 	}
 }
 
-func TestFollowGivesWhatIsWrittenFromNowOn(t *testing.T) {
+func TestFollowReturnsNewLines(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	key, _ := audit.NewKey(make([]byte, 32))
 	log, err := audit.Open(dir, audit.Options{Key: key, MaxFile: 300})
@@ -204,7 +204,7 @@ func ExampleLog_Calls() {
 	// Output: 2 lines, 0 faults
 }
 
-func TestWhatALineTellsOfAToolAndOfArguments(t *testing.T) {
+func TestLinesNameToolAndArguments(t *testing.T) {
 	for definition, want := range map[string]string{
 		`{"annotations":{"title":"x","destructiveHint":false,"readOnlyHint":true}}`: `{"readOnly":true,"destructive":false}`,
 		`{"annotations":{"readOnlyHint":"yes"}}`:                                    "",

@@ -67,7 +67,7 @@ func writeUntilKilled(dir string) {
 
 // The log of a process that is killed at any moment has a line for every response. AUDIT_KILLS is
 // the number of kills.
-func TestAKilledProcessHasWrittenWhatItAnswered(t *testing.T) {
+func TestKilledProcessesHaveLoggedTheirAnswers(t *testing.T) {
 	kills := 12
 	if n, err := strconv.Atoi(os.Getenv("AUDIT_KILLS")); err == nil {
 		kills = n

@@ -68,7 +68,7 @@ func recordsOf(t *testing.T, dir string) (all []audit.Record) {
 }
 
 // A call whose result is withheld has run, with its effects: it must have a line of its own.
-func TestCallsWhoseResultIsWithheldHaveLines(t *testing.T) {
+func TestWithheldResultsAreLogged(t *testing.T) {
 	handled := 0
 	h := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 		handled++
@@ -81,7 +81,7 @@ func TestCallsWhoseResultIsWithheldHaveLines(t *testing.T) {
 }
 
 // A call that was sent has run, even if a limit refused its repetition.
-func TestCallsWhoseRepetitionIsRefusedHaveLines(t *testing.T) {
+func TestRefusedRetriesAreLogged(t *testing.T) {
 	handled := 0
 	h := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 		handled++

@@ -127,7 +127,7 @@ func TestTheProgramsLogSaysWhyRequestsAreRefusedAndUntilWhen(t *testing.T) {
 }
 
 // The loss of a folder is noticed even if no call comes.
-func TestALogWhoseFolderGoesWhileNoCallComesSaysSo(t *testing.T) {
+func TestRemovedFoldersOfALogAreReportedWithoutCalls(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")
 	synctest.Test(t, func(t *testing.T) {
 		l := opened(t, dir, Options{Logger: slog.New(slog.DiscardHandler)})

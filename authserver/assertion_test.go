@@ -97,7 +97,7 @@ func (c signer) logsIn(s *site) in {
 	return s.tokensIn(c.id, status, got)
 }
 
-func TestAClientSignsWhoItIs(t *testing.T) {
+func TestClientsSignAssertions(t *testing.T) {
 	for name, test := range map[string]struct{ isDocument, isElsewhere bool }{
 		"registered": {}, "registered with the place of its keys": {false, true}, "with a document": {true, false}, "with a document that names the place of its keys": {true, true},
 	} {
@@ -355,7 +355,7 @@ func TestRegistrationsOfKeysThatCannotBeUsedAreRefused(t *testing.T) {
 	isRefused(t, "a place where nothing is read", status, got, 400, "invalid_client_metadata", "give the keys themselves")
 }
 
-func TestWhatEndedBeforeItsUseIsNotedIsNotKeptForEver(t *testing.T) {
+func TestTokensEndedBeforeTheirUseIsNotedAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		for _, holds := range []time.Duration{-time.Hour, 0, time.Millisecond} {

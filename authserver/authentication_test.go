@@ -118,7 +118,7 @@ func TestProviderIsAskedAboutBrowsersThatAreLoggedIn(t *testing.T) {
 	})
 }
 
-func TestUserWhoIsSomebodyElseAtRenewalIsOut(t *testing.T) {
+func TestRenewalsForAnotherUserAreRefused(t *testing.T) {
 	for name, change := range map[string]func(c map[string]any){
 		"another subject":       func(c map[string]any) { c["sub"] = "5678" },
 		"another address":       func(c map[string]any) { c["email"] = "eve@example.com" },

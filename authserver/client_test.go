@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
-func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
+func TestUnusedClientsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t, func(o *Options) { o.LoginTime = 365 * 24 * time.Hour })
 		unused, l := s.register("Unused", callback), s.login("ann")
@@ -85,7 +85,7 @@ func TestRegistrationsAreBounded(t *testing.T) {
 	})
 }
 
-func TestAClientIsWhatItsDocumentSays(t *testing.T) {
+func TestClientsAreReadFromTheirDocument(t *testing.T) {
 	s := newSite(t)
 	good := `{"client_id":"` + documentAt + `","client_name":"App","redirect_uris":["` + siteCallback + `"],"token_endpoint_auth_method":"none"}`
 	s.publish(documentAt, good)

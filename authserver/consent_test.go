@@ -39,7 +39,7 @@ func (s *site) publish(at, text string) {
 	s.web[at] = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
 }
 
-func TestAUserIsAskedAgainUnlessNothingChangedAndNobodyElseCanBeTheClient(t *testing.T) {
+func TestConsentIsSkippedOnlyForUnchangedConfidentialClients(t *testing.T) {
 	s := newSite(t)
 	s.publish(documentAt, `{"client_id":"`+documentAt+`","client_name":"App","redirect_uris":["`+siteCallback+`","https://app.example/other","http://127.0.0.1/callback"]}`)
 	ann, ben := s.browser("ann"), s.browser("ben")
@@ -106,7 +106,7 @@ func TestTheConsentForOneClientIsNoneForAnother(t *testing.T) {
 	}
 }
 
-func TestThePageOfTheConsentSaysWhoAsksForWhat(t *testing.T) {
+func TestConsentPageNamesClientAndScopes(t *testing.T) {
 	s := newSite(t)
 	ann := s.browser("ann")
 	delete(ann.Fields, "decision")
@@ -143,7 +143,7 @@ func TestThePageOfTheConsentSaysWhoAsksForWhat(t *testing.T) {
 }
 
 // A form is accepted only from the page that was shown, in the same browser.
-func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
+func TestFormsOfOtherOriginsAreRefused(t *testing.T) {
 	s := newSite(t)
 	for _, form := range []string{"login", "consent"} {
 		id := s.register("A client", callback)

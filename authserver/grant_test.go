@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/auth"
 )
 
-func TestACodeThatIsUsedTwiceRevokesWhatItGave(t *testing.T) {
+func TestReusedCodesRevokeTheirTokens(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)
 	code := s.code(s.browser("ann"), ask(id, callback), callback)
@@ -203,7 +203,7 @@ func TestLoginsEndWithTheUserAndThePassword(t *testing.T) {
 	}
 }
 
-func TestALoginThatNobodyUsesEnds(t *testing.T) {
+func TestUnusedLoginsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		l := s.login("ann")

@@ -6,7 +6,7 @@ import (
 )
 
 // The headings of the pages name the resource.
-func TestHeadingsSayWhatIsUsed(t *testing.T) {
+func TestHeadingsNameTheLogin(t *testing.T) {
 	s := newSite(t)
 	p := s.loginPage(clientText{name: "c"}, "r", "t", "", "")
 	q := s.consentPage(&request{}, &client{}, User{}, nil, clientText{}, "r", "t")

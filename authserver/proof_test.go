@@ -353,7 +353,7 @@ func TestSoManyProofsOfALoginAreTaken(t *testing.T) {
 // A thief with a stolen refresh token cannot hide by proving a key. The owner, whose client sends
 // no proofs, ends the login with the used token. That also works in the time in which a response
 // may have been lost, and while the thief keeps the login busy.
-func TestAThiefWhoProvesAKeyIsFoundOut(t *testing.T) {
+func TestStolenTokensWithAnotherKeyAreDetected(t *testing.T) {
 	for name, test := range map[string]struct {
 		after time.Duration
 		more  int // further refreshes by the thief

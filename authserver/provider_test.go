@@ -179,7 +179,7 @@ func TestUsersLogInAtAnOpenIDProvider(t *testing.T) {
 	}
 }
 
-func TestWhomAProviderDoesNotVouchForIsNotLetIn(t *testing.T) {
+func TestUsersUnknownToTheProviderAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(c map[string]any)
 		status int

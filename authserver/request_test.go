@@ -192,7 +192,7 @@ func TestRegistrationsThatCouldHarmAreRefused(t *testing.T) {
 	}
 }
 
-func TestTokensAreRefusedToWhoeverHasNotTheCode(t *testing.T) {
+func TestTokensRequireTheCode(t *testing.T) {
 	s := newSite(t)
 	id, foreign := s.register("A client", callback), s.register("Another", callback)
 	ann := s.browser("ann")

@@ -175,7 +175,7 @@ func TestServersShareAStore(t *testing.T) {
 }
 
 // The stored data contains no usable token, code, session or key.
-func TestWhatIsStoredIsSealed(t *testing.T) {
+func TestStoredValuesAreSealed(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback)
 	ann := s.browser("ann")

@@ -195,7 +195,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-func TestPlaceholdersKeepTheTypeOfWhatTheyStandFor(t *testing.T) {
+func TestPlaceholdersKeepTheirType(t *testing.T) {
 	v := vars{"id": json.Number("7"), "o": map[string]any{"a": true}, "t": "x"}
 	got := v.fill(map[string]any{"id": "{{id}}", "text": "n{{id}}-{{t}}{{o}}", "list": []any{"{{o}}"}, "other": "{{secret-1}} {{ t }}"})
 	want := map[string]any{"id": json.Number("7"), "text": `n7-x{"a":true}`, "list": []any{map[string]any{"a": true}}, "other": "{{secret-1}} {{ t }}"}
@@ -204,7 +204,7 @@ func TestPlaceholdersKeepTheTypeOfWhatTheyStandFor(t *testing.T) {
 	}
 }
 
-func TestWhatDiffersEachTimeIsMasked(t *testing.T) {
+func TestVaryingValuesAreMasked(t *testing.T) {
 	p := &parser{}
 	n, err := p.document([]byte(`[/items/*/id, '\d\d:\d\d', /at]`))
 	if err != nil {

@@ -224,7 +224,7 @@ func TestEverythingThatCasesCanSayHoldsAtEachRevisionOverEachTransport(t *testin
 	}
 }
 
-func TestWhatIsNotAsExpectedIsAFailureThatSaysWhy(t *testing.T) {
+func TestUnexpectedResultsFailWithTheReason(t *testing.T) {
 	for text, want := range map[string]string{
 		"tool: show, arguments: {id: 0}, expect: {text: \"item 0\\nof 1\\n3\\n4\\n5\\n6\"}":    "tool show: text: it is not as expected\n--- want\n+++ got\n@@ -1,6 +1,2 @@\n item 0\n-of 1\n-3\n-4\n-5\n-6\n+of 0",
 		"tool: create, arguments: {name: a}, expect: {structured: {equals: {id: 2, name: a}}}": `tool create: structured: expected {"id":2,"name":"a"}, got {"id":1,"name":"a"}`,
@@ -261,7 +261,7 @@ func TestWhatIsNotAsExpectedIsAFailureThatSaysWhy(t *testing.T) {
 	}
 }
 
-func TestARequestThatNobodyAnswersFailsTheCase(t *testing.T) {
+func TestUnansweredRequestsFailTheCase(t *testing.T) {
 	r := run(t, write(t, "x.yaml", "server: x\ncases:\n- {case: a, tool: greet, answers: {elicit: []}}\n"), Options{})
 	got := r.Cells[0].Cases[0].Failures
 	if len(got) != 2 || !strings.HasPrefix(got[1], "tool greet: the server asked (elicit), and the case has no answer to it: {") {
@@ -435,7 +435,7 @@ func TestAServerThatEndsAtOneRevisionHasFailedThere(t *testing.T) {
 	}
 }
 
-func TestAServerThatCannotBeReachedIsNoFailureOfItsCases(t *testing.T) {
+func TestUnreachableServersAreErrorsNotFailures(t *testing.T) {
 	for _, o := range []Options{{}, {Revisions: []string{All}}, {Revisions: []string{"2025-06-18"}, Transports: []string{All}}} {
 		r := run(t, write(t, "x.yaml", "server: broken\ncases: [{case: a, tool: work}]\n"), o)
 		if r.Err == nil || !strings.Contains(r.Err.Error(), "it does not start") || len(failures(r)) > 0 {
@@ -525,7 +525,7 @@ func TestARunThatIsCancelledEnds(t *testing.T) {
 	}
 }
 
-func TestPlaceholdersAreInWhatIsStarted(t *testing.T) {
+func TestPlaceholdersInCommands(t *testing.T) {
 	f := write(t, "x.txtar", "-- note.txt --\nhello\n-- cases.yaml --\nserver: {command: [run, '{{dir}}/note.txt', '{{here}}'], env: {AT: '{{dir}}'}}\ncases: [{case: a, tool: work}]\n")
 	var got Server
 	var dir string

@@ -59,7 +59,7 @@ func lateServer(far net.Conn, pings string, methods *[]string) {
 	}
 }
 
-func TestWhatTheCaseBeforeCausedIsNotWhatACaseExpects(t *testing.T) {
+func TestCasesIgnoreEffectsOfTheCaseBefore(t *testing.T) {
 	const text = "server: x\ncases:\n- {case: one, tool: change}\n- {case: two, tool: nothing}\n- {case: three, tool: change}\n" +
 		"- {case: four, tool: nothing, expect: {notifications: [{changed: tools}]}}\n- {case: five, tool: change, expect: {notifications: [{changed: tools}]}}\n"
 	for name, pings := range map[string]string{

@@ -343,7 +343,7 @@ func TestFormatsHaveNames(t *testing.T) {
 	same(t, "beyond", (Zed + 1).String(), "unknown format")
 }
 
-func TestDefinitionsTellWhatTheyLookUp(t *testing.T) {
+func TestLookupsOfDefinitions(t *testing.T) {
 	for file, want := range map[string]string{
 		"project/.mcp.json":                              "[CACHE PROJECT_ROOT GITHUB_TOKEN LEVEL] [LINEAR_URL LINEAR_TOKEN] []",
 		"project/.cursor/mcp.json":                       "[API_KEY] [API_KEY]",

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestOnlyWhatIsNotSaidNeedsAHash(t *testing.T) {
+func TestHashesOfUnstatedVariables(t *testing.T) {
 	o := Options{WorkDir: t.TempDir(), HomeDir: t.TempDir(), Getenv: variables(map[string]string{"TOKEN": "x"})}
 	for server, plain := range map[string]bool{
 		`{"command":"npx","args":["-y","a b","${TOKEN}"]}`:            true,

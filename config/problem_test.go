@@ -127,7 +127,7 @@ func TestNamesAreChecked(t *testing.T) {
 	})
 }
 
-func TestThereIsALimitToServersAndProblems(t *testing.T) {
+func TestServersAndProblemsAreBounded(t *testing.T) {
 	var b strings.Builder
 	for i := range 1_003 {
 		fmt.Fprintf(&b, `"s%d":{"command":"x"},`, i)
@@ -142,7 +142,7 @@ func TestThereIsALimitToServersAndProblems(t *testing.T) {
 	same(t, "last", f.Problems[100].Error(), "servers.json: more of these; only the first are reported")
 }
 
-func TestWarningsNameWhatIsIgnored(t *testing.T) {
+func TestWarningsNameIgnoredMembers(t *testing.T) {
 	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","Args":[],"autoApprove":[],"x y":1}}}`, Options{})
 	same(t, "warnings", texts(f.Warnings), []string{
 		`servers.json: server "a": Args: is ignored; did you mean "args"?`,
@@ -270,7 +270,7 @@ func TestAllValuesOfAServerHaveOneLimit(t *testing.T) {
 	same(t, "error", unresolved(t, f, "a").Error(), `servers.json: server "a": args[3]: the values of the server are longer than 4 MiB with their variables replaced`)
 }
 
-func TestVariablesAreFoundWhateverSurroundsThem(t *testing.T) {
+func TestVariablesAreFoundInAnyText(t *testing.T) {
 	long := strings.Repeat("N", 257)
 	o := Options{Getenv: variables(map[string]string{"A": "<${A}>", long: "long"})}
 	for raw, want := range map[string]string{

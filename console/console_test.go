@@ -99,7 +99,7 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 	}
 }
 
-func TestALinkThatNobodyUsesEnds(t *testing.T) {
+func TestUnusedLinksExpire(t *testing.T) {
 	for name, test := range map[string]struct {
 		life time.Duration
 		link func(*Console) (string, <-chan struct{})
@@ -145,7 +145,7 @@ func TestAnOpenedLinkIsOverWhenAnotherTakesItsPlace(t *testing.T) {
 	<-over
 }
 
-func TestNothingIsServedToWhoWasNotLetIn(t *testing.T) {
+func TestNothingIsServedWithoutALink(t *testing.T) {
 	c, origin := opened(t)
 	page, cookie := entered(t, c, origin)
 	for _, path := range []string{"", "index.html", "app.js", "style.css", "words/en.js", "api/v1/echo", "api/v1/nothing", "api/v1/", "?token=", "?token=x"} {
@@ -203,7 +203,7 @@ func TestOnlyTheConsolesOwnPageIsAnswered(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsFollowedFromElsewhereOpensThePage(t *testing.T) {
+func TestLinksFromOtherPagesOpenThePage(t *testing.T) {
 	c, origin := opened(t)
 	link := c.Link(origin, "")
 	elsewhere := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}

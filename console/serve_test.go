@@ -62,7 +62,7 @@ func servedConsole(t *testing.T) (c *Console, dial func() net.Conn) {
 }
 
 // A browser that was not let in and announces a body without sending it must not keep a connection.
-func TestAConnectionOfWhoWasNotLetInEnds(t *testing.T) {
+func TestConnectionsWithoutALinkEnd(t *testing.T) {
 	for _, head := range []string{
 		"POST / HTTP/1.1\r\nHost: 127.0.0.1:1\r\nContent-Length: 1000\r\n\r\n",
 		"POST / HTTP/1.1\r\nHost: example.com\r\nTransfer-Encoding: chunked\r\n\r\n",

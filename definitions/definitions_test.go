@@ -33,7 +33,7 @@ func sample() *definitions.Definitions {
 	}
 }
 
-func TestWhatIsSavedIsLoadedByAnotherProcess(t *testing.T) {
+func TestSavedDefinitionsAreLoadedByAnotherProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "not", "there", "yet")
 	origin := definitions.Origin{Command: "weather", Args: []string{"--all"}}
 	if d := open(t, dir).Entry(origin).Load(); d != nil {
@@ -95,7 +95,7 @@ func TestEveryPartOfAnOriginCounts(t *testing.T) {
 	}
 }
 
-func TestOthersStandInForWhatIsNotRemembered(t *testing.T) {
+func TestRememberedDefinitionsOfOtherClients(t *testing.T) {
 	s := open(t, t.TempDir())
 	own, plain, full := definitions.Origin{Command: "a", Client: "own"}, definitions.Origin{Command: "a"}, definitions.Origin{Command: "a", Client: "full"}
 	e := s.Entry(own, plain, full)
@@ -135,7 +135,7 @@ func TestNothingOfAnOriginIsWrittenAndOnlyTheUserReads(t *testing.T) {
 	}
 }
 
-func TestWhatIsDamagedOrOfAnotherFormatIsIgnored(t *testing.T) {
+func TestDamagedAndForeignFilesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	entry := open(t, dir).Entry(definitions.Origin{Command: "a"})
 	if err := entry.Save(sample()); err != nil {
@@ -171,7 +171,7 @@ func TestWhatIsDamagedOrOfAnotherFormatIsIgnored(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeIsNotKept(t *testing.T) {
+func TestTooLargeDefinitionsAreNotKept(t *testing.T) {
 	entry := open(t, t.TempDir()).Entry(definitions.Origin{Command: "a"})
 	if err := entry.Save(sample()); err != nil {
 		t.Fatal(err)

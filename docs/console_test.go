@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 // shows are in the folder.
 // A command that ends in " &" runs until the section ends; the next one begins when it
 // has printed what the page says.
-func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
+func TestConsoleExamples(t *testing.T) {
 	bin, err := built()
 	if err != nil {
 		t.Fatal(err)

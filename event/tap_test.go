@@ -171,7 +171,7 @@ func TestTapPassesOnAllThatAPeerHas(t *testing.T) {
 	}
 }
 
-func TestTapThatNobodyWatchesCostsNothing(t *testing.T) {
+func TestUnwatchedTapsCostNothing(t *testing.T) {
 	s := &seen{off: true}
 	req := mcp.NewRequest("ping", nil)
 	req.Peer = &client{}

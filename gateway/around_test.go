@@ -103,7 +103,7 @@ func TestAListThatIsReadWhileRulesChangeIsOfferedByTheNewOnes(t *testing.T) {
 }
 
 // Instance may call methods of the gateway while it makes the middleware of a connection.
-func TestWhatMakesAnInstanceMayAskTheGateway(t *testing.T) {
+func TestInstanceFactoriesMayAskTheGateway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()

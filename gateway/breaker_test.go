@@ -112,7 +112,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 	})
 }
 
-func TestWhyTheRequestsOfOthersGotNoResponseIsForWhoRunsTheGateway(t *testing.T) {
+func TestReasonsForLostRequestsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
 		g := gateway.New(gateway.Options{Logger: quiet, PublicErrors: true})
@@ -171,7 +171,7 @@ func TestAServerThatOnlyAnswersPingsIsAskedLessAndLess(t *testing.T) {
 	})
 }
 
-func TestWhatAServerAnswersIsNeverTakenForNoResponse(t *testing.T) {
+func TestErrorsOfAServerCountAsResponses(t *testing.T) {
 	failure, fault := `{"content":[{"type":"text","text":"no"}],"isError":true}`, `{"code":-32603,"message":"broken"}`
 	for name, s := range map[string]*moody{"a tool's failure": {}, "an error": {}} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestWhatAServerAnswersIsNeverTakenForNoResponse(t *testing.T) {
 	}
 }
 
-func TestWhatClientsGiveUpCountsOnlyIfTheyWereWaitingForLong(t *testing.T) {
+func TestCancelledCallsCountOnlyAfterALongWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
 		_, call := s.behind(t, -1)
@@ -259,7 +259,7 @@ func TestAServerThatIsGoneIsStartedAgainThoughACallNeverEnds(t *testing.T) {
 	})
 }
 
-func TestEachClientsInstanceIsJudgedByItself(t *testing.T) {
+func TestInstancesFailSeparately(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
 		g := gateway.New(gateway.Options{Logger: quiet})
@@ -289,7 +289,7 @@ func TestEachClientsInstanceIsJudgedByItself(t *testing.T) {
 	})
 }
 
-func TestAServerWhoseRequestsHaveLittleTimeIsStartedAgainWhenItAnswersNoPing(t *testing.T) {
+func TestSilentServersRestartAfterShortTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
 		_, call := s.behind(t, 5*time.Second) // less than a ping may take

@@ -110,7 +110,7 @@ func TestAgentgateway138And1029And1266OneBadServerFailsNothingElse(t *testing.T)
 	}
 }
 
-func TestAgentgateway3622AServerWhoseSessionExpiredWorksAgain(t *testing.T) {
+func TestAgentgateway3622ExpiredSessionsAreRenewed(t *testing.T) {
 	w := watch(t, member(t, "old"))
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
@@ -341,7 +341,7 @@ func TestMetaMCP188And198AndMCPO122ServersGetTheirOwnCredentialsAndNoOthers(t *t
 	}
 }
 
-func TestKagent84AndMCPUse1623AndProwler12235SessionsThatNobodyEndsAreForgotten(t *testing.T) {
+func TestKagent84AndMCPUse1623AndProwler12235AbandonedSessionsAreForgotten(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	must(t, g.AddHandler("s", member(t, "s")))

@@ -177,7 +177,7 @@ func TestAChangeOfOneMemberReachesClientsWithTheNewList(t *testing.T) {
 	t.Error("the new tool never came")
 }
 
-func TestAnUpdateOfAResourceReachesWhoSubscribed(t *testing.T) {
+func TestUpdatesReachSubscribers(t *testing.T) {
 	g, servers := open(t)
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
 		c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})

@@ -17,7 +17,7 @@ import (
 // The lists of one user's instance are not shown to other users. Each user has a connection to the
 // server, and its offer there, such as after a login, belongs to that user. When an instance
 // notifies of a change, the lists for all users are read again.
-func TestWhatTheInstanceOfOneUserOffersIsNotShownToOthers(t *testing.T) {
+func TestOneUsersInstanceIsHiddenFromOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()

@@ -57,7 +57,7 @@ func next(t *testing.T, c *mcp.Client) int {
 	return n
 }
 
-func TestEachClientHasTheStateOfItsOwn(t *testing.T) {
+func TestClientsHaveSeparateState(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	var started starts
@@ -133,7 +133,7 @@ func TestEachUserHasTheStateOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestInstancesEndWhenNobodyUsesThemAndAreNoMoreThanAllowed(t *testing.T) {
+func TestInstancesAreBoundedAndEndUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()
@@ -269,7 +269,7 @@ type callerKey struct{}
 
 // Whose returns the connection of a request. One principal may have several, and the start of a
 // connection gets the value. A connection of no user reads the lists.
-func TestAConnectionIsForWhomWhoseSays(t *testing.T) {
+func TestConnectionsAreKeyedByUser(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	var mu sync.Mutex
@@ -320,7 +320,7 @@ func TestAConnectionIsForWhomWhoseSays(t *testing.T) {
 	}
 }
 
-func TestAListThatChangedWhileNobodyWasConnectedIsReadAgain(t *testing.T) {
+func TestListsChangedWithoutClientsAreReread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := counting()
 		g := gateway.New(gateway.Options{Logger: quiet})

@@ -55,7 +55,7 @@ func (l *reader) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error)
 	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "no")
 }
 
-func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
+func TestReadAsksEachMatchingTemplate(t *testing.T) {
 	for _, test := range []struct {
 		uri         string
 		first, next []string // the requests that each server gets
@@ -100,7 +100,7 @@ func TestReadAsksWhoeverATemplateMayMean(t *testing.T) {
 }
 
 // A part without the template does not offer resources that only the template matches.
-func TestReadOfAPartAsksNobodyForAnothersTemplate(t *testing.T) {
+func TestReadOfAPartIgnoresTemplatesOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &reader{templates: []string{"file:///{path}"}}
 		g := gateway.New(gateway.Options{Logger: quiet})

@@ -57,7 +57,7 @@ func offeredNames(t *testing.T, g *gateway.Gateway) map[string]string {
 	return byName
 }
 
-func TestNoToolIsLostWhatEverTheNames(t *testing.T) {
+func TestNoToolIsLostByItsName(t *testing.T) {
 	long := strings.Repeat("a_very_long_name_", 5)
 	for _, tt := range []struct {
 		what    string
@@ -147,7 +147,7 @@ func TestANameNeverPassesFromOneToolToAnother(t *testing.T) {
 	})
 }
 
-func TestAURIThatNobodyHasIsAskedOfNobody(t *testing.T) {
+func TestUnknownURIsAreSentToNoServer(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	asked := map[string]int{}
@@ -283,7 +283,7 @@ func TestPromptsHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestEverybodyWhoHasANameThatIsRefusedIsNamedAndNoneOfTheirToolsCounted(t *testing.T) {
+func TestServersWithRefusedNamesAreReported(t *testing.T) {
 	g := gateway.New(gateway.Options{NoPrefix: true, Conflicts: gateway.Refuse, Logger: quiet})
 	defer g.Close()
 	for _, name := range []string{"a", "b", "c"} {

@@ -12,7 +12,7 @@ import (
 
 // Behind a gateway with one client a server gets the capabilities of that client, and its requests
 // outside of a call reach the client.
-func TestTheServersOfOneClientGetWhatItDeclared(t *testing.T) {
+func TestServersOfOneClientGetItsCapabilities(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
 			name  string

@@ -123,7 +123,7 @@ func TestARequestWithoutEndDoesNotKeepItsMember(t *testing.T) {
 	}
 }
 
-func TestNamesAreWhatTheOptionsSay(t *testing.T) {
+func TestNamesFollowTheOptions(t *testing.T) {
 	tests := []struct {
 		name    string
 		options gateway.Options

@@ -109,7 +109,7 @@ func replacing(t *testing.T, log *slog.Logger, u gateway.Upstream) (*gateway.Gat
 	return g, mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1})
 }
 
-func TestAReplacedServerEndsWhatItRuns(t *testing.T) {
+func TestReplacedServersEndTheirCalls(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		program   bool
@@ -176,7 +176,7 @@ func TestAReplacedServerEndsWhatItRuns(t *testing.T) {
 }
 
 // A request that is ended after an hour returns the reason, or is repeated.
-func TestWhatAReplacedServerDoesNotEndInAnHourIsSentAgainOrSaysWhy(t *testing.T) {
+func TestCallsThatAReplacedServerDoesNotFinishAreResentOrReported(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		for tool, want := range map[string]string{
 			"change": `server "s" was started anew, as its configuration changed, while it had the request, which it may have executed`,
@@ -265,7 +265,7 @@ func TestAServerThatIsReplacedTwiceEndsBeforeTheThirdStarts(t *testing.T) {
 }
 
 // A restart, a removal and the end of the gateway do not wait for calls that never end.
-func TestWhatAReplacedServerRunsIsEndedSooner(t *testing.T) {
+func TestReplacedServersEndTheirCallsSooner(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		within time.Duration
@@ -305,7 +305,7 @@ func TestWhatAReplacedServerRunsIsEndedSooner(t *testing.T) {
 }
 
 // The layers around a server change while it and its requests go on.
-func TestWhatStandsAroundAServerChangesWhileItGoesOn(t *testing.T) {
+func TestMiddlewareOfARunningServerChanges(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		synctest.Test(t, func(t *testing.T) {
 			l := &lasting{}
@@ -343,7 +343,7 @@ func TestWhatStandsAroundAServerChangesWhileItGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhatAServerWasMadeWithEndsWithIt(t *testing.T) {
+func TestResourcesOfAServerEndWithIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lasting{}
 		before, after := l.upstream("1", time.Minute), l.upstream("2", 0)

@@ -66,7 +66,7 @@ func TestARestartDoesNotWaitForTheNextAttempt(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoProgramIsNotRestarted(t *testing.T) {
+func TestOnlyProgramsAreRestarted(t *testing.T) {
 	g := gateway.Route(map[string]mcp.Handler{"own": member(t, "own")})
 	defer g.Close()
 	for name, want := range map[string]string{"own": "part of this program", "other": `no server "other"`} {

@@ -57,7 +57,7 @@ func TestASkillDoesNotTakeTheResourcesOfAnotherServer(t *testing.T) {
 }
 
 // A URI with many folders costs no more than others, although each folder is looked up for a skill.
-func TestAURIOfManyFoldersIsNoFileOfASkillAtOnce(t *testing.T) {
+func TestDeepURIsAreMatchedToSkillsCheaply(t *testing.T) {
 	s := mcp.NewServerWith("one", "1", mcp.ServerOptions{Logger: quiet})
 	if _, err := skills.Add(s, skillTree("git")); err != nil {
 		t.Fatal(err)

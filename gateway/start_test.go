@@ -95,7 +95,7 @@ func callTool(ctx context.Context, g *gateway.Gateway, name string) (string, err
 	return mcp.Call[string](ctx, mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1}), name, nil)
 }
 
-func TestWhatIsRememberedIsOfferedWithoutStartingAnything(t *testing.T) {
+func TestRememberedDefinitionsAreOfferedWithoutAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
 		a, b := newProgram(t, "a", time.Minute), newProgram(t, "b", time.Minute)
@@ -195,7 +195,7 @@ func TestAnEagerServerIsStartedAtOnce(t *testing.T) {
 	})
 }
 
-func TestServersThatDifferFromWhatIsRememberedAreAnnouncedAndRememberedAnew(t *testing.T) {
+func TestServersThatDifferFromMemoryAreAnnounced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, a, b := memory(t), newProgram(t, "a", time.Second), newProgram(t, "b", time.Second)
 		learned(t, store, a, b)
@@ -511,7 +511,7 @@ func TestACallEndsWithItsClientWhileTheServerStarts(t *testing.T) {
 
 // If only one program may start at a time, no place is kept free, as unknown lists would never be
 // read.
-func TestOneStartAtATimeIsEnoughToLearnWhatIsNotKnown(t *testing.T) {
+func TestUnknownServersStartOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := memory(t)
 		a, b := newProgram(t, "a", time.Second), newProgram(t, "b", time.Second)

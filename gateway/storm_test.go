@@ -213,7 +213,7 @@ var revisions = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
 
 // Messages of a client reach only that client, every request ends, and after the storm clients see
 // the lists of the servers.
-func TestAfterAStormClientsSeeWhatTheServersHaveAndNobodySawWhatIsAnothers(t *testing.T) {
+func TestListsAreRightAndSeparateAfterAStormOfChanges(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { (&storm{t: t, n: dice(seed, 99), made: map[string]*mcp.Server{}}).blow() })

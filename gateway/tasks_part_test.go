@@ -14,7 +14,7 @@ import (
 
 // A task of one profile continues in that profile after a restart, even if a client of another
 // endpoint asks about it first.
-func TestATaskIsNotEndedByWhoAsksAboutItThroughAnotherPart(t *testing.T) {
+func TestTasksOfAnotherPartCannotBeEnded(t *testing.T) {
 	member, store := newTaskServer(t), state.NewMemory(0)
 	front := func() (all *tasks.Tasks, mine, other mcp.Handler, end func()) {
 		g := gateway.New(gateway.Options{Logger: quiet})

@@ -79,7 +79,7 @@ func busyMinute(t *testing.T) <-chan struct{} {
 
 // Servers that are not trusted choose templates, and they and clients choose URIs. No product of
 // the two keeps the gateway busy.
-func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
+func TestCostlyTemplatesBlockNoClient(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	must(t, g.AddHandler("hostile", costly{templates: 9_000, links: 400}))
@@ -126,7 +126,7 @@ func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 
 // All URIs of a listen share the limit of one request. So a client with many URIs does no more harm
 // than one that reads.
-func TestManyURIsToListenToHoldNobodyUp(t *testing.T) {
+func TestManySubscriptionsBlockNoClient(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	must(t, g.AddHandler("hostile", costly{templates: 256}))

@@ -29,7 +29,7 @@ func clockWith(name string, listed bool) mcp.Handler {
 	})
 }
 
-func TestTheViewOfAToolIsThatOfItsOwnServer(t *testing.T) {
+func TestViewsBelongToTheToolsServer(t *testing.T) {
 	for _, listed := range []bool{true, false} {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()

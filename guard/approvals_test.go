@@ -24,7 +24,7 @@ func TestAnApprovalIsWithdrawn(t *testing.T) {
 	}
 }
 
-func TestWhatWasReadOfAServerIsDistrusted(t *testing.T) {
+func TestResultsOfAServerAreUntrusted(t *testing.T) {
 	var f Flow
 	f.Read(Source{Server: "files", Tool: "read"}, Private, "mine")
 	f.Read(Source{Server: "other", Tool: "read"}, Private, "mine")

@@ -63,7 +63,7 @@ func TestHashSeesEveryChange(t *testing.T) {
 	}
 }
 
-func TestHashTellsLargeNumbersAndNormalFormsApart(t *testing.T) {
+func TestHashDistinguishesLargeNumbersAndNormalForms(t *testing.T) {
 	for _, pair := range [][2]string{
 		{`9007199254740993`, `9007199254740992`},
 		{`1e999999999999`, `1e999999999998`},

@@ -41,7 +41,7 @@ func having(sources ...string) *Flow {
 	return &f
 }
 
-func TestWhatWasReadDecidesWhatNeedsAYes(t *testing.T) {
+func TestReadDataDecidesWhichCallsNeedConsent(t *testing.T) {
 	carrying := func(c Call, text string) Call {
 		c.Arguments = fmt.Appendf(nil, `{"text":%q}`, text)
 		return c
@@ -435,7 +435,7 @@ func TestAReasonDoesNotGoInCircles(t *testing.T) {
 
 // After an approval, results of the called server are not a new source, nor are other tools of a
 // covered server. Another server is one, and so is text that looks like an order.
-func TestAYesToAQueryHoldsForWhatItsCardNamed(t *testing.T) {
+func TestConsentToAQueryCoversTheNamedTarget(t *testing.T) {
 	f := having("diary")
 	f.Read(web, Untrusted|Private, "A page.")
 	f.Consent(f.Ask(fetchWeb))
@@ -463,7 +463,7 @@ func TestAYesToAQueryHoldsForWhatItsCardNamed(t *testing.T) {
 
 // Text that the user attached affects calls that write, leave this machine or go to a remote
 // server. It does not affect what a program on this machine reads here.
-func TestWhatWasAttachedIsNoReasonToAskAboutReadingOnThisMachine(t *testing.T) {
+func TestAttachmentsRequireNoQuestionForLocalReads(t *testing.T) {
 	attached := func(text string) *Flow {
 		f := having()
 		f.Read(Source{Server: Attached, URI: "notes.txt"}, Private|Untrusted, text)

@@ -109,7 +109,7 @@ func TestOldFilesOfPinsAreApprovals(t *testing.T) {
 
 // For a seen definition that changed, the earlier one is available for comparison, although it was
 // not approved.
-func TestCheckHasWhatWasSeen(t *testing.T) {
+func TestCheckReturnsSeenDefinitions(t *testing.T) {
 	first, second := Definition{Kind: Tool, Server: "s", Name: "a", Text: "first"}, Definition{Kind: Tool, Server: "s", Name: "a", Text: "second"}
 	var pins Pins
 	if err := pins.See(first); err != nil {
@@ -122,7 +122,7 @@ func TestCheckHasWhatWasSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsSeenOfOneServerTakesItsShare(t *testing.T) {
+func TestSeenDefinitionsOfOneServerAreBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
 	pins, err := Load(path)
 	if err != nil {

@@ -152,7 +152,7 @@ func TestPinsOfABrokenFileAreAnError(t *testing.T) {
 	}
 }
 
-func TestWhatIsForgottenAndApprovedAgainIsSavedInThatOrder(t *testing.T) {
+func TestForgottenAndReapprovedPinsAreSavedInOrder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
 	named := func(server, name string) Definition { return Definition{Kind: Tool, Server: server, Name: name} }
 	pins, err := Load(path)
@@ -193,7 +193,7 @@ func TestWhatIsForgottenAndApprovedAgainIsSavedInThatOrder(t *testing.T) {
 	}
 }
 
-func TestDiffShowsWhatChanged(t *testing.T) {
+func TestDiffShowsChanges(t *testing.T) {
 	old, new := sample(), sample()
 	if got := Diff(old, new); got != "" || len(Changes(old, new)) != 0 {
 		t.Errorf("of the same: %q", got)

@@ -161,7 +161,7 @@ func TestWeakSignalsAddUp(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLongIsSaid(t *testing.T) {
+func TestTooLongTextsAreReported(t *testing.T) {
 	var c Catalogue
 	found := c.Scan(strings.Repeat("word ", maxText/5+10), at)
 	if !hasRule(found, "too-long") || Worst(found) != Warn {
@@ -220,7 +220,7 @@ func TestAParameterForTheConversationBelongsToToolsThatTalk(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftOutIsSaid(t *testing.T) {
+func TestOmissionsAreReported(t *testing.T) {
 	encoded := strings.Repeat(base64.StdEncoding.EncodeToString([]byte("an ordinary piece of text"))+" ", maxDecoded)
 	var c Catalogue
 	if found := c.Scan(encoded, at); len(found) > 0 {

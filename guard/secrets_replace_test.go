@@ -16,7 +16,7 @@ var (
 	aKey   = "-----BEGIN RSA PRIVATE" + " KEY-----\nMIIEow\nabc=\n-----END RSA PRIVATE" + " KEY-----"
 )
 
-func TestASecretIsReplacedAndWhatStandsAroundItIsNot(t *testing.T) {
+func TestSecretsAreReplacedWithoutTheirContext(t *testing.T) {
 	long := strings.Repeat("9f8e7d6c5b4a3f2e1d0c", 40)
 	for _, test := range []struct{ text, want string }{
 		{"", ""},
@@ -37,7 +37,7 @@ func TestASecretIsReplacedAndWhatStandsAroundItIsNot(t *testing.T) {
 	}
 }
 
-func TestWhoReplacesASecretLearnsWhichOneItIs(t *testing.T) {
+func TestReplacementsNameTheSecret(t *testing.T) {
 	var learned []string
 	guard.ReplaceSecrets("a "+aToken+" b https://ada:hunter2@example.org/", func(secret, kind string) string {
 		learned = append(learned, kind+": "+secret)

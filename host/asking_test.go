@@ -70,7 +70,7 @@ func TestRecordSaysHowARunEnded(t *testing.T) {
 	}
 }
 
-func TestCompactSaysThatThereIsNothingToReplace(t *testing.T) {
+func TestCompactWithNothingToReplace(t *testing.T) {
 	s := play(t, Options{})
 	c := s.Conversation(nil)
 	if err := c.Compact(t.Context()); err != nil {

@@ -101,7 +101,7 @@ func TestARequestSaysOfWhichCallItIs(t *testing.T) {
 }
 
 // A sub-agent read a stranger's text; what it answers is a stranger's, too.
-func TestAParentDoesNotActUnaskedOnWhatItsChildRead(t *testing.T) {
+func TestParentsInheritReadLabelsOfChildren(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.gullible.steps = nil
 		w.options.Tools = delegating(Limits{})
@@ -118,7 +118,7 @@ func TestAParentDoesNotActUnaskedOnWhatItsChildRead(t *testing.T) {
 }
 
 // Nor does the sub-agent act on what its parent had read before.
-func TestAChildDoesNotActUnaskedOnWhatItsParentRead(t *testing.T) {
+func TestChildrenInheritReadLabels(t *testing.T) {
 	w := newWorld(t, func(w *world) {
 		w.gullible.steps = nil
 		w.options.Tools = delegating(Limits{})
@@ -136,7 +136,7 @@ func TestAChildDoesNotActUnaskedOnWhatItsParentRead(t *testing.T) {
 
 // The question to a sub-agent is not the person's, so its words are no excuse for a call
 // that carries them out after private text was read.
-func TestTheWordsOfAParentAreNotThePersons(t *testing.T) {
+func TestPromptsOfAParentAreNotUserText(t *testing.T) {
 	const oslo = "Read my notes. Is it warm in Oslo?"
 	for _, test := range []struct {
 		question Question

@@ -69,7 +69,7 @@ func TestALongRunIsShortenedOnTheWay(t *testing.T) {
 	}
 }
 
-func TestASummaryNamesWhatCanStillBeRead(t *testing.T) {
+func TestSummariesNameReadableResults(t *testing.T) {
 	m := talkative(1, scripted.Say("It was long."))
 	s := play(t, Options{Model: m, Budget: Budget{Result: 100}, Servers: []Server{paragraphs()}})
 	c := s.Conversation(nil)

@@ -63,7 +63,7 @@ func TestClaudeCode7328ADeniedToolIsNotInTheContext(t *testing.T) {
 
 // anthropics/claude-code#7732: there is a limit for what tools return, and none for
 // what they are described with.
-func TestClaudeCode7732ThereIsABudgetForDefinitions(t *testing.T) {
+func TestClaudeCode7732DefinitionsHaveABudget(t *testing.T) {
 	for _, budget := range []int{1_000, 4_000, 100_000} {
 		s := play(t, Options{Budget: Budget{Tools: budget}, Servers: crowd(t, 40, 8)}, scripted.Say("hello"))
 		ask(t, s.Conversation(nil), "hello")
@@ -126,7 +126,7 @@ func TestGhidraMCP440ManyToolsAreSearchedWhereTheProviderTakesFew(t *testing.T) 
 
 // anomalyco/opencode#33027, aaif-goose/goose#9700: a server is "connected", and the
 // model has none of its tools.
-func TestOpencode33027TheStatusCountsWhatTheModelHas(t *testing.T) {
+func TestOpencode33027StatusCountsTheContext(t *testing.T) {
 	empty := mcp.NewServer("empty", "1")
 	srv := mcp.NewServer("new", "1")
 	mcp.AddTool(srv, "look", func(context.Context, struct{}) (string, error) { return "", nil })

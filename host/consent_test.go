@@ -87,7 +87,7 @@ func TestAnAlwaysAfterTextOfAnotherServerIsOne(t *testing.T) {
 
 // While there is no private text of others that a server could have led to it, a rule for it does not cover what it says: once there is, that
 // is asked about.
-func TestAnAlwaysBeforeAnythingPrivateCoversNoTextOfItsOwnServer(t *testing.T) {
+func TestEarlyGrantsDoNotCoverPrivateText(t *testing.T) {
 	t.Parallel()
 	web, notes := stranger("web", "a page"), stranger("notes", "a note")
 	web.Public, notes.Trusted = true, true
@@ -105,7 +105,7 @@ func TestAnAlwaysBeforeAnythingPrivateCoversNoTextOfItsOwnServer(t *testing.T) {
 	}
 }
 
-func TestARuleDoesNotCoverWhatLooksLikeAnOrder(t *testing.T) {
+func TestRulesDoNotCoverSuspectedInjections(t *testing.T) {
 	t.Parallel()
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Allow, Server: "files", After: "memory"}, {Effect: policy.Allow, Server: "memory"}}, policy.Options{})
 	if err != nil {
@@ -119,7 +119,7 @@ func TestARuleDoesNotCoverWhatLooksLikeAnOrder(t *testing.T) {
 	}
 }
 
-func TestWhatCannotHelpIsNotOffered(t *testing.T) {
+func TestUselessChoicesAreNotOffered(t *testing.T) {
 	t.Parallel()
 	token := "ghp_" + strings.Repeat("a1B2c3D4", 4) + "wxyz"
 	for name, rule := range map[string]policy.Rule{
@@ -181,7 +181,7 @@ func TestAnAttachedFileAsksOnce(t *testing.T) {
 	}
 }
 
-func TestAPersonCanTrustAServerFromACard(t *testing.T) {
+func TestUsersCanTrustAServerFromACard(t *testing.T) {
 	t.Parallel()
 	var trusted []string
 	desk := &desk{consent: func(card Card) Verdict {

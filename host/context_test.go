@@ -110,7 +110,7 @@ func TestResultsThatComeTogetherShareTheRoom(t *testing.T) {
 	}
 }
 
-func TestWhatTheModelReadsOfAResult(t *testing.T) {
+func TestResultsForTheModel(t *testing.T) {
 	png := []byte{0x89, 'P', 'N', 'G'}
 	rows := json.RawMessage(`{"rows":[1,2]}`)
 	tests := []struct {
@@ -256,7 +256,7 @@ func TestLongResultsThatWentTakeNoMemory(t *testing.T) {
 	}
 }
 
-func TestOfALongAttachmentThePersonHearsWhatTheModelSees(t *testing.T) {
+func TestTruncatedAttachmentsAreReported(t *testing.T) {
 	s := play(t, Options{}, scripted.Say("read"), scripted.Say("read"))
 	c := s.Conversation(nil)
 	for _, text := range []string{"short", strings.Repeat("a line of a long file\n", 20_000)} {

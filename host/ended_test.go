@@ -32,7 +32,7 @@ func (l leaver) Sample(ctx context.Context, _ Sampling) (bool, error) {
 }
 
 // Who ends a run in place of an answer has not said no, and nothing is at fault.
-func TestAQuestionThatEndsWithItsRunIsNoRefusal(t *testing.T) {
+func TestQuestionsEndedWithTheirRunAreNotRefusals(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		server func() Server

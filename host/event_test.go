@@ -104,7 +104,7 @@ func (m *breaking) Generate(ctx context.Context, req *model.Request, emit func(m
 
 // The pins are not the host's alone: what another part of the program approves counts
 // with the next question.
-func TestWhatIsApprovedElsewhereCounts(t *testing.T) {
+func TestApprovalsOfOtherProcessesCount(t *testing.T) {
 	pins := new(guard.Pins)
 	server := calculator()
 	server.Trusted = false

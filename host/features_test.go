@@ -54,7 +54,7 @@ func shop() *mcp.Server {
 	return srv
 }
 
-func TestAFormGetsToThePersonAndBack(t *testing.T) {
+func TestFormsReachTheUserAndReturn(t *testing.T) {
 	accept := func(Form) *mcp.ElicitResult {
 		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"size":"large"}`)}
 	}
@@ -87,7 +87,7 @@ func TestAFormGetsToThePersonAndBack(t *testing.T) {
 	})
 }
 
-func TestWithoutAPersonAFormIsDismissed(t *testing.T) {
+func TestFormsAreDismissedWithoutAUser(t *testing.T) {
 	h, err := New(Options{Model: scripted.New(scripted.Call("shop__order", ""), scripted.Say("done")), Servers: []Server{{Name: "shop", Handler: shop(), Trusted: true}}})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestWithoutAPersonAFormIsDismissed(t *testing.T) {
 	}
 }
 
-func TestAPageToVisitGetsToThePerson(t *testing.T) {
+func TestURLsReachTheUser(t *testing.T) {
 	srv := mcp.NewServer("bank", "1")
 	mcp.AddToolWith(srv, mcp.Tool{Name: "login", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		result, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Key: "login", Mode: mcp.ElicitURL, Message: "Please sign in", URL: "https://bank.example/login", ElicitationID: "e1"})

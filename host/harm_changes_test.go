@@ -86,7 +86,7 @@ func (w *world) latest() *model.Request {
 }
 
 // The definition changes while the person looks at the card.
-func TestACallIsOfTheToolThatThePersonAgreedTo(t *testing.T) {
+func TestCallsUseTheApprovedTool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world) {
 			w.gullible.steps = []model.Part{scripted.Calling("guest__weather", `{"city":"Oslo"}`)}
@@ -241,7 +241,7 @@ func TestHarmByAnAttachmentInALaterSession(t *testing.T) {
 	}
 }
 
-func TestWhatNobodySeesIsTakenOutOfSchemas(t *testing.T) {
+func TestInvisibleTextIsRemovedFromSchemas(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]json.RawMessage{
 		"as it is": json.RawMessage(`{"type":"object","description":"City` + hidden(plant) + `"}`),

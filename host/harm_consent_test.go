@@ -43,7 +43,7 @@ func TestHarmByACopyAfterAYes(t *testing.T) {
 }
 
 // While a card is open, other calls go on reading: its yes is none to what they brought.
-func TestAYesDoesNotCoverWhatWasReadWhileTheCardWasOpen(t *testing.T) {
+func TestConsentDoesNotCoverDataReadMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) { w.gullible.steps = nil; w.always("post", "send") })
 	w.desk.consent = func(Card) Verdict {
@@ -155,7 +155,7 @@ func TestHarmByAnImport(t *testing.T) {
 
 // What was read is recorded when it changed, and kept once; who goes on from where it is
 // not kept knows nothing, and assumes the worst.
-func TestWhatWasReadIsRecordedWhenItChanged(t *testing.T) {
+func TestReadDataIsRecordedOnChange(t *testing.T) {
 	t.Parallel()
 	var all recorded
 	turns := []scripted.Turn{scripted.Say("ok"), scripted.Say("ok"), scripted.Call("calc__add", `{"A":1,"B":2}`), scripted.Say("3"), scripted.Say("ok"), scripted.Say("ok")}
@@ -194,7 +194,7 @@ func TestWhatWasReadIsRecordedWhenItChanged(t *testing.T) {
 
 // What an approved server says that it only reads runs unasked; what it is asked still may
 // carry nothing away, and what it answers is still a stranger's text.
-func TestAToolThatOnlyReadsRunsUnaskedUntilDataFlows(t *testing.T) {
+func TestReadingToolsRunWithoutConsentUntilDataFlows(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name  string

@@ -14,7 +14,7 @@ import (
 
 // What came of a task after a restart is its server's text, as any result is: what it says is no order, and what
 // follows is asked about.
-func TestHarmWhatComesAfterARestartIsAStrangersText(t *testing.T) {
+func TestHarmResultsAfterARestartAreUntrusted(t *testing.T) {
 	for _, test := range []struct {
 		name      string
 		gone      bool // the tool is not there any more

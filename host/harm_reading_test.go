@@ -32,7 +32,7 @@ func silent(name string, wrote *[]string) Server {
 }
 
 // Where a server does not say what its tools do, the person can, when they see what it defines.
-func TestToolsThatAPersonHoldsToReadRunUnasked(t *testing.T) {
+func TestToolsHeldToReadRunWithoutConsent(t *testing.T) {
 	query, tables, drop := scripted.Call("db__query", `{"text":"SELECT 1"}`), scripted.Call("db__tables", `{}`), scripted.Call("db__drop", `{}`)
 	done := scripted.Say("done")
 	for _, test := range []struct {

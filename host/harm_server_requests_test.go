@@ -131,7 +131,7 @@ func guesses() []model.Part {
 	}
 }
 
-func TestAPersonIsSentToPagesOfTheWebOnly(t *testing.T) {
+func TestOnlyWebURLsReachTheUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*world) {})
 	w.ask(t)

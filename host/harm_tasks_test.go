@@ -111,7 +111,7 @@ func TestTextOfALaterPageIsKnownWhereItLeaves(t *testing.T) {
 	}
 }
 
-func TestAPersonCanChangeWhatAServerAsksTheModel(t *testing.T) {
+func TestUsersCanEditSamplingRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) {
 		answers(func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
@@ -129,7 +129,7 @@ func TestAPersonCanChangeWhatAServerAsksTheModel(t *testing.T) {
 	}
 }
 
-func TestAFormThatNobodyAnswersIsAnError(t *testing.T) {
+func TestUnansweredFormsAreErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*world) {})
 	w.ask(t)

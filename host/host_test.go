@@ -72,7 +72,7 @@ func TestAToolsErrorGoesBackToTheModel(t *testing.T) {
 	}
 }
 
-func TestWhatMakesNoSenseIsAnsweredWithAnErrorThatHelps(t *testing.T) {
+func TestInvalidCallsOfTheModelGetHelpfulErrors(t *testing.T) {
 	tests := []struct {
 		name, tool, arguments, want string
 	}{

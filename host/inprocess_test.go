@@ -57,7 +57,7 @@ func TestAServerInTheProcessThatFailsToAnswerIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAClientWhoseConnectionIsLostIsAServerThatFailed(t *testing.T) {
+func TestLostConnectionsAreFailedServers(t *testing.T) {
 	for end, lose := range map[string]func(c *mcp.Client, far net.Conn){
 		"here":  func(c *mcp.Client, _ net.Conn) { c.Close() },
 		"there": func(_ *mcp.Client, far net.Conn) { far.Close() },

@@ -18,7 +18,7 @@ func keeper() Server {
 	return Server{Name: "keeper", Handler: s, Trusted: true}
 }
 
-func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
+func TestTheModelLearnsThatNoUserCanAnswer(t *testing.T) {
 	for name, person := range map[string]Person{"no person is given": nil, "the person says that nobody is there": nobody{}} {
 		t.Run(name, func(t *testing.T) {
 			model := scripted.New(scripted.Call("keeper__write", `{}`), scripted.Say("I may not."))
@@ -46,7 +46,7 @@ func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
 }
 
 // Whoever shows what the server claims of a call need not show it a second time.
-func TestACardSaysWithoutWhatTheCallDoesThatNoRuleIsForIt(t *testing.T) {
+func TestCardWithoutEffectsNamesTheMissingRule(t *testing.T) {
 	asked := &desk{consent: func(Card) Verdict { return Verdict{} }}
 	s := play(t, Options{Servers: []Server{keeper()}, Person: asked}, scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write")

@@ -80,7 +80,7 @@ func TestTheLabelsOfACallAreNoted(t *testing.T) {
 	}
 }
 
-func TestNobodyHasToHearOfACall(t *testing.T) {
+func TestCallsWithoutAnObserver(t *testing.T) {
 	var wrote []string
 	s := play(t, Options{Tools: clock(&wrote), Noter: func(string, string, string) mcp.Noter { return nil }}, scripted.Reply(scripted.Calling("host__now", "")), scripted.Say("Noon."))
 	ask(t, s.Conversation(nil), "what time is it?")

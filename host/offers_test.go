@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestServersGetTheFolderWhereThePersonWorks(t *testing.T) {
+func TestServersGetTheWorkingFolder(t *testing.T) {
 	roots := []mcp.Root{{URI: "file:///home/ada/work", Name: "work"}}
 	eras(t, func(t *testing.T, connect func(*mcp.Server) mcp.Handler) {
 		srv := mcp.NewServer("s", "1")
@@ -104,7 +104,7 @@ func library(t *testing.T) Server {
 	return Server{Name: "library", Handler: srv, Trusted: true}
 }
 
-func TestWhatIsAttachedGoesAlong(t *testing.T) {
+func TestAttachmentsAreSent(t *testing.T) {
 	s := play(t, Options{Servers: []Server{library(t)}}, scripted.Say("a whale"))
 	c := s.Conversation(nil)
 	answer, err := c.Ask(t.Context(), Question{Text: "What is it about?", Attach: []Attachment{{Server: "library", URI: "book://one"}, {Server: "library", URI: "book://cover"}}})
@@ -256,7 +256,7 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 
 // What a server does after the end of a call belongs to no call: its requests get
 // to nobody.
-func TestAfterTheEndOfACallAServerAsksNobody(t *testing.T) {
+func TestServersCannotAskAfterACall(t *testing.T) {
 	over, asked := make(chan struct{}), make(chan error, 1)
 	srv := mcp.NewServer("s", "1")
 	mcp.AddToolWith(srv, mcp.Tool{Name: "leave", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {

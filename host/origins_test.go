@@ -88,7 +88,7 @@ func TestARuleForAMemberIsNotForTheServerOfItsName(t *testing.T) {
 	}
 }
 
-func TestNoServerIsCalledLikeWhatIsNoServer(t *testing.T) {
+func TestReservedServerNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"what was attached", "An earlier session", " what was remembered "} {
 		h, err := New(Options{Model: scripted.New(), Servers: []Server{{Name: name, Handler: mcp.NewServer("x", "1")}}})

@@ -48,7 +48,7 @@ func TestASummaryIsReported(t *testing.T) {
 }
 
 // The person's yes comes before what it costs, and both before the call's result.
-func TestWhatAServerAskedOfTheModelIsReported(t *testing.T) {
+func TestSamplingRequestsAreReported(t *testing.T) {
 	m := tapped{Model: scripted.New(scripted.Call("poet__write", ""), scripted.Say("a verse"), scripted.Say("done"))}
 	s := play(t, Options{Model: m, Trace: true, Servers: []Server{{Name: "poet", Handler: poet(plainSample), Trusted: true}}})
 	ask(t, s.Conversation(nil), "write")

@@ -91,7 +91,7 @@ func TestNoServerTakesTheNameOfAnOwnTool(t *testing.T) {
 }
 
 // What a tool itself says of where its result comes from is what counts.
-func TestAnOwnToolSaysWhatItRead(t *testing.T) {
+func TestHostToolsReportReadData(t *testing.T) {
 	own := mcp.NewServer("own", "1")
 	var before guard.Labels
 	mcp.AddToolWith(own, mcp.Tool{Name: "page", Annotations: readOnly}, func(ctx context.Context, _ words) (string, error) {
@@ -109,7 +109,7 @@ func TestAnOwnToolSaysWhatItRead(t *testing.T) {
 	}
 }
 
-func TestAStepHookChangesWhatTheModelHas(t *testing.T) {
+func TestStepHooksChangeTheRequest(t *testing.T) {
 	var wrote []string
 	var steps []Step
 	hook := func(_ context.Context, s *Step) error {

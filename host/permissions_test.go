@@ -103,7 +103,7 @@ func waitsInSaveFlow() bool {
 }
 
 // Whoever goes on from an earlier entry, or with an older conversation, trusts nobody again.
-func TestWhatWasReadOfAServerThatIsNotTrustedAnyMoreIsUntrusted(t *testing.T) {
+func TestReadDataOfADistrustedServerIsUntrusted(t *testing.T) {
 	t.Parallel()
 	trusted := stranger("files", "a file")
 	trusted.Trusted = true
@@ -157,7 +157,7 @@ func TestTrustIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestWhatWasApprovedIsForgotten(t *testing.T) {
+func TestApprovalsAreForgotten(t *testing.T) {
 	t.Parallel()
 	pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
 	if err != nil {
@@ -178,7 +178,7 @@ func TestWhatWasApprovedIsForgotten(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsNotTrustedAnyMoreSaidNothingTrusted(t *testing.T) {
+func TestWordsOfADistrustedServerAreUntrusted(t *testing.T) {
 	t.Parallel()
 	gateway, public := upGateway(), stranger("files", "a page")
 	gateway.Trusted, public.Trusted, public.Public = true, true, true

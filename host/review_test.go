@@ -71,7 +71,7 @@ func TestReviewsOfAServerThatKeepsChangingAreBounded(t *testing.T) {
 	}
 }
 
-func TestWhatWasSetAsideOrRefusedCanBeTakenBack(t *testing.T) {
+func TestRefusalsCanBeTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, m := restless()
 		agreed := false
@@ -204,7 +204,7 @@ func TestAllServersAreReviewedTogether(t *testing.T) {
 }
 
 // Of a server that was approved, another command is not something new that it defines.
-func TestWhoCannotBeAskedReadsWhatChanged(t *testing.T) {
+func TestChangesAreReportedWithoutAUser(t *testing.T) {
 	for _, test := range []struct{ name, command, version, want string }{
 		{"nothing", "npx files", "1", ""},
 		{"the command", "npx other", "1", `server "files": it is started or reached in another way than the one that was approved`},

@@ -137,7 +137,7 @@ func TestAResumedConversationSendsTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestWhatIsLeftToSearchIsDecidedByTheBudget(t *testing.T) {
+func TestBudgetDecidesWhichToolsAreSearched(t *testing.T) {
 	tests := []struct {
 		name     string
 		budget   Budget

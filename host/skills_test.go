@@ -108,7 +108,7 @@ func TestASkillIsNamedAndItsTextIsReadWhenTheModelWantsIt(t *testing.T) {
 	}
 }
 
-func TestASkillThatThePersonDidNotApproveIsNeitherNamedNorRead(t *testing.T) {
+func TestUnapprovedSkillsAreHidden(t *testing.T) {
 	srv := newGuide(t)
 	person := &desk{review: func(Review) bool { return false }}
 	s := play(t, Options{Person: person, Servers: []Server{{Name: "shop", Handler: srv}}}, readOf("skill://refunds/SKILL.md"), scripted.Say("done"))
@@ -119,7 +119,7 @@ func TestASkillThatThePersonDidNotApproveIsNeitherNamedNorRead(t *testing.T) {
 }
 
 // What was approved is what was listed. A server that changes a file, and says so nowhere, is found out.
-func TestAFileThatChangedIsNotReadBeforeThePersonHasApprovedItAgain(t *testing.T) {
+func TestChangedFilesAreReadAfterApprovalOnly(t *testing.T) {
 	srv := newGuide(t)
 	s := play(t, Options{Servers: []Server{{Name: "shop", Handler: srv}}},
 		readOf("skill://refunds/more.md"),
@@ -166,7 +166,7 @@ func TestASkillThatIsInNoListIsApprovedBeforeItIsRead(t *testing.T) {
 }
 
 // One skill's approval is none of a skill within it.
-func TestASkillWithinASkillIsApprovedByItself(t *testing.T) {
+func TestNestedSkillsAreApprovedSeparately(t *testing.T) {
 	srv := newGuide(t)
 	person := &desk{}
 	s := play(t, Options{Person: person, Servers: []Server{{Name: "shop", Handler: srv}}},
@@ -186,7 +186,7 @@ func TestASkillWithinASkillIsApprovedByItself(t *testing.T) {
 	}
 }
 
-func TestWhatIsMadeWhenItIsReadIsOfTrustedServersOnly(t *testing.T) {
+func TestDynamicResourcesAreOfTrustedServersOnly(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
 		srv := mcp.NewServer("shop", "1")
 		entry := `{"uri":"skill://daily/SKILL.md","frontmatter":{"name":"daily","description":"Of today."},"resources":"dynamic"}`

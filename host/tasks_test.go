@@ -254,7 +254,7 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 }
 
 // What came while the model answers becomes part of the conversation when it has.
-func TestWhatComesInTheMiddleOfARunWaitsForItsEnd(t *testing.T) {
+func TestMessagesDuringARunWaitForItsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		first := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""))
@@ -336,7 +336,7 @@ func TestHowARunEndsDecidesWhetherItsTasksGoOn(t *testing.T) {
 	}
 }
 
-func TestAPersonLeavesATaskOrCancelsIt(t *testing.T) {
+func TestUsersLeaveOrCancelTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		s := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""), scripted.Say("Later."), scripted.Call("works__dig", ""), scripted.Say("So be it."), scripted.Say("Yes."))

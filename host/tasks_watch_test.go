@@ -16,7 +16,7 @@ import (
 )
 
 // A task is of the server that it was of, not of another one of that name.
-func TestATaskIsAskedOfItsOwnServerOnly(t *testing.T) {
+func TestTasksArePolledAtTheirServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		first := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""))
@@ -163,7 +163,7 @@ func TestATaskOutlivesALostConnection(t *testing.T) {
 }
 
 // What a task asks after a restart is asked of the person, as in the middle of a call.
-func TestATaskAsksThePersonAfterARestart(t *testing.T) {
+func TestTasksAskAfterARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("works", "1")
 		mcp.AddToolWith(srv, mcp.Tool{Name: "dig", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
@@ -221,7 +221,7 @@ func (u until) Append(e Entry) error {
 }
 
 // What is recorded of a task is no run, so a question waits for it; and whoever hears of it may change the conversation.
-func TestAQuestionWaitsForWhatIsBeingRecorded(t *testing.T) {
+func TestQuestionsWaitForTheArchive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorks(t)
 		first := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""))

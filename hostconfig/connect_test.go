@@ -22,7 +22,7 @@ func replaceable(d *Document) (list []*Entry) {
 	return list
 }
 
-func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
+func TestConnectReplacesServersInEachFormat(t *testing.T) {
 	for _, test := range []struct{ host, path, data, want string }{
 		{"claude-desktop", "claude_desktop_config.json", sampleOf("claude-desktop", 0), `{
   "globalShortcut": "Ctrl+Space",
@@ -259,7 +259,7 @@ func TestAnotherServerOfJunctionsNameIsNotOverwritten(t *testing.T) {
 }
 
 // Hosts and users change other parts of the file, or the entry itself, while Junction is connected.
-func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *testing.T) {
+func TestRestoreReplacesJunctionInAChangedFile(t *testing.T) {
 	for _, test := range []meanwhile{
 		{"another member", "cursor", "mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n",
 			"{\n  \"mcp", "{\n  \"z\": 1,\n  \"mcp", "{\n  \"z\": 1,\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n", ""},

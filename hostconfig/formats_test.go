@@ -580,7 +580,7 @@ func (m meanwhile) putsBack(t *testing.T, before *Document, data []byte, changes
 }
 
 // Hosts rewrite their files in a style of their own, and users change other parts of them.
-func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
+func TestRestoreKeepsForeignChanges(t *testing.T) {
 	for _, test := range []meanwhile{
 		{"another entry was added", "cursor", "mcp.json", `{"mcpServers": {"a": {"command": "x" /* c */, "args": ["1"]}}}`,
 			`"]}}}`, `"]}, "b": {"command": "y"}}}`, `{"mcpServers": {"a": {"command": "x" /* c */, "args": ["1"]}, "b": {"command": "y"}}}`, ""},

@@ -160,7 +160,7 @@ func TestAFileThatChangesInTheMomentIsNotReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBePutBackIsNotLost(t *testing.T) {
+func TestUnrestorableEntriesAreKept(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "mcp.json"), cursorFile)
 	j, release := applied(t, path, Record{})
 	release()

@@ -75,7 +75,7 @@ func contentOrNone(t *testing.T, path string) string {
 	return content(t, path)
 }
 
-func TestWhateverKillsAProcessTheFileIsTheOldOneOrTheNewOne(t *testing.T) {
+func TestKilledWritesLeaveTheOldOrTheNewFile(t *testing.T) {
 	const connected = `{"mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}}`
 	created := "{\n  \"mcpServers\": {\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}\n"
 	touched := strings.Replace(connected, "{", `{"z": 1, `, 1)

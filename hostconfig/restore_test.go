@@ -48,7 +48,7 @@ func TestAFileThatTheHostPutInThePlaceOfALinkIsPutBackToo(t *testing.T) {
 	}
 }
 
-func TestAKeptChangeBehindALinkIsNotTakenBackUnaskedInItsPlace(t *testing.T) {
+func TestRestoreDoesNotFollowNewLinks(t *testing.T) {
 	target, link := linked(t)
 	j, _ := applied(t, link, Record{Kept: true})
 	changed := content(t, link)
@@ -155,7 +155,7 @@ func TestAFileWithTwoNamesIsFoundOnce(t *testing.T) {
 
 // A file that was changed elsewhere since it was connected is restored, byte for byte except for
 // that change.
-func TestRestoreOfEveryHostTakesOutOnlyWhatConnectWrote(t *testing.T) {
+func TestRestoreRemovesOnlyConnectedEntries(t *testing.T) {
 	type sample struct{ name, data string }
 	samplesOf := func(h Host, path string) []sample {
 		root := h.root

@@ -30,7 +30,7 @@ func TestHostsWriteTheirVariables(t *testing.T) {
 	}
 }
 
-func TestAPathTellsWhoseFileItIs(t *testing.T) {
+func TestPathsIdentifyTheHost(t *testing.T) {
 	for path, want := range map[string]string{
 		"/srv/app/.mcp.json":                               "claude-code of /srv/app",
 		"/srv/app/.cursor/mcp.json":                        "cursor of /srv/app",

@@ -26,7 +26,7 @@ func fakeProgram(t *testing.T, name, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-func TestACommandThatFailsSaysHowAndWhatItWrote(t *testing.T) {
+func TestFailedCommandsQuoteTheirOutput(t *testing.T) {
 	fakeProgram(t, "npm-x", "echo out; echo first >&2; echo 'second' >&2; exit 3")
 	out, err := run(t.Context(), command{name: "npm-x", args: []string{"--quiet", "ci", "x"}, time: time.Minute})
 	if want := "npm-x ci exited with status 3: first\nsecond"; err == nil || err.Error() != want || string(out) != "out\n" {
@@ -109,7 +109,7 @@ func TestACommandMayNotWriteWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestACommandSeesOnlyWhatPackageManagersNeed(t *testing.T) {
+func TestEnvironmentOfPackageManagers(t *testing.T) {
 	got := cleanEnv([]string{"PATH=p", "HOME=h", "https_proxy=x", "NO_PROXY=y", "npm_config_registry=r", "NPM_CONFIG_x=1", "PIP_INDEX_URL=i", "UV_INDEX=u", "CARGO_HOME=c", "LC_ALL=C",
 		"OPENAI_API_KEY=secret", "AWS_SECRET_ACCESS_KEY=secret", "GITHUB_TOKEN=secret", "NODE_OPTIONS=--require=x", "PYTHONPATH=x", "LD_PRELOAD=x", "=C:=x", "PATHOS=x"})
 	want := []string{"PATH=p", "HOME=h", "https_proxy=x", "NO_PROXY=y", "npm_config_registry=r", "NPM_CONFIG_x=1", "PIP_INDEX_URL=i", "UV_INDEX=u", "CARGO_HOME=c", "LC_ALL=C"}

@@ -125,7 +125,7 @@ func TestAProgramIsLockedByItsHash(t *testing.T) {
 	}
 }
 
-func TestWhatIsShownOfALockIsWhatStarts(t *testing.T) {
+func TestShownLocksAreStarted(t *testing.T) {
 	fakePrograms(t, "node", "python3")
 	s := newStore(t)
 	refused := func(l Locked, want string) {

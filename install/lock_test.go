@@ -83,7 +83,7 @@ func TestAHostileOrBrokenLockIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsLockedCountsForTheWordsItReplacesOnly(t *testing.T) {
+func TestLocksApplyToTheArgumentsTheyReplace(t *testing.T) {
 	one, two := echoLock("1.0.0"), echoLock("2.0.0")
 	changing := *one
 	changing.Next = two

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestALockThatIsNoFileIsRefusedAtOnce(t *testing.T) {
+func TestLocksMustBeFiles(t *testing.T) {
 	dir := t.TempDir()
 	pipe, link, device := filepath.Join(dir, "pipe"), filepath.Join(dir, "link"), filepath.Join(dir, "device")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {

@@ -43,7 +43,7 @@ func TestTheLockOfNPMBecomesOurs(t *testing.T) {
 
 // A package names an optional dependency that was never published: npm install skips it, and npm ci
 // reports that the lock lacks it.
-func TestAnOptionalDependencyThatIsNotThereIsNotWanted(t *testing.T) {
+func TestMissingOptionalDependenciesAreSkipped(t *testing.T) {
 	l, err := lockNPM(Package{Type: NPM, Name: "@a/server"}, lockText(`"dependencies":{"sharp":"1"}`, `"dependencies":{"gone":"1"},"optionalDependencies":{"sharp":"1","x":"3","gone":"0.1.7"}`))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestALockWithoutThePackageIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatABundleAndItsDependenciesHaveNeedsNoHash(t *testing.T) {
+func TestBundledDependenciesNeedNoHash(t *testing.T) {
 	const text = `{"lockfileVersion":3,"packages":{
 		"node_modules/a":{"version":"1.0.0","integrity":"sha512-AA==","bin":{"a":"a.js"},"bundleDependencies":["b"],"dependencies":{"w-cjs":"npm:@s/w@^4.2.0","b":"1"}},
 		"node_modules/a/node_modules/b":{"version":"1.0.0","inBundle":true,"dependencies":{"c":"1","up":"1"}},
@@ -115,7 +115,7 @@ func TestWhatABundleAndItsDependenciesHaveNeedsNoHash(t *testing.T) {
 	}
 }
 
-func TestWhatNPMInstallsIsWhatResolveWouldHaveLocked(t *testing.T) {
+func TestNPMInstallsTheResolvedVersions(t *testing.T) {
 	fakePrograms(t, "node", "npm")
 	for _, test := range []struct {
 		p    Package
@@ -159,7 +159,7 @@ func TestOfSeveralProgramsThatOfNpxIsChosen(t *testing.T) {
 	}
 }
 
-func TestTheFirstLineOfAProgramSaysWhoRunsIt(t *testing.T) {
+func TestInterpretersOfPrograms(t *testing.T) {
 	path := fakePrograms(t, "node", "bun")
 	dir := t.TempDir()
 	for line, want := range map[string][]string{
@@ -239,7 +239,7 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 	}
 }
 
-func TestNPMIsNotLongWaitedForAndSaysWhatIsNowWhereItIsOnlyAsked(t *testing.T) {
+func TestVersionsOfNPMAreQueriedQuickly(t *testing.T) {
 	fakeProgram(t, "node", "exit 0")
 	fakeProgram(t, "npm", `echo "$@" >&2; exit 1`)
 	for command, want := range map[string]bool{"view": true, "audit": true, "install": false, "ci": false} {

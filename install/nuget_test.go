@@ -113,7 +113,7 @@ func TestGarbageOfNuGetIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhatNuGetHasThatIsNoToolIsRefused(t *testing.T) {
+func TestNuGetPackagesWithoutAToolAreRefused(t *testing.T) {
 	for name, test := range map[string]struct {
 		files []member
 		want  string

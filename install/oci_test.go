@@ -88,7 +88,7 @@ func TestAnImageIsLockedByItsDigestAndRunFromIt(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotSeeAnImageLearnsWhy(t *testing.T) {
+func TestForbiddenImagesAreExplained(t *testing.T) {
 	host := imageRegistry(t, "sha256:"+strings.Repeat("ab", 32))
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	_, err := newStore(t).Resolve(t.Context(), Package{Type: OCI, Name: host + "/acme/server"})

@@ -16,7 +16,7 @@ import (
 
 var hashA, hashB, hashC = "sha256:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("b", 64), "sha256:" + strings.Repeat("c", 64)
 
-func TestWhatUVResolvesIsRead(t *testing.T) {
+func TestResolutionsOfUVAreRead(t *testing.T) {
 	got, err := parseRequirements("# a comment\nanyio==4.16.0 \\\n    --hash=" + hashA + " \\\n    --hash=" + hashB + "\n" +
 		"cffi==2.1.1 ; platform_python_implementation != 'PyPy' \\\n    --hash=" + hashC + "\nmcp[cli]==2.3.0 \\\n    --hash=" + hashA + "\n")
 	want := []requirement{{"anyio", "4.16.0", "", []string{hashA, hashB}}, {"cffi", "2.1.1", "platform_python_implementation != 'PyPy'", []string{hashC}}, {"mcp", "2.3.0", "", []string{hashA}}}
@@ -294,7 +294,7 @@ func TestAnEnvironmentOfAPythonThatIsGoneIsInstalledAgain(t *testing.T) {
 	}
 }
 
-func TestOneMoreRequirementIsNoFlagOfPip(t *testing.T) {
+func TestRequirementsAreNoFlagsOfPip(t *testing.T) {
 	for with, want := range map[string]string{"": "", "mcp<2": "mcp<2", "mcp >=1.2, <2": "mcp >=1.2, <2", "rich": "rich"} {
 		all, err := wanted(Package{Name: "x", Version: "1.0", With: with})
 		if got := strings.Join(all, "\n"); err != nil || got != strings.TrimSuffix("x==1.0\n"+want, "\n") {

@@ -263,7 +263,7 @@ func TestPackagesThatCannotBeOnesAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProcessLeftIsNeverOpenedAndIsSwept(t *testing.T) {
+func TestFilesOfAKilledProcessAreSwept(t *testing.T) {
 	fakePrograms(t, "node")
 	web, address := serveArchives(t)
 	web.set("/a", goodBundle(t))
@@ -300,7 +300,7 @@ func TestWhatAKilledProcessLeftIsNeverOpenedAndIsSwept(t *testing.T) {
 	}
 }
 
-func TestWhatIsLockedDifferentlyIsAnotherFolder(t *testing.T) {
+func TestEachLockHasItsFolder(t *testing.T) {
 	s := newStore(t)
 	one := Locked{Package: Package{Type: NPM, Name: "@a/b", Version: "1.0.0"}, Integrity: "sha512-x", Program: []string{"node"}}
 	dependencies, scripts, name := one, one, one
@@ -321,7 +321,7 @@ func TestWhatIsLockedDifferentlyIsAnotherFolder(t *testing.T) {
 	}
 }
 
-func TestPruneRemovesWhatNobodyLockedAndNobodyUsedLately(t *testing.T) {
+func TestPruneRemovesUnlockedAndUnusedPackages(t *testing.T) {
 	fakePrograms(t, "node")
 	web, address := serveArchives(t)
 	s := newStore(t)

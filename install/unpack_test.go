@@ -159,7 +159,7 @@ func TestAFileInTheWayIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestWhatAnArchiveHoldsIsUnpacked(t *testing.T) {
+func TestArchivesAreUnpacked(t *testing.T) {
 	dir := t.TempDir()
 	archive := archiveOf(t, member{name: "d/", mode: fs.ModeDir | 0o777}, member{name: "d/e/program", text: "#!", mode: 0o755}, member{name: "text", text: "ü", mode: 0o666}, member{name: "empty/", mode: fs.ModeDir | 0o700})
 	if err := unpackInto(archive, dir); err != nil {
@@ -216,7 +216,7 @@ func FuzzBundle(f *testing.F) {
 	})
 }
 
-func TestWhatIsUnpackedIsTheFileThatWasHashed(t *testing.T) {
+func TestUnpackedFilesAreTheHashedOnes(t *testing.T) {
 	blobs, bundle := t.TempDir(), goodBundle(t)
 	other := archiveOf(t, member{name: "manifest.json", text: goodManifest}, member{name: "server/index.js", text: "// another"})
 	hash, err := keep(bytes.NewReader(bundle), t.TempDir(), blobs)

@@ -65,7 +65,7 @@ func fillForms(t *testing.T, file string) int {
 	return len(lines) - 1
 }
 
-func TestFormsOfEveryKindOfSchemaSendWhatIsValid(t *testing.T) {
+func TestFormsOfEachKindOfSchemaSendValidValues(t *testing.T) {
 	t.Parallel()
 	if n := fillForms(t, absolute(t, "page/kinds.jsonl")); n < 30 {
 		t.Errorf("there are %d schemas", n)
@@ -73,7 +73,7 @@ func TestFormsOfEveryKindOfSchemaSendWhatIsValid(t *testing.T) {
 }
 
 // The tools of all servers of the layer.
-func TestFormsOfRealServersSendWhatIsValid(t *testing.T) {
+func TestFormsOfRealServersSendValidValues(t *testing.T) {
 	t.Parallel()
 	junction(t)
 	var lines strings.Builder
@@ -99,7 +99,7 @@ func TestFormsOfRealServersSendWhatIsValid(t *testing.T) {
 }
 
 // FORM_SCHEMAS is a folder whose *.jsonl have an object with id and schema, or input_schema, in each line.
-func TestFormsOfAFolderOfSchemasSendWhatIsValid(t *testing.T) {
+func TestFormsOfAFolderOfSchemasSendValidValues(t *testing.T) {
 	folder := os.Getenv("FORM_SCHEMAS")
 	if folder == "" {
 		t.Skip("skip: FORM_SCHEMAS names no folder with schemas")
@@ -128,7 +128,7 @@ func TestFormsOfAFolderOfSchemasSendWhatIsValid(t *testing.T) {
 }
 
 // What forms do for a person: page/behave.mjs has the cases.
-func TestFormsForAPerson(t *testing.T) {
+func TestFormsForAUser(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(run(t, nodeEnv(t), formScript(t, "behave.mjs")...)), "\n")
 	if len(lines) < 100 {

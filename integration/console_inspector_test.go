@@ -94,7 +94,7 @@ func TestTheInspectorSaysWhyAServerFails(t *testing.T) {
 }
 
 // What another page began is there as soon as somebody goes to it.
-func TestTheInspectorShowsWhatAnotherPageConnected(t *testing.T) {
+func TestInspectorShowsServersOfOtherPages(t *testing.T) {
 	t.Parallel()
 	link := consoleOf(t, isolated(t), "console", "--no-browser")
 	inspecting(t, "elsewhere", link, object{"server": object{"command": junction(t), "args": []string{"serve", "everything"}}})

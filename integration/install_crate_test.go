@@ -85,7 +85,7 @@ func (r *crateRegistry) change(f func()) {
 	f()
 }
 
-func TestCratesAreCompiledOnlyWhereThePersonAllowedItAndWithTheLockedChecksum(t *testing.T) {
+func TestCratesAreCompiledWithConsentAndChecksum(t *testing.T) {
 	t.Parallel()
 	r := newCrateRegistry(t)
 	r.publish(t, "1.0.0", "hello")

@@ -268,7 +268,7 @@ func TestPythonPackagesRunNothingWhileTheyAreInstalled(t *testing.T) {
 	}
 }
 
-func TestWhatALockOfAnotherPythonDoesNotHaveIsMissed(t *testing.T) {
+func TestLocksOfAnotherPythonMissPackages(t *testing.T) {
 	index := newPythonIndex(t, "pip")
 	index.publish(t, "words", "1.0", "TEXT = 'hello'\n", "")
 	index.publish(t, "greeter", "1.0", greeting, "greet")

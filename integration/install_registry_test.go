@@ -173,7 +173,7 @@ func output(t *testing.T, p *install.Program) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestScriptsOfNPMRunOnlyWhereThePersonAllowedThem(t *testing.T) {
+func TestScriptsOfNPMRequireConsent(t *testing.T) {
 	r, ran := newNPMRegistry(t), filepath.Join(t.TempDir(), "ran")
 	publishGreeter(t, r, ran)
 	s := newInstallStore(t)
@@ -198,7 +198,7 @@ func TestScriptsOfNPMRunOnlyWhereThePersonAllowedThem(t *testing.T) {
 	}
 }
 
-func TestWhatChangedInARegistryOfNPMIsRefused(t *testing.T) {
+func TestChangedPackagesOfNPMAreRefused(t *testing.T) {
 	r := newNPMRegistry(t)
 	ran := filepath.Join(t.TempDir(), "ran")
 	publishGreeter(t, r, ran)
@@ -251,7 +251,7 @@ func TestWhatChangedInARegistryOfNPMIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatARegistryOfNPMAdvises(t *testing.T) {
+func TestAdvisoriesOfARegistryOfNPM(t *testing.T) {
 	r := newNPMRegistry(t)
 	publishGreeter(t, r, "none")
 	s := newInstallStore(t)

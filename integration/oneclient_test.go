@@ -125,7 +125,7 @@ func verifyRoots(t *testing.T, c loneClient, env, target []string, prefix, insid
 // The one client behind Junction sees the tools that it sees directly: the server offers
 // some only to those that can be asked. What was remembered of a client that declares
 // something else does not count.
-func TestToolsFollowWhatTheOneClientDeclares(t *testing.T) {
+func TestToolsFollowTheClientsCapabilities(t *testing.T) {
 	t.Parallel()
 	junction(t)
 	declared := []struct {

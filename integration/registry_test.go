@@ -491,7 +491,7 @@ func TestAPrivateRegistryWantsItsToken(t *testing.T) {
 }
 
 // What Server.Check finds is what the registry's own validator finds, by the schema and by its rules.
-func TestARealRegistryRefusesWhatCheckRefuses(t *testing.T) {
+func TestCheckAgreesWithARealRegistry(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t, nil)
 	const hash = "fe333e598595000ae021bd27117db32ec69af6987f507ba7a63c90638ff633ce"

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestTextsAreFoundInWhatFailed(t *testing.T) {
+func TestTextsOfFailures(t *testing.T) {
 	for value, want := range map[string][]string{
 		``:            nil,
 		`"/a \u00e9"`: {"/a é"},

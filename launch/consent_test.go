@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
+func TestAnswersAboutServersOfAProject(t *testing.T) {
 	one, three := []int{4}, []int{1, 2, 5}
 	for _, test := range []struct {
 		typed   string

@@ -46,7 +46,7 @@ func output(revision, schema, result string) *Seen {
 	return seen
 }
 
-func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
+func TestEachRuleFindsItsFaultOnly(t *testing.T) {
 	const count = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	long := strings.Repeat("word ", 1_590)
 	tests := []struct {
@@ -239,7 +239,7 @@ func TestTheGravestFindingComesFirst(t *testing.T) {
 	}
 }
 
-func TestACallWithoutAResultIsNoFinding(t *testing.T) {
+func TestCallsWithoutAResultAreNotFindings(t *testing.T) {
 	seen := output("2025-11-25", `{"type":"object"}`, "")
 	seen.Calls[0] = Call{Tool: "t", Err: errors.New("busy")}
 	if found := Check(seen); len(found) != 0 {

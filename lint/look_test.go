@@ -24,7 +24,7 @@ type forecastInput struct {
 	City string `json:"city" doc:"in English"`
 }
 
-func TestLookCallsWhatOnlyReadsAndNeedsNothing(t *testing.T) {
+func TestLookCallsReadingToolsWithoutArguments(t *testing.T) {
 	s := mcp.NewServer("s", "1")
 	var called []string
 	add := func(name string, a *mcp.ToolAnnotations) {
@@ -70,7 +70,7 @@ func TestLookCallsWhatOnlyReadsAndNeedsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatMayNeedArgumentsIsNotHarmless(t *testing.T) {
+func TestToolsWithArgumentsAreNotHarmless(t *testing.T) {
 	for schema, want := range map[string]bool{
 		`{"type":"object"}`: true,
 		`{"type":"object","properties":{"a":{}},"required":[]}`: true,
@@ -167,7 +167,7 @@ func TestBreachesOnTheWireAreFound(t *testing.T) {
 	}
 }
 
-func TestACapabilityThatIsNotThereIsFound(t *testing.T) {
+func TestMissingCapabilitiesAreFound(t *testing.T) {
 	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "server/discover" {
 			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{},"resources":{}}}`)}, nil

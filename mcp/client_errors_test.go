@@ -82,7 +82,7 @@ func TestAnErrorOfAnotherServerIsAFailureOfTheTool(t *testing.T) {
 	}
 }
 
-func TestErrorsInProcessKeepWhatTheyWrap(t *testing.T) {
+func TestErrorsInProcessKeepTheirChain(t *testing.T) {
 	refusing := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 		return mcp.Result{}, fmt.Errorf("not you: %w", &mcp.ScopeError{Needs: []string{"admin"}})
 	})

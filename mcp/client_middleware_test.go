@@ -12,7 +12,7 @@ import (
 
 // Middleware of a client is between the client and the connection. The first element sees a request
 // first. It sees requests that the client passes on, and none that the cache serves.
-func TestMiddlewareOfAClientSeesWhatGoesToTheServer(t *testing.T) {
+func TestClientMiddlewareSeesSentRequests(t *testing.T) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{ListTTL: time.Hour})
 	mcp.AddTool(s, "greet", func(context.Context, none) (string, error) { return "hello", nil })
 	for name, connect := range map[string]func(mcp.ClientOptions) (*mcp.Client, error){

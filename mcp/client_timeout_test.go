@@ -28,7 +28,7 @@ func (p *notedPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessa
 	}
 }
 
-func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
+func TestTimeoutsApplyAcrossABridge(t *testing.T) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
 	mcp.AddTool(s, "waits", func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 	mcp.AddTool(s, "steps", func(ctx context.Context, _ struct{}) (string, error) {

@@ -81,7 +81,7 @@ func TestStructuredContentOfEveryTypeArrives(t *testing.T) {
 	})
 }
 
-func TestWhatIsSaidOfAToolArrives(t *testing.T) {
+func TestToolDefinitionsArrive(t *testing.T) {
 	yes, no := true, false
 	tool := mcp.Tool{
 		Name: "t", Title: "A title", Description: "what it does",

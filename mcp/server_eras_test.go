@@ -25,7 +25,7 @@ func speaking(t *testing.T, h mcp.Handler, revision string) *mcp.Client {
 	return c
 }
 
-func TestAServerThatStartsEmptyDeclaresWhatWillCome(t *testing.T) {
+func TestEmptyServersDeclareCapabilities(t *testing.T) {
 	for _, revision := range revisions {
 		t.Run(revision, func(t *testing.T) {
 			s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Capabilities: mcp.ServerCapabilities{
@@ -62,7 +62,7 @@ func TestAServerThatStartsEmptyDeclaresWhatWillCome(t *testing.T) {
 	}
 }
 
-func TestAServerHasMethodsOfItsOwnInEveryEra(t *testing.T) {
+func TestCustomMethodsInEachEra(t *testing.T) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Capabilities: mcp.ServerCapabilities{
 		Extensions: map[string]json.RawMessage{"com.example/index": json.RawMessage(`{}`)},
 	}})
@@ -101,7 +101,7 @@ func TestAServerHasMethodsOfItsOwnInEveryEra(t *testing.T) {
 	}
 }
 
-func TestALegacySessionHoldsWhatAServerPutsThere(t *testing.T) {
+func TestLegacySessionsHoldValues(t *testing.T) {
 	type counter struct{}
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "count", func(ctx context.Context, _ struct{}) (string, error) {

@@ -45,7 +45,7 @@ func TestASessionEndsWithItsConnection(t *testing.T) {
 	}
 }
 
-func TestABusyServerIsOneOfItsOwn(t *testing.T) {
+func TestBusyErrors(t *testing.T) {
 	for message, busy := range map[string]bool{"too many requests at once: at most 1024": true, "too many requests at once": true, "too many requests at once or twice": false, "": false} {
 		if err := fmt.Errorf("x: %w", &mcp.Error{Code: mcp.CodeInternalError, Message: message, Server: "s"}); errors.Is(err, mcp.ErrBusy) != busy {
 			t.Errorf("%q", message)

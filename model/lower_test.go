@@ -45,7 +45,7 @@ func lower(t testing.TB, d, raw string) (string, string) {
 	return string(tools[0].Schema), text
 }
 
-func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
+func TestLowerRewritesForDialects(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, dialect, schema, want, note string }{
 		{"no schema is an object without properties", "openai", ``, `{"type":"object","properties":{}}`, ""},
@@ -114,7 +114,7 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 	}
 }
 
-func TestLowerSetsAsideWhatCannotBeSent(t *testing.T) {
+func TestLowerSetsUnsendableToolsAside(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 60) + `{}` + strings.Repeat(`}}`, 60)
 	wide := &strings.Builder{}
@@ -209,7 +209,7 @@ func TestLowerGivesTheSameBytesAgain(t *testing.T) {
 }
 
 // A lowered schema accepts all values that the schema accepts.
-func TestLowerAcceptsWhatTheSchemaAccepts(t *testing.T) {
+func TestLowerKeepsAcceptedValues(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("one goroutine reads many schemas")

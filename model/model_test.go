@@ -90,7 +90,7 @@ func TestMessageIsStoredAsItIs(t *testing.T) {
 	}
 }
 
-func TestErrorSaysWhoWhatAndWhy(t *testing.T) {
+func TestErrorNamesProviderAndReason(t *testing.T) {
 	t.Parallel()
 	err := error(&model.Error{Provider: "openai", Status: 429, Code: "rate_limit_exceeded", Message: "slow down", RetryAfter: time.Second, Err: model.ErrRateLimited})
 	if got, want := err.Error(), "openai: status 429 (rate_limit_exceeded): slow down: too many requests"; got != want {

@@ -48,7 +48,7 @@ func status(code int, err error) attempt {
 	return attempt{err: &model.Error{Provider: "p", Status: code, Err: err}}
 }
 
-func TestRetryingTriesAgainWhatCanGetBetter(t *testing.T) {
+func TestRetryingRepeatsTemporaryFailures(t *testing.T) {
 	t.Parallel()
 	connection := func(err error) attempt {
 		return attempt{err: &model.Error{Provider: "p", Err: &url.Error{Op: "Post", URL: "http://p", Err: err}}}
@@ -125,7 +125,7 @@ func TestRetryingWaitsAsLongAsTheProviderAsks(t *testing.T) {
 	}
 }
 
-func TestRetryingTellsThatWhatWasEmittedIsVoid(t *testing.T) {
+func TestRetryingVoidsEmittedText(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		broken := attempt{

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestCompileTellsEveryFaultWithItsPlace(t *testing.T) {
+func TestCompileReportsFaultsWithTheirPlace(t *testing.T) {
 	_, err := Compile([]Rule{
 		{Name: "fine", Effect: Allow},
 		{Effect: "alow", Source: "policy.json:3"},

@@ -233,7 +233,7 @@ func TestBuiltInRules(t *testing.T) {
 	}
 }
 
-func TestTheTraceSaysWhatBecameOfEachRule(t *testing.T) {
+func TestTraceReportsEachRule(t *testing.T) {
 	d := decide(t, read, Options{},
 		Rule{Name: "tool", Effect: Allow, Tool: "read_file", When: "args.mode == 'r'"},
 		Rule{Name: "writing", Effect: Deny, Tool: "write_file"},
@@ -357,7 +357,7 @@ func conditions(n int) []Rule {
 	return rules
 }
 
-func TestTheDefaultSaysWhatTheCallDoes(t *testing.T) {
+func TestDefaultNamesEffects(t *testing.T) {
 	p, err := Compile(nil, Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -42,7 +42,7 @@ func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestServersThatAreTrustedStandInThePersonsOwnFileOnly(t *testing.T) {
+func TestTrustedServersAreInTheUsersFileOnly(t *testing.T) {
 	const text = `{"trusted": ["files"], "public": ["search", "weather"]}`
 	own, err := Parse("p.json", []byte(text), LoadOptions{})
 	if err != nil || !slices.Equal(own.Trusted, []string{"files"}) || !slices.Equal(own.Public, []string{"search", "weather"}) {
@@ -57,7 +57,7 @@ func TestServersThatAreTrustedStandInThePersonsOwnFileOnly(t *testing.T) {
 	}
 }
 
-func TestLoadTellsEveryFaultWithItsPlace(t *testing.T) {
+func TestLoadReportsFaultsWithTheirPlace(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", `{"rules": [`, "p.json: not JSON: "},
 		{"no object", `[]`, "expected an object, found"},
@@ -219,7 +219,7 @@ func TestAppendMakesTheFileForItsOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestAppendRefusesWhatWouldSpoilTheFile(t *testing.T) {
+func TestAppendKeepsTheFileValid(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.json")
 	const broken = `{"rules": [{"effect": "deny"}`
 	if err := os.WriteFile(path, []byte(broken), 0o600); err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestWhatRulesHideAddsUp(t *testing.T) {
+func TestHidingRulesAddUp(t *testing.T) {
 	rules := []Rule{
 		{Effect: Allow, Tool: "*", When: "principal.subject != 'ada'", Redact: &Redact{Results: []string{"/salary"}}},
 		{Effect: Allow, Tool: "find", Redact: &Redact{Arguments: []string{"/key"}, Results: []string{"/items/*/email"}}},
@@ -61,7 +61,7 @@ func sameWords(a, b string) bool {
 	return strings.Count(a, "[") == strings.Count(b, "[")
 }
 
-func TestWhatCannotBeHiddenIsAFault(t *testing.T) {
+func TestRulesThatCannotHideAreFaults(t *testing.T) {
 	many := make([]string, maxRedacted+1)
 	for name, test := range map[string]struct {
 		rule Rule

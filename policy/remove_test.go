@@ -34,7 +34,7 @@ func TestRemoveLeavesTheOtherRulesAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereIsNotRemoved(t *testing.T) {
+func TestMissingRulesAreNotRemoved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.json")
 	const text = `{"rules": [{"effect": "deny"}], "trusted": ["b@1", "a", "b@1"]}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {

@@ -43,7 +43,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-func TestSuggestRefusesWhatItCannotPromise(t *testing.T) {
+func TestSuggestRefusesUnsafeRules(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		in   Input

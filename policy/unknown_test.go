@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWhatIsNotKnownIsNeverDecidedUpon(t *testing.T) {
+func TestUnknownValuesDecideNothing(t *testing.T) {
 	const arguments = `{"token":"***","path":"/tmp/x","list":["***"]}`
 	hidden := []string{"args.token", "args.list"}
 	for _, test := range []struct {

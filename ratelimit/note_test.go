@@ -22,7 +22,7 @@ func (n *notes) Note(kind string, note any) {
 	*n = append(*n, kind+" "+string(text))
 }
 
-func TestWhoWatchesHearsOfLimits(t *testing.T) {
+func TestObserversSeeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := Middleware(Options{Calls: 2, In: time.Minute, Concurrent: 1, Whose: "client"})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 			time.Sleep(3 * time.Second)
@@ -51,7 +51,7 @@ func TestWhoWatchesHearsOfLimits(t *testing.T) {
 }
 
 // Who looks for a call that got no answer sees that it waited for its turn.
-func TestWhoWatchesHearsOfACallThatGaveUpBeforeItsTurn(t *testing.T) {
+func TestObserversSeeCallsThatGaveUpInTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := Middleware(Options{Concurrent: 1, Whose: "client"})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 			time.Sleep(3 * time.Second)

@@ -115,7 +115,7 @@ func TestCallsAtATimeWaitForTheirTurn(t *testing.T) {
 	})
 }
 
-func TestWhoeverWaitsAndWhomLimitsAreKeptForAreBounded(t *testing.T) {
+func TestWaitersAndCallersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
 		l := New(Options{Concurrent: 1, Key: Caller})

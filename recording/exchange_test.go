@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestExchangesHaveWhatWasSaidInEachCall(t *testing.T) {
+func TestExchangesHoldTheMessagesOfEachCall(t *testing.T) {
 	r, err := Read(strings.NewReader(head + strings.Join([]string{
 		`{"ms":1,"event":"request","call":1,"capabilities":["roots","teleport","elicitation","roots"],"server":"a","method":"tools/call","params":{"name":"x"}}`,
 		`{"ms":1,"event":"request","call":2,"server":"b","method":"tools/list"}`,

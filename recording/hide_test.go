@@ -74,9 +74,9 @@ func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
 	}
 }
 
-// TestSecretsThatAreGivenAreHiddenWhateverWasFound checks that invented secrets of a server do not
+// TestGivenSecretsAreHidden checks that invented secrets of a server do not
 // exhaust the placeholders of given ones.
-func TestSecretsThatAreGivenAreHiddenWhateverWasFound(t *testing.T) {
+func TestGivenSecretsAreHidden(t *testing.T) {
 	h := new(hider)
 	for i := range maxSecrets + 5 {
 		h.learn("secret-number-" + strings.Repeat("x", i))
@@ -114,7 +114,7 @@ func TestSecretsThatAreGivenAreHiddenHoweverTheyAreSpelled(t *testing.T) {
 	}
 }
 
-func TestBeyondTheLimitSecretsAreHiddenAllTheSame(t *testing.T) {
+func TestSecretsAreHiddenBeyondTheLimit(t *testing.T) {
 	h := new(hider)
 	for i := range maxSecrets + 5 {
 		h.learn("secret-number-" + strings.Repeat("x", i))

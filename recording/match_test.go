@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestParametersAreComparedByWhatTheyMean(t *testing.T) {
+func TestParametersAreComparedByValue(t *testing.T) {
 	const (
 		one = "0b8f3a52-6c1e-4d7a-9f00-1234567890ab"
 		two = "AAAAAAAA-6c1e-4d7a-9f00-1234567890ab"
@@ -55,7 +55,7 @@ func TestParametersAreComparedByWhatTheyMean(t *testing.T) {
 	}
 }
 
-func TestWhatWasSentStandsInTheAnswer(t *testing.T) {
+func TestResponsesRepeatSentValues(t *testing.T) {
 	s := substitute([]pair{{"old", "new\"quoted"}, {"older", "newer"}})
 	if got, want := string(s.json([]byte(`{"old":["an older one", "old\u0021", 1]}`))), `{"new\"quoted":["an newer one", "new\"quoted!", 1]}`; got != want {
 		t.Errorf("got %s, want %s", got, want)

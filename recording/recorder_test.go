@@ -66,7 +66,7 @@ func request(t *testing.T, h mcp.Handler, method, params string) mcp.Result {
 	return result
 }
 
-func TestASlowFileDelaysNothingAndSaysWhatIsMissing(t *testing.T) {
+func TestSlowFilesDelayNothingAndReportGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &sluggish{may: make(chan struct{})}
 		r := newRecorder(t, f, Options{})
@@ -98,7 +98,7 @@ func TestASlowFileDelaysNothingAndSaysWhatIsMissing(t *testing.T) {
 	})
 }
 
-func TestWhatIsWrittenThroughIsThereBeforeTheMessageGoesOn(t *testing.T) {
+func TestMessagesAreWrittenBeforeTheyAreForwarded(t *testing.T) {
 	f := new(sluggish)
 	r := newRecorder(t, f, Options{Through: true})
 	var before string
@@ -168,9 +168,9 @@ func TestALongMessageIsLeftOutAndTheReplaySaysSo(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrittenThroughForNobodyWaitsInNumber checks that a cancelled caller does not wait for
+// TestBlockedWritesAreBounded checks that a cancelled caller does not wait for
 // the file, and that its further messages do not exceed the queue.
-func TestWhatIsWrittenThroughForNobodyWaitsInNumber(t *testing.T) {
+func TestBlockedWritesAreBounded(t *testing.T) {
 	f := &sluggish{may: make(chan struct{})}
 	r := newRecorder(t, f, Options{Through: true})
 	ctx, cancel := context.WithCancel(t.Context())

@@ -45,7 +45,7 @@ func said(t *testing.T, p *Replay, method, params string) string {
 	return string(result.JSON)
 }
 
-func TestWhatIsAskedAgainIsAnsweredInTheRecordedOrder(t *testing.T) {
+func TestRepeatedRequestsGetResponsesInRecordedOrder(t *testing.T) {
 	p := playing(t, ReplayOptions{},
 		called(1, 1, `{"name":"n"}`, `{"n":1}`), called(2, 2, `{"name":"m"}`, `{"m":1}`), called(3, 3, `{"name":"n"}`, `{"n":2}`))
 	for _, want := range []string{`{"n":1}`, `{"n":2}`, `{"n":2}`} {
@@ -55,7 +55,7 @@ func TestWhatIsAskedAgainIsAnsweredInTheRecordedOrder(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsNotInTheRecordingIsAnsweredWithWhatIs(t *testing.T) {
+func TestUnknownRequestsListRecordedOnes(t *testing.T) {
 	var heard []string
 	p := playing(t, ReplayOptions{OnDifference: func(text string) { heard = append(heard, text) }},
 		called(1, 1, `{"name":"add","arguments":{"a":1}}`, `{}`), called(2, 2, `{"name":"sub","arguments":{"a":2}}`, `{}`))
@@ -94,7 +94,7 @@ func TestIdsThatDifferStandInTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAStrictReplayCountsWhatever(t *testing.T) {
+func TestStrictReplaysCountEachMessage(t *testing.T) {
 	lines := []string{
 		called(1, 1, `{"name":"a"}`, `{"a":1}`), called(2, 3, `{"name":"b"}`, `{"b":1}`),
 		// c and d run at the same time
@@ -129,7 +129,7 @@ func TestAStrictReplayCountsWhatever(t *testing.T) {
 	}
 }
 
-func TestAStrictReplayComparesWhatTheClientResponds(t *testing.T) {
+func TestStrictReplaysCompareClientResponses(t *testing.T) {
 	lines := []string{
 		`{"ms":1,"event":"request","call":1,"method":"tools/call","params":{"name":"a"}}`,
 		`{"ms":2,"event":"serverRequest","call":1,"ask":1,"method":"elicitation/create","params":{"message":"who?"}}`,
@@ -174,7 +174,7 @@ func TestPausesAreThoseOfTheRecordingOrScaled(t *testing.T) {
 	}
 }
 
-func TestACallWithoutResponseEndsAllTheSame(t *testing.T) {
+func TestCallsWithoutAResponseEnd(t *testing.T) {
 	lines := []string{
 		`{"ms":1,"event":"request","call":1,"method":"tools/call","params":{"name":"cancelled"}}`, `{"ms":2,"event":"cancelled","call":1}`,
 		`{"ms":3,"event":"request","call":2,"method":"tools/call","params":{"name":"cut"}}`,
@@ -222,9 +222,9 @@ func TestOfSeveralServersOneIsPlayed(t *testing.T) {
 	}
 }
 
-// TestWhatBelongsToNoCallComesWhenItsTimeHasCome checks that a message outside of calls follows the
+// TestMessagesOutsideCallsAreReplayedInTime checks that a message outside of calls follows the
 // recorded call before it, and is sent to each client that listens then.
-func TestWhatBelongsToNoCallComesWhenItsTimeHasCome(t *testing.T) {
+func TestMessagesOutsideCallsAreReplayedInTime(t *testing.T) {
 	lines := []string{
 		`{"ms":0,"event":"request","call":9,"method":"server/discover"}`,
 		`{"ms":0,"event":"result","call":9,"result":{"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}}}}`,
@@ -336,7 +336,7 @@ func TestNumbersOfAHostileRecordingStayWithinBounds(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecordingIsRefused(t *testing.T) {
+func TestForeignFilesAreNotRecordings(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "this is no recording: its first line does not say so"},
 		{"{}\n", "this is no recording: its first line does not say so"},

@@ -122,7 +122,7 @@ func TestRulesThatAServerBreaksAreNamed(t *testing.T) {
 	}
 }
 
-func TestWhatIsEncodedIsReadAgain(t *testing.T) {
+func TestEncodingRoundTrips(t *testing.T) {
 	const text = `{"$schema":"x","name":"io.github.x/y","title":"Y","description":"d","version":"1.0.0","icons":[{"src":"https://x.example/i.png"}],"packages":[
 		{"registryType":"npm","identifier":"y","version":"1.0.0","transport":{"type":"stdio"},"environmentVariables":[{"name":"K","isSecret":true,"variables":{"a":{"default":"1"}}}]}],
 		"_meta":{"com.example/x":{"a":1}}}`
@@ -142,7 +142,7 @@ func TestWhatIsEncodedIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestAServerIsPublishedOnceAndByWhomTheTokenSays(t *testing.T) {
+func TestPublishingRequiresTheOwnersToken(t *testing.T) {
 	f := newFake(t)
 	f.token = "of-the-registry"
 	busy := false

@@ -36,7 +36,7 @@ func status(code int, header, body string) func() (*http.Response, error) {
 	}
 }
 
-func TestWhatPassesIsAskedForAgain(t *testing.T) {
+func TestTemporaryFailuresAreRetried(t *testing.T) {
 	const empty = `{"servers":[],"metadata":{}}`
 	refused := func() (*http.Response, error) { return nil, errors.New("connection refused") }
 	for name, test := range map[string]struct {
@@ -76,7 +76,7 @@ func TestWhatPassesIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestATokenGoesOnlyWhereNobodyReadsIt(t *testing.T) {
+func TestTokensAreSentOverHTTPSOnly(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://r.example":     "",
 		"http://127.0.0.1:99":   "",

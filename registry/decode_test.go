@@ -33,7 +33,7 @@ func TestAServerOfMid2025IsReadAsOneOfToday(t *testing.T) {
 	}
 }
 
-func TestWhatNoServerCanBeFoundByIsRefused(t *testing.T) {
+func TestUselessQueriesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:                                        "server.json has no name",
 		`[]`:                                        "server.json: ",
@@ -54,7 +54,7 @@ func TestWhatNoServerCanBeFoundByIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatARegistrySaysOfAnEntryIsKept(t *testing.T) {
+func TestRegistryMetadataIsKept(t *testing.T) {
 	published := time.Date(2025, 9, 1, 10, 0, 0, 0, time.UTC)
 	for text, want := range map[string]Entry{
 		`{"server":{"name":"a/b","version":"1"},"_meta":{"io.modelcontextprotocol.registry/official":{"status":"deprecated","statusMessage":"use c","publishedAt":"2025-09-01T10:00:00Z","updatedAt":"2025-09-02T10:00:00Z","isLatest":true},"com.example/rating":{"stars":5}}}`: {

@@ -65,7 +65,7 @@ func wantNames(t *testing.T, m *Mirror, words string, want ...string) {
 	}
 }
 
-func TestASyncReadsAllPagesAndThenOnlyWhatChanged(t *testing.T) {
+func TestSyncReadsAllPagesThenChanges(t *testing.T) {
 	f := newFake(t)
 	for i := range 7 {
 		f.publish(day(i), serverJSON(fmt.Sprintf("org.example/tool%d", i), "1.0.0", "A tool for testing", ""))

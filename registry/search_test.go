@@ -88,7 +88,7 @@ func TestTheBestServerComesFirst(t *testing.T) {
 	}
 }
 
-func TestTheFirstSourceSaysWhatAServerIs(t *testing.T) {
+func TestTheFirstSourceDefinesAServer(t *testing.T) {
 	public, private := newFake(t), newFake(t)
 	private.token = "sesame"
 	public.publish(day(5), serverJSON("org.example/both", "2.0.0", "A thing of the public", ""))

@@ -128,7 +128,7 @@ func TestSeveralProcessesSyncOneMirror(t *testing.T) {
 	}
 }
 
-func TestASourceThatNobodyNamesAnyMoreIsForgotten(t *testing.T) {
+func TestRemovedSourcesAreForgotten(t *testing.T) {
 	old, current := newFake(t), newFake(t)
 	old.publish(day(1), serverJSON("org.example/old", "1.0.0", "An old tool", ""))
 	current.publish(day(1), serverJSON("org.example/new", "1.0.0", "A new tool", ""))

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-func TestFoldersThatMountWhatIsLookedUpAreNotLookedInto(t *testing.T) {
+func TestMountingFoldersAreNotSearched(t *testing.T) {
 	root := machine(t)
 	folders := automountsIn(strings.NewReader(`22 1 252:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 35 22 0:31 / /proc/sys/fs/binfmt_misc rw,relatime shared:14 - autofs systemd-1 rw,fd=29

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
-func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
+func TestContainersFollowTheProfile(t *testing.T) {
 	always := []string{"run", "--interactive", "--rm", "--init", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges"}
 	limits := []string{"--pids-limit=256", "--memory=1073741824", "--memory-swap=1073741824", "--ulimit=nofile=1024", "--tmpfs=/tmp:rw,nosuid,nodev,size=268435456"}
 	for _, c := range []struct {
@@ -46,7 +46,7 @@ func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
 	}
 }
 
-func TestWhatAContainerCannotConfineIsRefused(t *testing.T) {
+func TestProfilesThatAContainerCannotConfineAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		l    outsourced
 		want string

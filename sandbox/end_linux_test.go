@@ -122,7 +122,7 @@ func TestNothingIsLeftOfASandbox(t *testing.T) {
 	}
 }
 
-func TestAMissingProgramIsNamedAsElsewhere(t *testing.T) {
+func TestMissingPrograms(t *testing.T) {
 	s, err := New(Profile{}, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestAMissingProgramIsNamedAsElsewhere(t *testing.T) {
 	}
 }
 
-func TestStateSaysWhatIsConfined(t *testing.T) {
+func TestStateReportsConfinement(t *testing.T) {
 	state := Available().String()
 	if !strings.HasPrefix(state, "confined: files, network, network by host names, other processes, system calls, ") {
 		t.Error(state)

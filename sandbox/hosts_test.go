@@ -125,7 +125,7 @@ func TestAddressesOfThisMachineAndItsNeighboursAreNotPublic(t *testing.T) {
 	}
 }
 
-func TestTheEnvironmentHasOnlyWhatIsNamed(t *testing.T) {
+func TestEnvironmentHasNamedVariablesOnly(t *testing.T) {
 	got := Profile{Env: []string{"TOKEN"}}.Environ([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "TOKEN=t", "AWS_SECRET_ACCESS_KEY=x", "PATHS=y", "NODE_OPTIONS=--require=/x", "LD_PRELOAD=/x"})
 	if want := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "TOKEN=t"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

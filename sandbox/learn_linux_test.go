@@ -38,7 +38,7 @@ func refusalsOf(t *testing.T, p Profile, o Options, script string, more ...strin
 	return out.String(), refused
 }
 
-func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
+func TestRefusalsNameTheRemedy(t *testing.T) {
 	root := machine(t)
 	home := root + "/home"
 	for _, c := range []struct {
@@ -76,7 +76,7 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 	}
 }
 
-func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
+func TestHiddenPathsOfACommandLineAreReported(t *testing.T) {
 	root := machine(t)
 	var refused []string
 	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
@@ -100,7 +100,7 @@ func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	}
 }
 
-func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
+func TestLearnedProfilesAreMinimal(t *testing.T) {
 	root := machine(t)
 	script := "HOME=" + root + "/home\n" + `cat ~/.config/app/settings.json && echo x >~/.cache/app/2 && cat ~/notes/a.md && rm ~/.cache/app/2 && (cat ` + root + `/data/one/x || test $LEARN) && echo done`
 	t.Setenv("LEARN", "yes") // then the script does not need files below /tmp
@@ -125,7 +125,7 @@ func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
 	}
 }
 
-func TestOfWhatASandboxMakesUpNothingIsProposed(t *testing.T) {
+func TestSandboxFilesAreNotProposed(t *testing.T) {
 	machine(t)
 	for _, p := range madeSettings("") {
 		t.Run(p.Path, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestOfWhatASandboxMakesUpNothingIsProposed(t *testing.T) {
 	}
 }
 
-func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
+func TestLearningHidesKeysAndPrivateAddresses(t *testing.T) {
 	root := machine(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -188,7 +188,7 @@ func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
 	}
 }
 
-func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
+func TestLearningReachesNoSocketOfAnotherProgram(t *testing.T) {
 	root := machine(t)
 	socket, named := root+"/home/notes/db server.sock", root+"/home/named.sock"
 	answering(t, socket)
@@ -237,7 +237,7 @@ func answering(t *testing.T, path string) {
 	}()
 }
 
-func TestWhoIsLearnedFromUsesWhatIsNamedInTemporaryFolders(t *testing.T) {
+func TestLearningUsesTemporaryFolders(t *testing.T) {
 	root := machine(t)
 	other, err := os.MkdirTemp("/var/tmp", "junction-test-")
 	if err != nil {
@@ -281,7 +281,7 @@ func TestWhoIsLearnedFromUsesWhatIsNamedInTemporaryFolders(t *testing.T) {
 	}
 }
 
-func TestWhatIsNamedInTemporaryFoldersIsNoOtherProgramAndNoSecret(t *testing.T) {
+func TestTemporaryFoldersShowNeitherSocketsNorSecrets(t *testing.T) {
 	root := machine(t)
 	t.Setenv("JUNCTION_STATE", root+"/state")
 	socket := root + "/shared/project/agent"
@@ -320,7 +320,7 @@ func TestWhatIsNamedInTemporaryFoldersIsNoOtherProgramAndNoSecret(t *testing.T) 
 	}
 }
 
-func TestAFolderBelowVarTmpIsShownAndNoneIsMadeElsewhere(t *testing.T) {
+func TestFoldersBelowVarTmp(t *testing.T) {
 	dir, err := os.MkdirTemp("/var/tmp", "junction-test-")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
+func TestReadsOfUnwatchedProgramsAreNotReported(t *testing.T) {
 	root := machine(t)
 	for _, c := range []struct {
 		name, script string
@@ -70,7 +70,7 @@ func TestOfAFileThatReplacesAnotherIsSaidThatTheFolderIsNeeded(t *testing.T) {
 	}
 }
 
-func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
+func TestHiddenPathsOfAFailedRequestAreReported(t *testing.T) {
 	root := machine(t)
 	var mu sync.Mutex
 	var refused []string

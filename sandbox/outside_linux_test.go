@@ -196,7 +196,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
+func TestLastRefusalsAreReported(t *testing.T) {
 	resolver, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 
 // A server that gets the path of a database creates a file, which fails if there is a folder in its
 // place.
-func TestWhatIsToBeWrittenAndIsNotThereIsMadeAsItsNameSays(t *testing.T) {
+func TestMissingWritablePathsAreCreated(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Symlink(filepath.Join(dir, "gone"), filepath.Join(dir, "link.db")); err != nil {
 		t.Skip(err)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func TestWhoIsNotifiedOfRefusalsAndWaitsHoldsNothingUp(t *testing.T) {
+func TestSlowObserversOfRefusalsBlockNothing(t *testing.T) {
 	home := homeWithSecret(t)
 	blocked := make(chan struct{})
 	defer close(blocked)

@@ -63,7 +63,7 @@ func run(t *testing.T, p Profile, o Options, name string, args ...string) (outpu
 	return out.String(), status, refused
 }
 
-func TestAProgramSeesWhatItsProfileHas(t *testing.T) {
+func TestProfilesBoundVisibleFiles(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
 	for _, name := range []string{"secret", "read/a", "write/a"} {
@@ -90,7 +90,7 @@ func TestAProgramSeesWhatItsProfileHas(t *testing.T) {
 	}
 }
 
-func TestAProgramEndsAsItWouldElsewhere(t *testing.T) {
+func TestExitCodesAreKept(t *testing.T) {
 	for script, want := range map[string]string{"exit 3": "exit status 3", "kill -9 $$": "exit status 137", "true": "<nil>", "(sleep 1000 &) ; exit 4": "exit status 4"} {
 		_, status, _ := run(t, Profile{}, Options{}, "sh", "-c", script)
 		if got := "<nil>"; status != nil {
@@ -104,7 +104,7 @@ func TestAProgramEndsAsItWouldElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoUTF8ReachesTheProgramAsItIs(t *testing.T) {
+func TestInvalidUTF8ReachesTheProgram(t *testing.T) {
 	dir := t.TempDir()
 	odd := filepath.Join(dir, "a\xffb")
 	if err := os.Mkdir(odd, 0o700); err != nil {

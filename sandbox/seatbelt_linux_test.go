@@ -146,7 +146,7 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 	}
 }
 
-func TestWhatMacOSCannotDoIsSaid(t *testing.T) {
+func TestLimitsOfMacOSAreReported(t *testing.T) {
 	var unconfined []string
 	for _, c := range []struct {
 		p    Profile

@@ -53,7 +53,7 @@ func rulesOf(t *testing.T, argv []string) (rules []string, program []string) {
 	return strings.Split(strings.TrimSpace(text), "\n"), rest[1:]
 }
 
-func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
+func TestMacOSRulesFollowTheProfile(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    outsourced
@@ -119,7 +119,7 @@ func TestNoRuleOfMacOSAllowsMoreThanItSays(t *testing.T) {
 }
 
 // A later rule can refuse what an earlier one allows: the last match counts.
-func TestMacOSShowsNeitherOtherProgramsVariablesNorThePersonsVolume(t *testing.T) {
+func TestMacOSHidesVariablesAndTheUsersVolume(t *testing.T) {
 	rules := strings.Split(seatbeltSystem, "\n")
 	for _, c := range []struct{ wide, deny string }{
 		{"(allow sysctl-read)", `(deny sysctl-read (sysctl-name-prefix "kern.procargs"))`}, // arguments and environment of every program of this user

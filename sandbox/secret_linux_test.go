@@ -82,7 +82,7 @@ func TestAVariableOfJunctionShowsCertificatesOnly(t *testing.T) {
 	}
 }
 
-func TestWhoIsLearnedFromReachesNoOtherProgramAndNotJunction(t *testing.T) {
+func TestLearningReachesNoOtherProgram(t *testing.T) {
 	home := homeWithSecret(t)
 	elsewhere, err := os.MkdirTemp("/var/lib", "junction-test-")
 	if err != nil {

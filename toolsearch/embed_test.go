@@ -57,7 +57,7 @@ func with(e Embedder, tools *Index) *Index {
 	return x
 }
 
-func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
+func TestMeaningFindsMoreThanWords(t *testing.T) {
 	t.Parallel()
 	x := with(concepts{}, offices())
 	before := x.Search(context.Background(), Query{Text: "grandma"})
@@ -85,7 +85,7 @@ func TestMeaningFindsWhatWordsDoNot(t *testing.T) {
 	}
 }
 
-func TestMeaningRespectsWhatIsAllowed(t *testing.T) {
+func TestMeaningRespectsPermissions(t *testing.T) {
 	t.Parallel()
 	all := with(concepts{}, offices())
 	part := with(concepts{}, offices())
@@ -213,7 +213,7 @@ func TestASlowEmbedderCostsItsTimeoutAndThenNothingForAWhile(t *testing.T) {
 	})
 }
 
-func TestACallerThatGivesUpIsNoFailureOfTheEmbedder(t *testing.T) {
+func TestCancelledCallersAreNotFailuresOfTheEmbedder(t *testing.T) {
 	t.Parallel()
 	x := with(&asks{answer: func(ctx context.Context, texts []string) ([][]float32, error) {
 		if err := ctx.Err(); err != nil {

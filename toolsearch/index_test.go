@@ -63,7 +63,7 @@ func TestOnlyTheToolsOfTheServerAreReplaced(t *testing.T) {
 	}
 }
 
-func TestNobodyTakesTheIDOfAnotherServersTool(t *testing.T) {
+func TestToolIDsAreKeptByServer(t *testing.T) {
 	t.Parallel()
 	x := offices()
 	x.SetServer("thief", "", []Tool{

@@ -38,7 +38,7 @@ func TestARememberedQueryFindsItsTool(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedForOneToolDoesNotHideAnotherByName(t *testing.T) {
+func TestStoredVectorsAreKeptByTool(t *testing.T) {
 	t.Parallel()
 	x := offices()
 	for i := range 40 {
@@ -71,7 +71,7 @@ func TestMemoryIsBoundedPerToolAndInAllAndHoldsNothingTwice(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRememberedIsLeftOut(t *testing.T) {
+func TestUnstorableVectorsAreOmitted(t *testing.T) {
 	t.Parallel()
 	x := offices()
 	x.Remember("", "query")
@@ -213,7 +213,7 @@ func TestASearchDoesNotWaitForAServerThatIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsRememberedWhileOthersSearchIsFound(t *testing.T) {
+func TestVectorsStoredDuringSearchesAreFound(t *testing.T) {
 	t.Parallel()
 	x := catalogue(100)
 	var all sync.WaitGroup

@@ -48,7 +48,7 @@ func pens() *Index {
 	return x
 }
 
-func TestWhatIsInQuotesSaysLessOfTheTool(t *testing.T) {
+func TestQuotedWordsWeighLess(t *testing.T) {
 	t.Parallel()
 	x := pens()
 	for query, want := range map[string]string{

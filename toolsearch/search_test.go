@@ -97,9 +97,9 @@ func TestOfLikeNamesTheOneThatAsksForNothingElseWins(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotAllowedLeavesNoTrace compares a search under Allow with one in an Index that never
+// TestForbiddenToolsLeaveNoTrace compares a search under Allow with one in an Index that never
 // held the other tools.
-func TestWhatIsNotAllowedLeavesNoTrace(t *testing.T) {
+func TestForbiddenToolsLeaveNoTrace(t *testing.T) {
 	t.Parallel()
 	all := offices()
 	allowed := func(id string) bool { return !strings.HasPrefix(id, "vault") && id != "mail__list_messages" }
@@ -148,7 +148,7 @@ func TestAWeakMatchIsSaidAndHidesNothing(t *testing.T) {
 	}
 }
 
-func TestAShortQueryThatIsFoundWholeIsNotWeakInASmallIndex(t *testing.T) {
+func TestShortExactQueriesAreStrongInASmallIndex(t *testing.T) {
 	t.Parallel()
 	x := offices()
 	for _, q := range []string{"list events", "sign contract", "send message"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-func TestARefusedDiscoverySaysThatTheServerIsLegacyAndIsNoError(t *testing.T) {
+func TestRefusedDiscoveryMeansLegacy(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		status int

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAMessageIsReadWhateverItsEncoderEscapes covers encoders that write each / as \/, which is the
+// TestEscapedMessagesAreRead covers encoders that write each / as \/, which is the
 // same method.
-func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
+func TestEscapedMessagesAreRead(t *testing.T) {
 	for message, want := range map[string]head{
 		`{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"a\/b"}}`:                                {kind: Request, method: "tools/call", name: "a/b"},
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`:                                                  {kind: Notification, method: "notifications/initialized"},
@@ -29,9 +29,9 @@ func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
 	}
 }
 
-// TestAMessageIsReadTheSameWhateverItHides checks that reading together with hiding finds the same
+// TestRedactionKeepsMessagesReadable checks that reading together with hiding finds the same
 // members as a walk through the message.
-func TestAMessageIsReadTheSameWhateverItHides(t *testing.T) {
+func TestRedactionKeepsMessagesReadable(t *testing.T) {
 	for message, asIs := range map[string]bool{
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"n","arguments":{"name":"no","uri":"no"},"requestState":"s","_meta":{"name":"no"}}}`: true,
 		`{"id":1,"params":{"uri":"u"},"method":"resources/read"}`:                                                                                 true,

@@ -151,8 +151,8 @@ func TestConfiguredHeadersAreNotShown(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsHasALimitInBytes checks that all queued events count, including errors.
-func TestWhatWaitsHasALimitInBytes(t *testing.T) {
+// TestPendingMessagesAreBoundedInBytes checks that all queued events count, including errors.
+func TestPendingMessagesAreBoundedInBytes(t *testing.T) {
 	var l Log
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -202,7 +202,7 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 	}
 }
 
-func TestWhatAMessageSaysIsSeen(t *testing.T) {
+func TestMessagesAreShown(t *testing.T) {
 	var l Log
 	c := between(t, &l, server(t), true, [2]string{modern, modern})
 	n := watch(t, &l)
@@ -317,7 +317,7 @@ func TestAMessageThatIsTooLargeIsNotShownButCounted(t *testing.T) {
 	})
 }
 
-func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
+func TestSlowReadersDelayNothingAndLearnOfGaps(t *testing.T) {
 	for _, test := range []struct {
 		name, text string
 		sent       int
@@ -362,7 +362,7 @@ func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
 	}
 }
 
-func TestWhoLeavesIsForgotten(t *testing.T) {
+func TestClosedReadersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
 		enough := errors.New("enough")
@@ -412,7 +412,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
+func TestMessagesBeforeTheEndAreShown(t *testing.T) {
 	for range 20 {
 		var l Log
 		n := &notes{}
@@ -515,9 +515,9 @@ func TestEachRequestOfABatchHasTheHeadersThatCarriedIt(t *testing.T) {
 	}
 }
 
-// TestNotesAreShownWhileSomebodyWatches covers a note that cannot be encoded as JSON, and one
+// TestNotesAreShownToObservers covers a note that cannot be encoded as JSON, and one
 // without watchers.
-func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
+func TestNotesAreShownToObservers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
@@ -617,9 +617,9 @@ func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	}
 }
 
-// TestNotesAreMadeForThoseWhoWantThem checks that notes are made on demand: they cost more than
+// TestNotesAreOptional checks that notes are made on demand: they cost more than
 // half of a shown call, and most watchers do not want them.
-func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
+func TestNotesAreOptional(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
 		var kinds [2][]string

@@ -23,7 +23,7 @@ func see(l *Log) (lines func() []string) {
 	}
 }
 
-func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
+func TestSeeShowsMessagesAtOnce(t *testing.T) {
 	var l Log
 	lines := see(&l)
 	call := l.Calling("", "far", "tools/call", "t")
@@ -55,9 +55,9 @@ func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
 	}
 }
 
-// TestResponseOfAClientIsNotThatOfItsOwnRequest covers a legacy server that numbers its requests
+// TestClientResponsesAreMatchedSeparately covers a legacy server that numbers its requests
 // from 1, like its client.
-func TestResponseOfAClientIsNotThatOfItsOwnRequest(t *testing.T) {
+func TestClientResponsesAreMatchedSeparately(t *testing.T) {
 	var l Log
 	lines := see(&l)
 	wire := l.Server("far")

@@ -187,7 +187,7 @@ func TestLinesWaitAndTooManyAreDroppedAndCounted(t *testing.T) {
 	})
 }
 
-func TestAnExporterEndsWhenNobodyIsThere(t *testing.T) {
+func TestExportersEndWithoutAReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := start(&deaf{}, "deaf", quiet)
 		e.Add([]byte("a\nb\n"))
@@ -199,7 +199,7 @@ func TestAnExporterEndsWhenNobodyIsThere(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoTargetIsSaid(t *testing.T) {
+func TestInvalidTargetsAreErrors(t *testing.T) {
 	for _, target := range []string{"", "ftp://host/", "https:///v1/logs", "syslog+tcp://host", "syslog+unix:", "http://user:pass@/"} {
 		if _, err := New(target, Options{}); err == nil || strings.Contains(err.Error(), "pass@") {
 			t.Errorf("%q: %v", target, err)

@@ -59,7 +59,7 @@ func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
+func TestUselessPasswordsAreNotRequested(t *testing.T) {
 	clitest.Alone(t)
 	runs(t, "a password of ann\n", "user", "add", "ann").expect(t, cli.ExitOK, "Added: ann.", "")
 	for _, test := range []struct {

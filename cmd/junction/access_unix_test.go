@@ -215,7 +215,7 @@ func documentAt(t *testing.T, url string) (found map[string]any) {
 	return found
 }
 
-func TestEachEndpointIsAResourceOfItsOwn(t *testing.T) {
+func TestEachEndpointIsAResource(t *testing.T) {
 	clitest.Alone(t)
 	addUser(t, "ann")
 	file := settingsFile(t, everythingEntry(t), `{"profiles":{"work":{"hide":["everything__echo"]}}}`)

@@ -11,7 +11,7 @@ import (
 )
 
 // To a server that writes where it may not keep it all is well, until it starts again: so add says it before.
-func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
+func TestAddKeepsWritablePathsOrReportsThem(t *testing.T) {
 	const given, lost = "graph is given ", ", which is not there, and what it writes there is thrown away when it ends: "
 	for _, c := range []struct {
 		name  string

@@ -12,7 +12,7 @@ import (
 )
 
 // A folder that stands behind -- and is not there is made where the person says so; else it is said how it is mended.
-func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
+func TestMissingFoldersOfAServerAreCreatedOrReported(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string

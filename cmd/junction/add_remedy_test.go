@@ -65,7 +65,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 	s.runs(t, "", "call", "timer", "get_current_time", "timezone=UTC", "--frozen").expect(t, cli.ExitOK, "UTC", "")
 }
 
-func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
+func TestSuggestedCommandsRepeatArgumentsWithoutSecrets(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")

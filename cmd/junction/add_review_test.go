@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
+func TestAddSuggestsACommandForAServerThatDoesNotStart(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, cli.ExitConnection, "", "junction server add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")

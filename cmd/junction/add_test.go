@@ -128,7 +128,7 @@ func pair(t *testing.T) (configuration, lock string) {
 	return texts[0], texts[1]
 }
 
-func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
+func TestAddedServersStartAsLocked(t *testing.T) {
 	clitest.InProcess(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
@@ -167,7 +167,7 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than were locked")
 }
 
-func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
+func TestRefusedAddChangesNothing(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")
@@ -206,7 +206,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 	s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0", "--name", "other").expect(t, cli.ExitOK, "deprecated: use", "")
 }
 
-func TestAServerThatIsThereIsReplacedOrKept(t *testing.T) {
+func TestExistingServersAreReplacedOrKept(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes", "--host", "a.example.com").expect(t, cli.ExitOK, "Added", "")
@@ -338,7 +338,7 @@ func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 	s.runs(t, "", "audit-deps", "nosuch").expect(t, cli.ExitConnection, "", `no server is called "nosuch"`)
 }
 
-func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
+func TestConsentCoversAProjectsLock(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, cli.ExitOK, "Added", "")

@@ -11,7 +11,7 @@ import (
 
 // Definitions that junction up --review changes lets through were not shown to the user: chat asks about them in this folder and in others, and junction server approve
 // lists it; that is an approval.
-func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
+func TestSeenDefinitionsAreNotApproved(t *testing.T) {
 	clitest.NoState(t)
 	config := configuration(t, map[string]any{"kept": map[string]any{"command": "sh", "args": append([]string{"-c", `exec "$@"`, "sh"},
 		self(t, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db"))...)}})

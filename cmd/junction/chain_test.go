@@ -204,7 +204,7 @@ func TestTwoGatewaysDoNotStartEachOther(t *testing.T) {
 	s.end()
 }
 
-func TestAGatewayStartedByItselfInAnotherFolderServesWithoutItsEntry(t *testing.T) {
+func TestGatewaysSkipTheirOwnEntryInAnotherFolder(t *testing.T) {
 	t.Parallel()
 	s := newSeparate(t)
 	folder := t.TempDir()

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestTheModelGetsTheInstructionsOfThePerson(t *testing.T) {
+func TestTheModelGetsTheUsersInstructions(t *testing.T) {
 	clitest.NoState(t)
 	var body string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -63,7 +63,7 @@ func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
 	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, cli.ExitUsage, "", "offline is a model of its own, without a name")
 }
 
-func TestTheEndOfATracedChatIsNoError(t *testing.T) {
+func TestTracedChatsEndWithoutAnError(t *testing.T) {
 	clitest.NoState(t)
 	got := runs(t, "", "chat", "everything", "-p", "add 2 and 40", "--trace")
 	if got.code != cli.ExitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestWhatIsPipedGoesAlongWithTheQuestion(t *testing.T) {
+func TestPipedTextIsSentWithTheQuestion(t *testing.T) {
 	clitest.NoState(t)
 	got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40")
 	if got.code != cli.ExitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "standard input goes along with the question, 9 bytes; with < /dev/null") {

@@ -81,7 +81,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 	}
 }
 
-func TestChatTellsItsSevenSteps(t *testing.T) {
+func TestChatPrintsItsSevenSteps(t *testing.T) {
 	clitest.NoState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
 	if got.code != cli.ExitOK || got.stdout != "42\n" {
@@ -109,7 +109,7 @@ func TestChatTellsItsSevenSteps(t *testing.T) {
 	}
 }
 
-func TestChatTellsEventsAsJSON(t *testing.T) {
+func TestChatPrintsEventsAsJSON(t *testing.T) {
 	clitest.NoState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--json")
 	var kinds []string
@@ -164,7 +164,7 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 	}
 }
 
-func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
+func TestSearchResultsAreStored(t *testing.T) {
 	clitest.NoState(t)
 	path, err := clitest.PlaceOf(t).State("conversations.db")
 	if err != nil {

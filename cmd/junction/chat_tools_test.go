@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-func TestChatHasToolsOfItsOwn(t *testing.T) {
+func TestToolsOfChat(t *testing.T) {
 	clitest.NoState(t)
 	for _, test := range []struct {
 		name string
@@ -36,7 +36,7 @@ func TestChatHasToolsOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatASubAgentDoesIsPartOfItsCall(t *testing.T) {
+func TestEventsOfASubAgentBelongToItsCall(t *testing.T) {
 	clitest.NoState(t)
 	question := []string{"chat", "-p", `task task="add 2 and 40" name=adder`}
 	got := runs(t, "", append(question, "--json")...)

@@ -27,7 +27,7 @@ func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
 }
 
 // Who has no key reads how to give one.
-func TestAMissingKeyAndAMissingGatewaySayWhatToDo(t *testing.T) {
+func TestMissingKeyAndGatewayNameTheRemedy(t *testing.T) {
 	clitest.NoState(t)
 	clitest.WithoutKeys(t)
 	r := serving(t, "up", "--auth", "keys", "everything")

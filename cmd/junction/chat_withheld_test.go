@@ -11,7 +11,7 @@ import (
 )
 
 // An answer that was made without a server that waits for approval is none to a script, which reads which server that is.
-func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
+func TestAnswersWithoutAServerFail(t *testing.T) {
 	clitest.NoState(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"kept": map[string]any{"command": "env", "args": argv}})

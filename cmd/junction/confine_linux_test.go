@@ -66,7 +66,7 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 }
 
 // The folder of a project is not shown because the file stands there; one that the entry names is.
-func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
+func TestProfilesLeaveOutTheFolderOfAProject(t *testing.T) {
 	clitest.Alone(t)
 	project := t.TempDir()
 	writeBelow(t, project, ".env", "TOKEN=made-up")
@@ -90,7 +90,7 @@ func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
 }
 
 // To a program that writes into a home folder that ends with it, all is well: who looks at the status has to learn of it.
-func TestStatusSaysThatWhatAServerWritesIsThrownAway(t *testing.T) {
+func TestStatusReportsDiscardedWrites(t *testing.T) {
 	clitest.InProcess(t)
 	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {

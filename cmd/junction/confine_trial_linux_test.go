@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
+func TestReadsAreWatchedUntilTheProfileFits(t *testing.T) {
 	clitest.InProcess(t)
 	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {

@@ -87,7 +87,7 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	}
 }
 
-func TestAFileThatSomebodyChangedIsDisconnectedByItsEntryOnly(t *testing.T) {
+func TestDisconnectRemovesOnlyTheEntryFromAChangedFile(t *testing.T) {
 	path, _ := tapHome(t)
 	runs(t, "", "connect", "cursor", "--yes").expect(t, cli.ExitOK, "Connected", "")
 	writeTap(t, path, strings.Replace(readTap(t, path), "// mine", "// ours", 1))
@@ -134,7 +134,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	runs(t, "", "disconnect", "vim").expect(t, cli.ExitUsage, "", `no host is called "vim"`)
 }
 
-func TestWhatCannotBeTakenStaysInTheHost(t *testing.T) {
+func TestImportLeavesUnreadableEntriesInTheHost(t *testing.T) {
 	clitest.Alone(t)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	path := filepath.Join(home, ".claude.json")
@@ -218,7 +218,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 }
 
 // What connect took over is in two places then: who disconnects learns of the second one.
-func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
+func TestDisconnectReportsRemainingServers(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
 		clitest.Alone(t)
 		home, _ := clitest.PlaceOf(t).Getwd()
@@ -238,7 +238,7 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 }
 
 // A server that two hosts had is in use while one of them is connected: nothing says then that it is to be removed, and who removes it is warned.
-func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
+func TestDisconnectKeepsServersOfAnotherHost(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
 		clitest.Alone(t)
 		home, _ := clitest.PlaceOf(t).Getwd()

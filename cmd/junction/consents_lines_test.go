@@ -10,7 +10,7 @@ import (
 )
 
 // Servers of a project that nobody agreed to are one line with what to do, whichever command finds them.
-func TestServersNobodyAgreedToAreOneLine(t *testing.T) {
+func TestServersWithoutConsentAreOneLine(t *testing.T) {
 	clitest.NoState(t)
 	servers := map[string]any{}
 	for i := range 10 {

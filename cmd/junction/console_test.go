@@ -72,7 +72,7 @@ func pageServed(t *testing.T, args ...string) (ask func(method, path, body strin
 	}
 }
 
-func TestTheConsoleShowsWhatRuns(t *testing.T) {
+func TestConsoleShowsProcesses(t *testing.T) {
 	clitest.Alone(t)
 	ask := consoleServed(t)
 	if status, text := ask("GET", "instances", ""); status != http.StatusOK || text != `{"instances":[]}`+"\n" {

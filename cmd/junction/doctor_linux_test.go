@@ -13,7 +13,7 @@ import (
 )
 
 // Ctrl-C at a terminal goes to all of its foreground group: a program that dies of it first would be called broken.
-func TestDoctorAsksForAVersionOutsideOfItsOwnGroup(t *testing.T) {
+func TestDoctorStartsVersionCommandsInTheirOwnGroup(t *testing.T) {
 	clitest.Alone(t)
 	npx := filepath.Join(t.TempDir(), "npx")
 	processtest.WriteProgram(t, npx, []byte("#!/bin/sh\nread -r pid name state parent group rest < /proc/$$/stat\necho \"of group $group\"\necho more\n"), 0o700)

@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
+func TestDoctorNamesTheBrokenLinkAndItsRemedy(t *testing.T) {
 	inFolder(t)
 	closed := httptest.NewServer(http.NotFoundHandler())
 	away := closed.URL

@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
+func TestDoctorQuotesInvalidLines(t *testing.T) {
 	clitest.Alone(t)
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
 		"only":   map[string]any{"command": "sh", "args": []string{"-c", "echo 'Listening on port 3000'; exec sleep 600"}},
@@ -85,7 +85,7 @@ func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
 }
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
-func TestStatusSaysWhatMendsAServer(t *testing.T) {
+func TestStatusNamesRemedies(t *testing.T) {
 	clitest.Alone(t)
 	file := filepath.Join(t.TempDir(), "mcp.json")
 	noisy := fmt.Sprintf("echo starting; exec '%s' serve everything", self(t)[0])

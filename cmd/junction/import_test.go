@@ -131,7 +131,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	}
 }
 
-func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
+func TestImportKeepsExistingEntries(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "mine.json")
 	writeTap(t, own, "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"web\": {\"command\": \"other\"}, // first\n\t},\n\t\"junction\": {}\n}\n")
@@ -155,7 +155,7 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 }
 
 // Whoever wrote a repository must not get their servers into a person's own file unseen.
-func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
+func TestConsentToServersOfAProjectIsStored(t *testing.T) {
 	clitest.Alone(t)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	project := filepath.Join(home, "p")
@@ -195,7 +195,7 @@ func asked(t *testing.T, typed string, all ...string) (code error, said string) 
 	return code, out.String() + screen.String()
 }
 
-func TestAPersonDecidesWhatIsWritten(t *testing.T) {
+func TestUsersDecideOnWrites(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "junction", "mcp.json")
 	if err, said := asked(t, "y\nno\n", "cursor"); err == nil || err.Error() != "nothing is changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {

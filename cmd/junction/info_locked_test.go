@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestInfoShowsWhatIsLocked(t *testing.T) {
+func TestInfoShowsLocks(t *testing.T) {
 	s := newPackageSet(t)
 	clitest.Alone(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0").expect(t, cli.ExitOK, "Added", "")

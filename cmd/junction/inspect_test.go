@@ -40,7 +40,7 @@ func TestInspectTakesTheWordsOfCall(t *testing.T) {
 	}
 }
 
-func TestTheConsoleListsWhatItCanConnectTo(t *testing.T) {
+func TestConsoleListsServers(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"servers.json": `{"mcpServers": {"site": {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer hidden"}}, "bad": {"command": 7}}}`})
 	ask := consoleServed(t, "--config", "servers.json")

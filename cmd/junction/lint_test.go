@@ -90,7 +90,7 @@ func TestLintOfSeveralServersGoesOnAfterOneThatDoesNotStart(t *testing.T) {
 	runs(t, "", "lint", url, "http://127.0.0.1:1/mcp").expect(t, cli.ExitConnection, "━━ "+url+"\n", "127.0.0.1:1")
 }
 
-func TestLintHearsWhatAProgramPrints(t *testing.T) {
+func TestLintReportsInvalidLines(t *testing.T) {
 	clitest.Alone(t)
 	if os.PathSeparator == '\\' {
 		t.Skip("a script of a shell")
@@ -128,7 +128,7 @@ func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
 	runs(t, "", "lint", "nothing-here").expect(t, cli.ExitConnection, "", `no server is called "nothing-here"`)
 }
 
-func TestLintOffersWhatAServerAsksFor(t *testing.T) {
+func TestLintOffersCapabilities(t *testing.T) {
 	clitest.Alone(t)
 	s := mcp.NewServer("asks", "1")
 	mcp.AddToolWith(s, mcp.Tool{Name: "folders", Description: "Says where it may work.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(ctx context.Context, _ struct{}) (int, error) {

@@ -55,7 +55,7 @@ func withScripts(lock string) string {
 	return strings.Replace(lock, `"integrity":`, `"scripts": true, "integrity":`, 1)
 }
 
-func TestNothingOfAProjectsLockIsInstalledUnasked(t *testing.T) {
+func TestAProjectsLockIsInstalledOnlyWithConsent(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, withScripts)
 	for _, args := range [][]string{{"upgrade", "--yes"}, {"upgrade", "echo", "--yes"}, {"install"}, {"install", "echo", "--scripts"}} {
@@ -73,7 +73,7 @@ func TestNothingOfAProjectsLockIsInstalledUnasked(t *testing.T) {
 	s.runs(t, "", "upgrade", "--yes").expect(t, cli.ExitOK, "echo is 2.0.0 now.", "")
 }
 
-func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
+func TestNoRegistryIsAskedAboutAProjectsLockWithoutConsent(t *testing.T) {
 	for _, command := range []string{"outdated", "audit-deps"} {
 		s := newPackageSet(t)
 		cloned(t, s, func(lock string) string { return lock })
@@ -96,7 +96,7 @@ func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
 	}
 }
 
-func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
+func TestConsentShowsPermissionsOfAProjectsLock(t *testing.T) {
 	for _, test := range []struct {
 		why, want string
 		change    func(lock string) string
@@ -153,7 +153,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	}
 }
 
-func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
+func TestLockChangesApproveNothingOfARunningServer(t *testing.T) {
 	s := newPackageSet(t)
 	clitest.Alone(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, cli.ExitOK, "Added", "")

@@ -28,7 +28,7 @@ func withFollower(t *testing.T) {
 	clitest.Setenv(t, asFollower, "1")
 }
 
-func TestSomebodyLogsInAndOut(t *testing.T) {
+func TestLoginAndLogout(t *testing.T) {
 	clitest.NoState(t)
 	withFollower(t)
 	s := clitest.NewTokenSite(t)
@@ -98,7 +98,7 @@ func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
 	runs(t, "", "login", at, "--scope", "offline_access").expect(t, cli.ExitOK, "(read), renewed by itself", "")
 }
 
-func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
+func TestSettingsOfAnOrganization(t *testing.T) {
 	clitest.NoState(t)
 	s := clitest.NewTokenSite(t)
 	clitest.Setenv(t, "PROVIDER_SECRET", "hush")

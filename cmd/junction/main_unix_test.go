@@ -49,7 +49,7 @@ func slowServers(t *testing.T) (config string, started func() (pids []int)) {
 	}
 }
 
-func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
+func TestSecondInterruptKillsServers(t *testing.T) {
 	clitest.Alone(t)
 	config, started := slowServers(t)
 	for _, command := range []string{"list", "up --http 127.0.0.1:0"} {
@@ -100,7 +100,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	}
 }
 
-func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
+func TestTimeoutsQuoteInvalidLines(t *testing.T) {
 	clitest.Alone(t)
 	for _, command := range []string{"tools", "ping"} {
 		got := runs(t, "", command, "--timeout", "2s", "--", "sh", "-c", "echo; echo listening; echo again; sleep 60")

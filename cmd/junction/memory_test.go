@@ -84,7 +84,7 @@ func TestAServerThatFailsIsOneLine(t *testing.T) {
 	}
 }
 
-func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
+func TestServersThatCannotStartAreNotWaitedFor(t *testing.T) {
 	clitest.Alone(t)
 	servers := map[string]any{"z-missing": map[string]any{"command": "no-such-program"}}
 	for i := range max(2, runtime.GOMAXPROCS(0)) {
@@ -123,7 +123,7 @@ while read line; do
 	esac
 done`
 
-func TestClientsAreOfferedWhatTheirLikeGot(t *testing.T) {
+func TestClientsWithEqualCapabilitiesShareRememberedTools(t *testing.T) {
 	clitest.Alone(t)
 	config := configuration(t, map[string]any{"picky": map[string]any{"command": "sh", "args": []string{"-c", picky}}})
 	for i, test := range []struct {

@@ -73,7 +73,7 @@ func TestTheListStartsNoServerThatIsRemembered(t *testing.T) {
 	}
 }
 
-func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
+func TestShippedServersAreOfferedWithAConfiguration(t *testing.T) {
 	clitest.Alone(t)
 	config := configuration(t, map[string]any{"other": map[string]any{"url": "http://127.0.0.1:1/mcp"}})
 	got := runs(t, "", "tools", "everything", "--config", config)

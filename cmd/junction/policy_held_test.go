@@ -29,7 +29,7 @@ func (reader) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAns
 }
 
 // What is explained is what would become of the call, also where the person said what the server does not.
-func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
+func TestExplainTreatsHeldToolsAsReading(t *testing.T) {
 	clitest.NoState(t)
 	state := t.TempDir()
 	clitest.Setenv(t, "JUNCTION_STATE", state)

@@ -14,7 +14,7 @@ import (
 )
 
 // Rules are tried on calls as they were, and where the log does not tell how, that is said.
-func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
+func TestRulesAreTriedOnTheLog(t *testing.T) {
 	inFolder(t)
 	key, err := audit.ReadKey(clitest.In(t, "key"))
 	if err != nil {

@@ -26,7 +26,7 @@ esac
 done`
 
 // Where callers are different people, one does not get what a server wrote to its standard error, which may be what another sent.
-func TestTheStandardErrorOfAServerIsForWhoRunsIt(t *testing.T) {
+func TestStandardErrorIsShownToItsUserOnly(t *testing.T) {
 	t.Parallel()
 	const private = "my diagnosis"
 	calls := func(tools ...string) (all [][]string) {

@@ -33,7 +33,7 @@ func exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
 }
 
 // Each command that can record: what was recorded answers in the place of its servers.
-func TestWhatWasRecordedIsServed(t *testing.T) {
+func TestRecordingsAreServed(t *testing.T) {
 	clitest.Alone(t)
 	for _, test := range []struct {
 		name   string
@@ -64,7 +64,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 	}
 }
 
-func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
+func TestProfilesAreRecordedAsServers(t *testing.T) {
 	clitest.Alone(t)
 	settings := `{"mcpServers": {"everything": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"]}}, "junction": {"profiles": {"work": {"servers": ["everything"]}}}}`
 	if err := os.WriteFile(clitest.In(t, "junction.json"), []byte(settings), 0o600); err != nil {
@@ -78,7 +78,7 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
+func TestRecordReplacesOnlyRecordings(t *testing.T) {
 	inFolder(t)
 	if err := os.WriteFile(clitest.In(t, "mine.txt"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)

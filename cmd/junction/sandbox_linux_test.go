@@ -110,7 +110,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 }
 
 // What was shown next to a profile that is another one by now is not what was agreed to.
-func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
+func TestLessonsKeepConcurrentChanges(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Out: terminal.NewScreen(new(clitest.SafeBuffer)), Screen: terminal.NewScreen(new(clitest.SafeBuffer))}})
 	a.Launch.Config = []string{"mcp.json"}
@@ -140,7 +140,7 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 }
 
 // A script sees only the exit code, and the profile that is written may lack what the call needs.
-func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
+func TestLessonsFailWithTheirCall(t *testing.T) {
 	for _, c := range []struct{ name, call, said string }{
 		{"a tool that says that it failed", `read-file={"path": "nosuch.md"}`, "Called read-file, which says that it failed: "},
 		{"a tool that there is not", "nosuch", "Called nosuch, which failed: "},
@@ -223,7 +223,7 @@ func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
 	}
 }
 
-func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T) {
+func TestFailedLessonsNameTheRemedy(t *testing.T) {
 	clitest.InProcess(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
@@ -239,7 +239,7 @@ func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T
 }
 
 // What --yes agrees to is a profile that was seen to do.
-func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T) {
+func TestFailingProfilesAreNotWrittenWithoutConsent(t *testing.T) {
 	notes(t, "")
 	if err := os.Link(self(t)[0], clitest.In(t, "server")); err != nil { // the sandbox has a /tmp of its own
 		t.Skip(err)
@@ -253,7 +253,7 @@ func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T)
 	}
 }
 
-func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
+func TestRefusalsAreLoggedWithTheRemedy(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
 	home, _ := clitest.PlaceOf(t).Getwd()
 	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, cli.ExitConnection, "",
@@ -285,7 +285,7 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 }
 
 // Who allows a path that is not there, or a file alone, should know what the server cannot do with it.
-func TestAllowSaysWhatAPathDoesNotAllow(t *testing.T) {
+func TestAllowReportsUnusablePaths(t *testing.T) {
 	clitest.InProcess(t)
 	home, err := clitest.PlaceOf(t).Getwd()
 	if err != nil {

@@ -83,7 +83,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	}
 }
 
-func TestInfoShowsWhatLooksWrong(t *testing.T) {
+func TestInfoShowsWarnings(t *testing.T) {
 	clitest.Alone(t)
 	write := func(file, text string) {
 		t.Helper()

@@ -66,7 +66,7 @@ func serving(t *testing.T, args ...string) *running {
 	return r
 }
 
-func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
+func TestUpServesShippedServersWithoutConfiguration(t *testing.T) {
 	clitest.Alone(t)
 	if err := os.WriteFile(clitest.In(t, "note.txt"), []byte("in the folder"), 0o600); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
 	}
 }
 
-func TestUpTellsWhyServersAreNotThere(t *testing.T) {
+func TestUpExplainsMissingServers(t *testing.T) {
 	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{

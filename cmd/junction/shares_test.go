@@ -69,7 +69,7 @@ var budgets = []budget{
 
 	{uses: []string{"authserver: share.Each(maxWaiting, maxWaitingFrom)", "authserver: share.NewTurns(maxHashing)", "authserver: share.NewTurns(maxHashing - 1)"}, shown: "authserver.TestGuessersKeepNoUserOut"},
 	{uses: []string{"mcp/internal/upstream: share.New(maxParked)", "mcp/internal/upstream: share.Bytes(maxParkedBytes)"}, shown: "mcp/internal/upstream.TestParkedCallsAreShared"},
-	{uses: []string{"mcp/internal/upstream: share.Bytes(maxAllEventBytes)", "mcp/internal/upstream: share.New(maxRepeating)"}, shown: "mcp/internal/upstream.TestWhatWaitsForCallersIsShared"},
+	{uses: []string{"mcp/internal/upstream: share.Bytes(maxAllEventBytes)", "mcp/internal/upstream: share.New(maxRepeating)"}, shown: "mcp/internal/upstream.TestWaitingRequestsAreShared"},
 	{uses: []string{"mcp/internal/upstream: share.New(maxWatched)"}, shown: "mcp/internal/upstream.TestTasksThatAreWatchedAreShared"},
 	{uses: []string{"state: share.NewHeld()"}, shown: "mcp/tasks.TestResultsAreShared"},
 	{uses: []string{"mcp/auth: share.NewTurns(maxAsked)"}, shown: "mcp/auth.TestIntrospectionIsShared"},

@@ -45,7 +45,7 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 	}
 }
 
-func TestServeHTTPSaysWhatIsWrongWithATemplate(t *testing.T) {
+func TestServeHTTPReportsFaultyTemplates(t *testing.T) {
 	clitest.Alone(t)
 	if err := os.WriteFile(clitest.In(t, "tool.json"), []byte(`{"name": "x"}`), 0o600); err != nil {
 		t.Fatal(err)

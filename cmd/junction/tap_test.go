@@ -129,7 +129,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *clitest.SafeBuffer, 
 	return stdout, stderr, stop
 }
 
-func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
+func TestTapShowsMessagesAndRestoresTheFile(t *testing.T) {
 	path, content := tapHome(t)
 	stdout, stderr, stop := tapping(t, "cursor")
 	tapped := readTap(t, path)
@@ -263,7 +263,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	runs(t, "", "tap", "--undo").expect(t, cli.ExitOK, "", "is as it was")
 }
 
-func TestATapWhoseTerminalIsClosedPutsTheFileBack(t *testing.T) {
+func TestTapRestoresTheFileWhenTheTerminalCloses(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("it has no signals")
 	}
@@ -348,7 +348,7 @@ func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
 }
 
 // Who was killed while it showed what goes through is taken back by any junction host tap.
-func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
+func TestChangesOfAKilledTapAreUndone(t *testing.T) {
 	path, old := tapHome(t)
 	cmd := child(t, self(t)[0], "tap", "cursor")
 	stderr, err := cmd.StderrPipe()

@@ -114,7 +114,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 	}
 }
 
-func TestTrafficSaysWhatItWants(t *testing.T) {
+func TestTrafficUsageErrors(t *testing.T) {
 	clitest.Alone(t)
 	runs(t, "", "traffic", "up").expect(t, cli.ExitUsage, "", `expected the number of a process, got "up"; without one, all of them are watched`)
 }
@@ -142,7 +142,7 @@ func TestTheFirstMessagesOfAProcessThatBeginsAreSeen(t *testing.T) {
 	}
 }
 
-func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
+func TestTooManyWatchersAreRefused(t *testing.T) {
 	clitest.Alone(t)
 	serving(t, "proxy", "everything")
 	for range reach.MaxWatchers {
@@ -186,12 +186,12 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 	}
 }
 
-func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
+func TestMissingProcessesAreNotWaitedFor(t *testing.T) {
 	clitest.Alone(t)
 	runs(t, "", "traffic", "2147483646").expect(t, cli.ExitConnection, "", "not all of 2147483646 are a junction up, proxy or chat that runs")
 }
 
-func TestWhoFollowsHearsThatAProcessEnded(t *testing.T) {
+func TestFollowersSeeThatAProcessEnded(t *testing.T) {
 	clitest.Alone(t)
 	r := serving(t, "proxy", "everything")
 	ctx, cancel := context.WithCancel(t.Context())

@@ -83,7 +83,7 @@ var oldLines = map[string][]string{
 }
 
 // Each old name and its new one end alike, print alike and leave the same files.
-func TestOldNamesDoWhatTheNewOnesDo(t *testing.T) {
+func TestOldNamesAreAliases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one command after the other")
 	}

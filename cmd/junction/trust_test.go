@@ -18,7 +18,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
+func TestNamesGivenByTheUserAreTrusted(t *testing.T) {
 	first, second := []string{"npx", "-y", "a"}, []string{"npx", "-y", "b"}
 	bound := policy.NameOf("npx", policy.OriginOf(first))
 	for _, test := range []struct {
@@ -42,7 +42,7 @@ func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
 	}
 }
 
-func TestTheHelpSaysWhatAnApprovalCovers(t *testing.T) {
+func TestHelpExplainsApprovals(t *testing.T) {
 	clitest.Alone(t)
 	got := runs(t, "", "chat", "--help")
 	if text := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(text, "when it is first seen") || !strings.Contains(text, "SERVER@HASH") {

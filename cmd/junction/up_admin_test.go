@@ -20,7 +20,7 @@ import (
 	"github.com/junction-mcp/junction/up/layer"
 )
 
-func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
+func TestWatchersSeeWhoReachesTheAddress(t *testing.T) {
 	for _, test := range []struct {
 		admin, cert string
 		insecure    bool

@@ -101,7 +101,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
+func TestSecretsHiddenFromAServerAreNotInTheLog(t *testing.T) {
 	clitest.Alone(t)
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"}, "policy": "rules.json",
@@ -144,7 +144,7 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, cli.ExitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
 }
 
-func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
+func TestCallsRefusedByALimitAreDecisionsInTheLog(t *testing.T) {
 	clitest.Alone(t)
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"},

@@ -30,7 +30,7 @@ func TestLinesAreWrappedOnlyOnATerminal(t *testing.T) {
 	}
 }
 
-func TestWhatCannotStartFailsAtOnce(t *testing.T) {
+func TestServersThatCannotStartFailAtOnce(t *testing.T) {
 	clitest.Alone(t)
 	servers := map[string]any{
 		"z-missing": map[string]any{"command": "no-such-program"},

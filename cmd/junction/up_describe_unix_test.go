@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
+func TestStatusReportsIgnoredSettings(t *testing.T) {
 	clitest.Alone(t)
 	argv := self(t, "serve", "everything")
 	write := func(text string) {

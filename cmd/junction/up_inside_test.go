@@ -165,7 +165,7 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 }
 
 // A Handler that answers without a look at the body must not end the connection while the console still writes it.
-func TestAnOrderWithABodyThatNobodyReadsIsAnswered(t *testing.T) {
+func TestOrdersWithUnreadBodiesAreAnswered(t *testing.T) {
 	_, ask := insideUp(t)
 	for range 30 {
 		if status, text := ask("POST", "servers/none/restart", strings.Repeat("x", 300<<10)); status != http.StatusNotFound {
@@ -174,7 +174,7 @@ func TestAnOrderWithABodyThatNobodyReadsIsAnswered(t *testing.T) {
 	}
 }
 
-func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
+func TestConsoleControlsOnlyRunningProcesses(t *testing.T) {
 	r, ask := insideUp(t)
 	if status, text := ask("POST", "servers/one/restart", ""); status != http.StatusAccepted {
 		t.Errorf("a restart gets %d %s", status, text)

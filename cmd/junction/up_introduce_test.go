@@ -73,7 +73,7 @@ func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
 }
 
 // What net/http says of a connection is a line of the log, as all else is.
-func TestWhatIsWrongWithAConnectionIsLoggedAsTheRest(t *testing.T) {
+func TestConnectionErrorsAreLogged(t *testing.T) {
 	clitest.Alone(t)
 	ca := clitest.NewAuthority(t)
 	c, k := ca.Sign(t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})

@@ -22,7 +22,7 @@ import (
 
 // Whenever junction up is killed, its audit log has every call that was answered. UP_KILLS is how often
 // it is.
-func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
+func TestKilledUpHasLoggedItsAnswers(t *testing.T) {
 	kills := 3
 	if n, err := strconv.Atoi(clitest.PlaceOf(t).Getenv("UP_KILLS")); err == nil {
 		kills = n

@@ -163,7 +163,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	await("what is allowed again is still denied", adds)
 }
 
-func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
+func TestStatusOfUpForSupervisors(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Setenv(t, "JUNCTION_STATE", t.TempDir())
 	argv := self(t, "serve", "everything")
@@ -250,7 +250,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 }
 
 // What the settings hide, bound and write down of calls holds where they are served.
-func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
+func TestUpAppliesRedactionAndBounds(t *testing.T) {
 	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {

@@ -204,7 +204,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 	runs(t, "", "up", "--profile", "strict", "--config", config).expect(t, cli.ExitUsage, "", "goes with --stdio")
 }
 
-func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
+func TestSettingsOfAProjectRequireConsent(t *testing.T) {
 	clitest.Alone(t)
 	if err := os.MkdirAll(clitest.In(t, ".git"), 0o700); err != nil {
 		t.Fatal(err)
@@ -278,7 +278,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 }
 
 // What stands around a server changes its definitions for clients; those that are approved are its own.
-func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
+func TestEditedToolsAreApprovedAsTheServerDefinesThem(t *testing.T) {
 	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
@@ -328,7 +328,7 @@ func TestTheCallThatStartsAChangedServerIsRefused(t *testing.T) {
 }
 
 // Who has a key is let in, and is who rules, limits, instances and the audit log are about.
-func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
+func TestKeysAreRequired(t *testing.T) {
 	clitest.NoState(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")

@@ -13,7 +13,7 @@ import (
 )
 
 // What is read again says what changed of it, and has no warnings about a server that goes on while its entry is wrong.
-func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
+func TestReloadReportsChanges(t *testing.T) {
 	clitest.Alone(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")

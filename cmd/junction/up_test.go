@@ -151,7 +151,7 @@ func (k *talk) end() {
 
 const hello = `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`
 
-func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
+func TestUpOffersRememberedToolsAndStartsUsedServers(t *testing.T) {
 	clitest.Settle(t) // not next to others, as it looks at the clock
 	const n = 8
 	config := manyServers(t, n)
@@ -205,7 +205,7 @@ func TestUpServesTheServersThatAreNamed(t *testing.T) {
 	}
 }
 
-func TestStatusShowsWhatRuns(t *testing.T) {
+func TestStatusShowsProcesses(t *testing.T) {
 	clitest.Alone(t)
 	if got := runs(t, "", "status"); got.code != cli.ExitOK || got.stdout != "No junction up is running; start one with: junction up\n" {
 		t.Errorf("before: %+v", got)

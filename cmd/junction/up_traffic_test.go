@@ -18,7 +18,7 @@ import (
 )
 
 // What a server does not get, clients do not get or the audit log does not keep, who watches does not see either.
-func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
+func TestTrafficHidesRedactedValues(t *testing.T) {
 	clitest.Alone(t)
 	argv, err := json.Marshal(self(t, "serve", "everything"))
 	if err != nil {
@@ -95,7 +95,7 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 }
 
 // A request passed before anybody who watches now joined, or was missed by all: then nobody knows which tool a result is of.
-func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing.T) {
+func TestTrafficHidesResultsOfUnseenRequests(t *testing.T) {
 	t.Parallel()
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
@@ -130,7 +130,7 @@ func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing
 }
 
 // Servers choose the URIs of their resources: one that begins as the tools of another server do is not that server's.
-func TestTrafficHidesPlacesOfAResourceWhoseURIBeginsAsAnotherServersTools(t *testing.T) {
+func TestTrafficRedactsResourcesWithATranslatedURI(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	if err := g.Add("other", gateway.Upstream{Handler: mcp.NewServer("other", "1")}); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
+func TestUnknownNamesInRulesAndSettingsAreReported(t *testing.T) {
 	inFolder(t)
 	write := func(name, text string) {
 		t.Helper()

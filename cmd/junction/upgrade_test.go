@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/clitest"
 )
 
-func TestAnUpgradeSaysWhatCanBeDoneAboutServersThatWereNeverLocked(t *testing.T) {
+func TestUpgradeAdvisesOnUnlockedServers(t *testing.T) {
 	clitest.Alone(t)
 	s := newPackageSet(t)
 	const loose = `{"mcpServers":{"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},

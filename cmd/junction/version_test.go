@@ -29,7 +29,7 @@ func TestTheVersionIsPrintedByCommandAndFlag(t *testing.T) {
 	}
 }
 
-func TestTheVersionSaysWhatItWasBuiltFrom(t *testing.T) {
+func TestVersionNamesTheCommit(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
 	commit := setting("vcs.revision", "0123456789abcdef0123")
 	for _, test := range []struct {

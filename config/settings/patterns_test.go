@@ -66,7 +66,7 @@ func TestPatternsPickToolsPromptsAndResources(t *testing.T) {
 	}
 }
 
-func TestWhatAServerOffersIsWhatItsSettingsSay(t *testing.T) {
+func TestServersOfferWhatTheirSettingsAllow(t *testing.T) {
 	s, err := Parse([]byte(`{"servers": {"a": {"tags": ["team"], "hide": ["tag:old", "prompt:draft_*"],
 		"tools": {"t": {"name": "public", "tags": ["old"]}, "u": {"name": "plain", "tags": ["x", "team"]}, "v": {"hide": true}},
 		"prompts": {"p": {"hide": true}, "q": {"name": "ask"}},

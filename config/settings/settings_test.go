@@ -30,7 +30,7 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
-func TestAServerHasWhatHoldsForAllUnlessItSaysItsOwn(t *testing.T) {
+func TestServersOverrideCommonSettings(t *testing.T) {
 	s, err := Parse([]byte(`{"maxResult":5000,"servers":{"a":{"maxResult":100000},"b":{"tags":["x"]}}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestAServerHasWhatHoldsForAllUnlessItSaysItsOwn(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
+func TestErrorsNameThePath(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"nmes":"none"}`:                  "nmes",
 		`{"names":"both"}`:                 "names",

@@ -30,7 +30,7 @@ func (s *source) next(text []byte) ([]byte, <-chan struct{}, bool) {
 	return text, s.changed, s.over
 }
 
-func TestStreamSendsWhatIsNewUntilItIsOver(t *testing.T) {
+func TestStreamSendsUpdatesUntilTheEnd(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		pause time.Duration

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
-func TestAViewIsADocumentThatReachesOnlyWhatItNames(t *testing.T) {
+func TestViewsReachOnlyDeclaredOrigins(t *testing.T) {
 	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
 		response, err := c.client.Get(c.url + path + "/app?uri=ui://clock")
 		if err != nil {

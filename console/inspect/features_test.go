@@ -30,7 +30,7 @@ func (c *console) next(path string, after uint64, name string) happened {
 	return all[len(all)-1]
 }
 
-func TestWhatAServerAsksIsAnsweredAtThePage(t *testing.T) {
+func TestRequestsOfAServerAreAnsweredOnThePage(t *testing.T) {
 	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
 		n := c.calls(path, "ask", nil)
 		q := c.next(path, 0, "question")

@@ -35,7 +35,7 @@ func wrong(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown method")
 }
 
-func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
+func TestFaultsInListsAndResultsAreFound(t *testing.T) {
 	c := serve(t, func(context.Context, Server, Hooks) (*Opened, error) {
 		return &Opened{Name: "wrong", Transport: stream.Pipe(mcp.HandlerFunc(wrong))}, nil
 	})

@@ -120,7 +120,7 @@ func TestAReaderThatMissedEventsGetsALargeOneBehindThem(t *testing.T) {
 	}
 }
 
-func TestAStreamIsResumedAndSaysWhatWasMissed(t *testing.T) {
+func TestResumedStreamsReportGaps(t *testing.T) {
 	c := serve(t, ways(t)["in process"])
 	path := c.begin(Server{Name: "everything"})
 	all := c.becomes(path, connected)

@@ -30,7 +30,7 @@ func clientOf(t *testing.T, answer func() (mcp.Result, error)) *mcp.Client {
 }
 
 // A server with long errors must not fill the memory: errors count towards the limit.
-func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
+func TestErrorsCountTowardsTheBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one request after the other, with large errors")
 	}

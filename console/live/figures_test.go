@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-func TestFiguresAreOfWhatServersAnsweredOfLate(t *testing.T) {
+func TestFiguresCoverRecentResponses(t *testing.T) {
 	r := opened(t, Options{})
 	answer := func(pid int, server, kind, method string, after, took time.Duration, message string) {
 		r.Add(pid, &traffic.Event{Time: began.Add(after), Kind: kind, Hop: traffic.Server, Server: server, Method: method, Took: took, Message: json.RawMessage(message)})

@@ -79,7 +79,7 @@ func numbers(items []summary) (all []uint64) {
 	return all
 }
 
-func TestAListHasWhatIsAskedFor(t *testing.T) {
+func TestListsAreFiltered(t *testing.T) {
 	r := opened(t, Options{})
 	conversation(r)
 	for query, want := range map[string][]uint64{
@@ -129,7 +129,7 @@ func TestAListHasWhatIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestAListSaysWhatRulesCameTo(t *testing.T) {
+func TestListsShowDecisions(t *testing.T) {
 	r := opened(t, Options{})
 	for _, message := range []string{`{"effect":"deny"}`, `{"effect":"ask"}`, `{"effect":"something"}`, `[]`} {
 		r.Add(7, &traffic.Event{Kind: traffic.Note, Note: "policy", Message: json.RawMessage(message)})
@@ -185,7 +185,7 @@ func TestAListGoesOnWhereItEnded(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithARequestIsSaid(t *testing.T) {
+func TestInvalidRequestsAreErrors(t *testing.T) {
 	r := opened(t, Options{})
 	for path, want := range map[string]string{
 		"/traffic?before=x":         `before: expected a number, got "x"`,
@@ -213,7 +213,7 @@ func TestWhatIsWrongWithARequestIsSaid(t *testing.T) {
 	asked(t, r, "GET", "/traffic/calls/1/1", http.StatusNotFound)
 }
 
-func TestAMessageHasAllThereIs(t *testing.T) {
+func TestMessagesAreComplete(t *testing.T) {
 	r := opened(t, Options{})
 	conversation(r)
 	got := asked(t, r, "GET", "/traffic/5", http.StatusOK)
@@ -352,7 +352,7 @@ func TestADiagramHasAtMostSomeMessagesAndLanes(t *testing.T) {
 	}
 }
 
-func TestARefusedDiscoveryOfALegacyServerIsNoError(t *testing.T) {
+func TestRefusedDiscoveryOfALegacyServer(t *testing.T) {
 	r := opened(t, Options{Messages: 100})
 	r.Add(7, &traffic.Event{Time: began, Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Call: 1, Legacy: true, Message: json.RawMessage(`{"error":{"code":-32601}}`)})
 	all := read[page](t, r, "/traffic").Items

@@ -94,7 +94,7 @@ func TestAnArchiveHasTheHeaders(t *testing.T) {
 
 // A call that lasts all day has very many messages, and an archive looks for the headers after each
 // of them.
-func TestWhatFollowsAMessageIsFoundHoweverManyItsCallHas(t *testing.T) {
+func TestLaterMessagesOfALongCallAreFound(t *testing.T) {
 	const many = 100_000
 	r := opened(t, Options{})
 	for range many {

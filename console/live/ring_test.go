@@ -182,7 +182,7 @@ func TestWhereNothingCanBeWrittenTheRestGoesOn(t *testing.T) {
 	}
 }
 
-func TestWhereThereIsNoFolderTheRestGoesOn(t *testing.T) {
+func TestServingWithoutAFolder(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

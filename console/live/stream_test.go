@@ -162,7 +162,7 @@ func TestAStreamGoesOnWhereItEnded(t *testing.T) {
 	})
 }
 
-func TestAReaderThatIsSlowDelaysNothingAndHearsWhatItMissed(t *testing.T) {
+func TestSlowReadersSeeGaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{Messages: 8_000})
 		slow := &reader{ResponseRecorder: httptest.NewRecorder(), held: make(chan struct{}), ended: make(chan struct{})}
@@ -192,7 +192,7 @@ func TestAReaderThatIsSlowDelaysNothingAndHearsWhatItMissed(t *testing.T) {
 	})
 }
 
-func TestAReaderHearsThatAllWasRemoved(t *testing.T) {
+func TestReadersSeeThatAllWasRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{})
 		r.Add(7, message(1, 10))
@@ -211,7 +211,7 @@ func TestAReaderHearsThatAllWasRemoved(t *testing.T) {
 	})
 }
 
-func TestAReaderThatComesBackHearsThatAllWasRemoved(t *testing.T) {
+func TestReturningReadersSeeThatAllWasRemoved(t *testing.T) {
 	for _, test := range []struct {
 		last    string
 		cleared bool
@@ -292,7 +292,7 @@ func TestThereAreAtMostSomeStreams(t *testing.T) {
 	})
 }
 
-func TestWhoReadsHearsWhichProcessesEnded(t *testing.T) {
+func TestReadersSeeWhichProcessesEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{Messages: 100})
 		conversation(r)

@@ -77,7 +77,7 @@ func TestLinesAreCutAtTheEdgeAndEmptyOnesAtTheEnd(t *testing.T) {
 	}
 }
 
-func TestThePicturesShowWhatThePagesSay(t *testing.T) {
+func TestPicturesMatchThePages(t *testing.T) {
 	for name, words := range map[string][]string{
 		"chat.svg":   {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "yes, once", "yes to all of", "more…"},
 		"review.svg": {"Server “files” changed", "1 command changed", "--write", "approve", "refuse"},

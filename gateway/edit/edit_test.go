@@ -131,7 +131,7 @@ shown:item/{id}|shown|Item|{"io.github.junction-mcp/tags":["resource","shown:ite
 	}
 }
 
-func TestWhatIsNotOfferedIsUnknownUnderTheNameThatTheClientSent(t *testing.T) {
+func TestHiddenToolsAreUnknownUnderTheSentName(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	nothing := edit.Middleware(edit.Options{Keep: func(edit.Kind, string) bool { return false }})
@@ -161,7 +161,7 @@ func (s subscribed) Notify(_ context.Context, _ string, params json.RawMessage) 
 
 func (subscribed) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) { return nil, nil }
 
-func TestWhatIsNotOfferedIsNotSubscribedTo(t *testing.T) {
+func TestHiddenResourcesAreNotSubscribedTo(t *testing.T) {
 	s := mcp.NewServer("s", "1")
 	s.AddText(mcp.Resource{URI: "a:", Name: "a"}, "a")
 	s.AddText(mcp.Resource{URI: "b:", Name: "b"}, "b")

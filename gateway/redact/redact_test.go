@@ -43,7 +43,7 @@ func TestPlacesAreHidden(t *testing.T) {
 	}
 }
 
-func TestServersAndClientsDoNotGetWhatIsHidden(t *testing.T) {
+func TestRedactedValuesReachNeitherServersNorClients(t *testing.T) {
 	var got string
 	served := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		got = string(req.Arguments)

@@ -106,7 +106,7 @@ func TestALongTextIsReadAsAResourceThroughAGateway(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptBelongsToItsUserAndIsBounded(t *testing.T) {
+func TestKeptResultsBelongToOneUserAndAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := results.Middleware(results.Options{Server: "l", Max: 1_000, Store: results.NewStore(50_000)})(long())
 		as := func(subject, method, params string) (string, error) {

@@ -22,7 +22,7 @@ func (n *notes) Note(kind string, note any) {
 	*n = append(*n, kind+" "+string(text))
 }
 
-func TestWhoWatchesHearsWhatIsSentAgainAndWhy(t *testing.T) {
+func TestObserversSeeRetriesAndTheirReasons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		made := 0
 		h := Middleware(Options{Times: func(*mcp.Request) int { return 3 }})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {

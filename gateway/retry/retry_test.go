@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-func TestWhatMayBeMadeTwiceIsSentAgainWhereNothingCameBack(t *testing.T) {
+func TestIdempotentCallsAreResentWithoutAResponse(t *testing.T) {
 	lost := errors.New("lost")
 	answered := mcp.Errorf(mcp.CodeInternalError, "it failed")
 	for _, test := range []struct {

@@ -22,7 +22,7 @@ func (n *notes) Note(kind string, note any) {
 	*n = append(*n, kind+" "+string(text))
 }
 
-func TestWhoWatchesHearsWhatAListDoesNotHave(t *testing.T) {
+func TestObserversSeeWithheldTools(t *testing.T) {
 	var server changing
 	server.set(map[string]string{"add": "adds"})
 	pins := load(t, filepath.Join(t.TempDir(), "pins.json"))

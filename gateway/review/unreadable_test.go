@@ -12,7 +12,7 @@ import (
 
 // A tool that cannot be reviewed cannot be called: one whose definition cannot be read, and one
 // that its server does not list.
-func TestWhatCannotBeReviewedCannotBeCalled(t *testing.T) {
+func TestUnreviewableToolsCannotBeCalled(t *testing.T) {
 	pins := new(guard.Pins)
 	h := review.Middleware(review.Options{Server: "s", Mode: review.All, Pins: func() *guard.Pins { return pins }})(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "tools/list" {

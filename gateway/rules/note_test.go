@@ -23,7 +23,7 @@ func (n *notes) Note(kind string, note any) {
 	*n = append(*n, kind+" "+string(text))
 }
 
-func TestWhoWatchesHearsWhatWasDecidedAndByWhichRule(t *testing.T) {
+func TestObserversSeeDecisionsAndRules(t *testing.T) {
 	var calls atomic.Int32
 	h := rules.Middleware(rules.Options{Server: "files", Policy: compiled(t, policy.Allow, policy.Rule{Name: "no writes", Tool: "write", When: `args.Path == "x"`, Effect: policy.Deny, Reason: "it is mine"})})(files(&calls))
 	var n notes

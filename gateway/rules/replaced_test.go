@@ -16,7 +16,7 @@ import (
 
 // A program starts when the one that it replaces has ended its requests. The annotations of its
 // tools do not apply to those of the new one, which may be trusted although the old one is not.
-func TestACallOfAServerThatReplacesAnotherIsDecidedByWhatItClaimsItself(t *testing.T) {
+func TestReplacingServersAreJudgedByTheirOwnClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		quiet := slog.New(slog.DiscardHandler)
 		release := make(chan struct{})

@@ -136,7 +136,7 @@ func said(c *mcp.Client, tool, path string) string {
 	return text
 }
 
-func TestWhatIsDeniedIsNotThere(t *testing.T) {
+func TestDeniedToolsAreHidden(t *testing.T) {
 	o := rules.Options{
 		Policy: compiled(t, policy.Allow,
 			policy.Rule{Effect: policy.Deny, Server: "files", Tool: "drop"},
@@ -277,7 +277,7 @@ func TestAToolThatAsksItselfIsAskedAboutOnce(t *testing.T) {
 	})
 }
 
-func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
+func TestReasonsForMissingAnswersAreReported(t *testing.T) {
 	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: func(context.Context) bool { return true }}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
 		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
@@ -309,7 +309,7 @@ func TestInTheShadowEverythingIsLetThrough(t *testing.T) {
 	}
 }
 
-func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
+func TestChangedRulesChangeLists(t *testing.T) {
 	var current atomic.Pointer[policy.Policy]
 	current.Store(compiled(t, policy.Allow)(nil))
 	var calls atomic.Int32
@@ -345,7 +345,7 @@ func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
 }
 
 // Rules hide values by user and by profile: arguments from the server, and results from the client.
-func TestRulesHideByWhoAsks(t *testing.T) {
+func TestRulesHideByUser(t *testing.T) {
 	s := mcp.NewServer("people", "1")
 	type person struct {
 		Name   string `json:"name"`

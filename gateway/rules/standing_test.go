@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestCompletionsAndSkillsAreDecidedAsWhatTheyAreFor(t *testing.T) {
+func TestCompletionsAndSkillsAreDecidedByTheirTarget(t *testing.T) {
 	const (
 		prompt   = `{"ref":{"type":"ref/prompt","name":"plan"},"argument":{"name":"day","value":"m"}}`
 		template = `{"ref":{"type":"ref/resource","uri":"file:///private/{name}"},"argument":{"name":"name","value":"a"}}`

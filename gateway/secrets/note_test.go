@@ -20,7 +20,7 @@ func (n *notes) Note(kind string, note any) {
 	*n = append(*n, kind+" "+string(text))
 }
 
-func TestWhoWatchesHearsWhichSecretsWereFound(t *testing.T) {
+func TestObserversSeeWhichSecretsWereFound(t *testing.T) {
 	h := secrets.Middleware(secrets.Options{Arguments: true, Results: true})(posting())
 	var n notes
 	for _, params := range []string{`{"name":"post","arguments":{"Text":"` + token() + `"}}`, `{"name":"config"}`, `{"name":"post","arguments":{"Text":"hello"}}`} {

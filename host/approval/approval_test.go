@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-func TestWhatAServerClaims(t *testing.T) {
+func TestClaimsOfAServer(t *testing.T) {
 	yes, no := true, false
 	for _, test := range []struct {
 		name    string
@@ -38,7 +38,7 @@ func TestWhatAServerClaims(t *testing.T) {
 	}
 }
 
-func TestWhatACallDoesIsWhatThePersonSaidWhereTheServerSaysNothing(t *testing.T) {
+func TestUserSettingsDescribeCallsWithoutAnnotations(t *testing.T) {
 	card := host.Card{Reads: true}
 	if got := approval.Does(&card); got != "You said in a review that it only reads; the server does not say what it does" {
 		t.Errorf("said: %s", got)
@@ -120,7 +120,7 @@ func TestNamesThatServersShareAreNoWarningsOfTheirs(t *testing.T) {
 	}
 }
 
-func TestAHashIsOfWhatIsShown(t *testing.T) {
+func TestHashesCoverTheShownText(t *testing.T) {
 	review := host.Review{Server: "files", Items: []host.ReviewItem{tool("a", ""), tool("b", "")}}
 	hash := approval.Hash(review)
 	if len(hash) != 32 || strings.Trim(hash, "0123456789abcdef") != "" {

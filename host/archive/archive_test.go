@@ -193,7 +193,7 @@ func exec(t testing.TB, a *Archive, query string, args ...any) {
 	}
 }
 
-func TestTwoWhoContinueOneConversationAreDistinguished(t *testing.T) {
+func TestConcurrentContinuationsAreDistinguished(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "conversations.db")
 	here, there := open(t, path), open(t, path)
@@ -252,7 +252,7 @@ func TestManyCanOpenAndAppendAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoArchiveIsRefused(t *testing.T) {
+func TestForeignFilesAreNotArchives(t *testing.T) {
 	t.Parallel()
 	newer := filepath.Join(t.TempDir(), "newer.db")
 	a := open(t, newer)

@@ -120,7 +120,7 @@ func TestAnImportBringsNoLabelsConsentsAndNotes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoExportIsNotImported(t *testing.T) {
+func TestOnlyExportsAreImported(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	for text, want := range map[string]string{

@@ -66,7 +66,7 @@ func write(t testing.TB, path string, text []byte) {
 	}
 }
 
-func TestWhatCannotBeWrittenSaysWhyAndChangesNothing(t *testing.T) {
+func TestFailedWritesChangeNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		breakIt, mendIt string
@@ -166,7 +166,7 @@ func TestAConversationHasLimits(t *testing.T) {
 	}
 }
 
-func TestAForkGoesOnByItself(t *testing.T) {
+func TestForksAreIndependent(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	origin := record(t, a, Meta{Model: "m", Folder: "/f"}, script()...).Meta()
@@ -210,7 +210,7 @@ func TestAForkGoesOnByItself(t *testing.T) {
 
 // A copy ends before it, but what the person took back is none of the text. A later entry that
 // cannot be read is no reason not to have the copy.
-func TestWhatWasTakenBackLaterHoldsInAFork(t *testing.T) {
+func TestForksKeepGrantsTakenBackLater(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	off := host.Entry{Switched: &host.Switched{Server: "files", Off: true}}
@@ -228,7 +228,7 @@ func TestWhatWasTakenBackLaterHoldsInAFork(t *testing.T) {
 	}
 }
 
-func TestWhatWasDeletedIsNowhereInTheFile(t *testing.T) {
+func TestDeletedTextIsNotInTheFile(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	record(t, a, Meta{}, asked(0, "stays"))

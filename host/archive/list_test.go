@@ -81,7 +81,7 @@ func TestASearchFindsAllItsWordsAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhatWasFoundIsShownAroundTheWord(t *testing.T) {
+func TestMatchesAreShownAroundTheWord(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("before ", 50) + "\x1b[2J the needle " + strings.Repeat("after ", 50)
 	got := excerpt(text, []string{"NEEDLE"})
@@ -114,7 +114,7 @@ func TestATitleIsTheLastGivenOrTheFirstQuestion(t *testing.T) {
 	}
 }
 
-func TestATitleIsWhatThePersonWroteWithoutWhatTheyAttached(t *testing.T) {
+func TestTitlesLeaveOutAttachments(t *testing.T) {
 	t.Parallel()
 	for want, parts := range map[string][]model.Part{
 		"Summarize this":     {{Text: "Summarize this"}, {Text: "[attached: standard input]\nbuy milk\n[end of standard input]"}},

@@ -52,7 +52,7 @@ func newHost(t *testing.T, m *scripted.Model) *host.Host {
 	return h
 }
 
-func TestAModelProposesAndAPersonEdits(t *testing.T) {
+func TestModelsProposeAndUsersEdit(t *testing.T) {
 	m := scripted.New(scripted.Reply(scripted.Calling("host__look", ""), scripted.Calling("host__paint", "")), scripted.Say("Here it is:\n1. Buy paint\n 2) Paint the **wall**\n\nShall I?"))
 	c := newHost(t, m).Conversation(nil)
 	p, err := plan.Propose(t.Context(), c, " a green wall ")
@@ -140,7 +140,7 @@ func TestAPlanSurvivesAResume(t *testing.T) {
 }
 
 // The model says whether a step is done of which a call was not allowed.
-func TestAStepWhoseCallWasNotAllowedIsDoneIfTheModelSaysSo(t *testing.T) {
+func TestStepsWithARefusedCallCanBeDone(t *testing.T) {
 	for said, want := range map[string]struct{ ends, note string }{
 		"DONE. The wall was green already.": {"- [x] look\n- [x] paint\n", ""},
 		"**Done**":                          {"- [x] look\n- [x] paint\n", ""},
@@ -176,7 +176,7 @@ func TestAStepWhoseCallWasNotAllowedIsDoneIfTheModelSaysSo(t *testing.T) {
 	}
 }
 
-func TestAStepThatThePersonTookOutIsNotMarked(t *testing.T) {
+func TestRemovedStepsAreNotMarked(t *testing.T) {
 	var c *host.Conversation
 	edit := func(context.Context, *model.Request) (*model.Response, error) {
 		err := c.SetPlan(host.Plan{Steps: []host.PlanStep{{Text: "look"}}})

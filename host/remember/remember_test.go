@@ -71,7 +71,7 @@ func recalled(m *scripted.Model) string {
 	return messages[len(messages)-1].Parts[0].Result.Text()
 }
 
-func TestWhatIsRememberedIsRecalledInTheNextSession(t *testing.T) {
+func TestNotesAreRecalledInTheNextSession(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.db")
 	who, _ := session(t, path, note, finish)
 	if len(who.cards) != 1 || who.cards[0].Server != host.OwnServer {

@@ -42,7 +42,7 @@ func askedMore(o Options) *Trace {
 	return t.Trace
 }
 
-func TestWhatElseTheModelAndThePersonAreAskedIsReported(t *testing.T) {
+func TestOtherQuestionsAreReported(t *testing.T) {
 	t.Parallel()
 	var live bytes.Buffer
 	trace := askedMore(Options{Out: &live})
@@ -57,7 +57,7 @@ func TestWhatElseTheModelAndThePersonAreAskedIsReported(t *testing.T) {
 }
 
 // A notification of a server in the middle of a run do not begin another.
-func TestWhatBelongsToNoRunLeavesTheStepsAsTheyAre(t *testing.T) {
+func TestEventsOutsideARunChangeNoSteps(t *testing.T) {
 	t.Parallel()
 	text := written(t, askedMore(Options{}).WriteText)
 	if strings.Count(text, " 2  ask model") != 1 || strings.Count(text, " 6  model") != 1 || strings.Count(text, "question: Write a verse.") != 1 {

@@ -141,7 +141,7 @@ func TestAnAnswerGivenTwiceAnswersOneCard(t *testing.T) {
 	})
 }
 
-func TestEachCardLeavesToTheInputWhatIsTyped(t *testing.T) {
+func TestCardsLeaveTextToTheInput(t *testing.T) {
 	fields := mcp.ElicitRequest{Message: "Who?", RequestedSchema: object(`{"properties":{"name":{"type":"string"}}}`)}
 	elicit := func(request mcp.ElicitRequest) func(context.Context, *UI) (bool, error) {
 		return func(ctx context.Context, u *UI) (bool, error) {
@@ -273,7 +273,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 	})
 }
 
-func TestEveryCardSaysWhatItsKeysDo(t *testing.T) {
+func TestCardsExplainTheirKeys(t *testing.T) {
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 		for _, keys := range []string{"<f1>", "?"} {

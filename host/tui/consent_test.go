@@ -90,7 +90,7 @@ func editCard() host.Card {
 	return card
 }
 
-func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
+func TestChangesAreShownBeforeTheirDescription(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
@@ -105,7 +105,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	}
 }
 
-func TestACardSaysOnceWhatTheCallDoes(t *testing.T) {
+func TestCardNamesEffectsOnce(t *testing.T) {
 	play(t, &scripted{}, 100, 30, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
 		st.holds("New: no rule allows it yet.\n! Untrusted text")
@@ -182,7 +182,7 @@ func TestArgumentsOfAnyLengthHideNothing(t *testing.T) {
 	})
 }
 
-func TestWhatIsShortStandsBeforeWhatIsLong(t *testing.T) {
+func TestShortMembersAreShownFirst(t *testing.T) {
 	for sent, want := range map[string]string{
 		`{"content":"a\nb","path":"/x","n":1}`: `{"path":"/x","n":1,"content":"a\nb"}`,
 		`{"path":"/x","n":1}`:                  `{"path":"/x","n":1}`,
@@ -268,7 +268,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 	})
 }
 
-func TestWhatTrustMeansIsShown(t *testing.T) {
+func TestCardExplainsTrust(t *testing.T) {
 	play(t, &scripted{}, 60, 24, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 		st.keys("t<down>")
@@ -288,7 +288,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 	})
 }
 
-func TestACardOffersOnlyWhatHelps(t *testing.T) {
+func TestCardOffersUsefulKeys(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*host.Card)

@@ -62,7 +62,7 @@ func quoted(text string) string { return `"` + strings.ReplaceAll(text, `\`, `\\
 
 // What is not known to be a whole file that a call writes is compared with none. The arguments are
 // always shown in full.
-func TestWhatIsComparedWithTheDisk(t *testing.T) {
+func TestComparisonWithTheDisk(t *testing.T) {
 	path, onDisk := aFile(t)
 	at := `"path":` + quoted(path)
 	for _, test := range []struct {

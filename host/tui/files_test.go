@@ -83,7 +83,7 @@ func TestLocalFilesAreAttached(t *testing.T) {
 	})
 }
 
-func TestAFileThatIsNotThereIsMissed(t *testing.T) {
+func TestMissingFilesAreReported(t *testing.T) {
 	session := offering()
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("see @missing.txt, @alice<enter>")

@@ -39,7 +39,7 @@ func TestANameAddsNoLineToACard(t *testing.T) {
 }
 
 // What is invisible takes more room where it is written out, and pushes nothing off a card.
-func TestWhatIsInvisibleHidesNoEndOfALine(t *testing.T) {
+func TestInvisibleTextHidesNoEndOfALine(t *testing.T) {
 	hidden := strings.Repeat("\u200b", 200)
 	deep := strings.Repeat(`{"a":`, maxShownDepth+1) + `"` + hidden + ` the last word"` + strings.Repeat("}", maxShownDepth+1)
 	card := cardText(host.Card{Server: "guest", Tool: "run", Arguments: json.RawMessage(deep)}, 100, nil)

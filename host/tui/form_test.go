@@ -48,7 +48,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-func TestTheFormSaysWhatIsWrong(t *testing.T) {
+func TestFormReportsErrors(t *testing.T) {
 	play(t, &scripted{}, 60, 45, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (*mcp.ElicitResult, error) {
 			return st.ui.Elicit(ctx, host.Form{Server: "web", Request: mcp.ElicitRequest{Message: "Who?", RequestedSchema: json.RawMessage(everyField)}, Warnings: []string{"it asks for a secret"}})

@@ -24,7 +24,7 @@ func offering() *scripted {
 	}
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestSentInput(t *testing.T) {
 	for _, test := range []struct{ name, keys, want string }{
 		{"a line", "hello<enter>", "hello"},
 		{"several lines", "a<alt+enter>b<ctrl+j>c<shift+enter>d<enter>", "a\nb\nc\nd"},

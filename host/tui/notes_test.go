@@ -26,7 +26,7 @@ func (p *pad) Delete(_ context.Context, id string) error {
 	return p.fail
 }
 
-func TestWhatIsRememberedIsListedAndDeleted(t *testing.T) {
+func TestNotesAreListedAndDeleted(t *testing.T) {
 	day := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	notes := &pad{notes: []remember.Note{{ID: "2", At: day, Text: "The bank\x1b[2J\nis closed", Labels: guard.Untrusted}, {ID: "1", At: day, Text: "Ada paints in green"}}}
 	with := func(o *Options) { o.Notes = notes }

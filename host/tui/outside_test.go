@@ -44,7 +44,7 @@ func TestTheLastAnswerIsCopied(t *testing.T) {
 	})
 }
 
-func TestWhoLooksElsewhereIsCalled(t *testing.T) {
+func TestAlertsWhileTheTerminalIsUnfocused(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
 		session := &scripted{}
 		play(t, session, 80, 24, func(st *stage) {

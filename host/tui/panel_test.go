@@ -216,7 +216,7 @@ func TestTheLog(t *testing.T) {
 	})
 }
 
-func TestSearchFindsWhatWasPrinted(t *testing.T) {
+func TestSearchFindsPrintedLines(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 60, 12, func(st *stage) {
 		session.ask = func(_ context.Context, q host.Question) error {
@@ -260,7 +260,7 @@ func TestTheTraceShowsTheSteps(t *testing.T) {
 	})
 }
 
-func TestWhatMayHappenInARun(t *testing.T) {
+func TestEventsOfARun(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = func(context.Context, host.Question) error {

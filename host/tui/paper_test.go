@@ -28,7 +28,7 @@ func (st *stage) waiting() string {
 	return strings.Join(rows, "")
 }
 
-func TestWhatWaitsToBePrintedFitsTheScreenOfThen(t *testing.T) {
+func TestPendingLinesFitTheResizedScreen(t *testing.T) {
 	play(t, &scripted{}, 100, 24, func(st *stage) {
 		st.paragraphs()
 		st.screen.Update(tea.WindowSizeMsg{Width: 60, Height: 24})

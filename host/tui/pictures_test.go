@@ -170,7 +170,7 @@ func TestPicturesAreRememberedWithinALimit(t *testing.T) {
 	}, func(o *Options) { o.Files = drawer{} })
 }
 
-func TestAResumedQuestionNamesWhatWasAttached(t *testing.T) {
+func TestResumedQuestionsNameAttachments(t *testing.T) {
 	session := offering()
 	session.entries = []host.Entry{{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{
 		{Text: "compare these"}, {Text: "[attached: picture cat.png (640x480, 12 KB)]"}, {Media: &model.Media{Type: "image/png", Data: []byte("x")}},

@@ -134,7 +134,7 @@ func TestAPlanThatFailsGoesOn(t *testing.T) {
 }
 
 // What was typed while the proposal came stays where it is.
-func TestAProposalTakesNobodysInput(t *testing.T) {
+func TestProposalsKeepTheInput(t *testing.T) {
 	session := planning(nil, "Buy paint")
 	proposed := session.propose
 	session.propose = func(ctx context.Context, goal string) (host.Plan, error) {
@@ -186,7 +186,7 @@ func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
 }
 
 // A run that was ended may still mark its step while the person edits the steps.
-func TestAnEditKeepsWhatWasMarkedMeanwhile(t *testing.T) {
+func TestEditsKeepConcurrentMarks(t *testing.T) {
 	session := planning(func(*scripted, func(host.Plan)) error { return nil }, "Buy paint", "Paint", "Look", "Look")
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("/plan a green wall<enter>")

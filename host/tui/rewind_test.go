@@ -135,7 +135,7 @@ func (agreeable) Review(_ context.Context, reviews []host.Review) ([]host.Review
 }
 
 // The text goes back to an earlier question; what the person took back since does not.
-func TestWhatWasTakenBackStaysSoWhenAConversationIsRewound(t *testing.T) {
+func TestRewindKeepsWithdrawnPermissions(t *testing.T) {
 	t.Parallel()
 	for name, store := range map[string]Store{"kept": &folder{kept: map[string]*kept{}}, "in memory": nil} {
 		t.Run(name, func(t *testing.T) {

@@ -53,7 +53,7 @@ func TestServersThatAppearAreReported(t *testing.T) {
 	})
 }
 
-func TestWhatAHostSaysOfAServerIsNotSaidTwice(t *testing.T) {
+func TestNoticesOfAServerAreShownOnce(t *testing.T) {
 	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateConnected}}}
 	play(t, session, 60, 20, func(st *stage) {
 		for _, text := range []string{"it is gone", "it is back"} {
@@ -186,7 +186,7 @@ func TestReviewsCanBeAskedForAgain(t *testing.T) {
 	})
 }
 
-func TestWhatIsWaitedForHasAName(t *testing.T) {
+func TestWaitsAreNamed(t *testing.T) {
 	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateConnecting}}}
 	play(t, session, 80, 20, func(st *stage) {
 		proceed := make(chan struct{})
@@ -222,7 +222,7 @@ func TestAServerThatFailsIsReportedOnce(t *testing.T) {
 	})
 }
 
-func TestTheStatusKnowsWhatWasReviewed(t *testing.T) {
+func TestStatusShowsReviews(t *testing.T) {
 	session := &scripted{servers: []host.ServerTools{{Server: "a", State: host.StateUnapproved, Tools: 3}, {Server: "b", State: host.StateUnapproved, Tools: 4}}}
 	play(t, session, 80, 20, func(st *stage) {
 		st.holds("0/2 servers, 0 tools, 2 to review")
@@ -233,7 +233,7 @@ func TestTheStatusKnowsWhatWasReviewed(t *testing.T) {
 }
 
 // What was refused waits for no review any more, until the person asks for one.
-func TestWhatWasRefusedIsNotToBeReviewed(t *testing.T) {
+func TestRefusedToolsAreNotReviewed(t *testing.T) {
 	session := panels()
 	play(t, session, 80, 24, func(st *stage) {
 		var waits string
@@ -255,7 +255,7 @@ func TestWhatWasRefusedIsNotToBeReviewed(t *testing.T) {
 	})
 }
 
-func TestARefusalSaysWhatTheModelGoesOnWithout(t *testing.T) {
+func TestRefusalsNameTheMissingCall(t *testing.T) {
 	change := func(kind string) host.ReviewItem {
 		return host.ReviewItem{Kind: kind, Name: "x", Changed: true, Text: "+description: y"}
 	}

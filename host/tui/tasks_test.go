@@ -75,7 +75,7 @@ func came(text string) host.Event {
 	return host.Event{Returned: &host.Returned{CallID: "c1", Task: 1, Server: "works", Tool: "dig", Text: text, Kept: "junction://result/1"}}
 }
 
-func TestTheModelGoesOnWithWhatCameOfATask(t *testing.T) {
+func TestTheModelContinuesWithResultsOfATask(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 70, 20, func(st *stage) {
 		st.settle()
@@ -97,7 +97,7 @@ func TestTheModelGoesOnWithWhatCameOfATask(t *testing.T) {
 }
 
 // What comes in the middle of a run waits for its end, and for what the person typed meanwhile.
-func TestWhatCameOfATaskWaitsForItsTurn(t *testing.T) {
+func TestResultsOfATaskWaitForTheirTurn(t *testing.T) {
 	goOn := make(chan struct{})
 	asked := make(chan host.Question, 10)
 	var fails error
@@ -198,7 +198,7 @@ func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
 }
 
 // A server whose calls come back as tasks again and again does not keep the model going without the person.
-func TestTheModelGoesOnByItselfOnlySoOften(t *testing.T) {
+func TestAutomaticContinuationsAreBounded(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 120, 20, func(st *stage) {
 		for range maxByItself + 3 {
@@ -219,7 +219,7 @@ func TestTheModelGoesOnByItselfOnlySoOften(t *testing.T) {
 }
 
 // Line by line nothing can be shown before the line that is being typed: that there is something, is said.
-func TestWhatComesWhileALineIsTypedIsSaid(t *testing.T) {
+func TestEventsWhileTypingAreShown(t *testing.T) {
 	in, typed := io.Pipe()
 	defer typed.Close()
 	var out safeText

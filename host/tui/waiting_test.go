@@ -70,7 +70,7 @@ func TestEscInterruptsAndTheNextQuestionGoesOn(t *testing.T) {
 	})
 }
 
-func TestWhatIsQueuedIsHeldAfterCtrlCAndAfterAnError(t *testing.T) {
+func TestQueuedInputIsHeldAfterCtrlCAndErrors(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = slow(st)
@@ -87,7 +87,7 @@ func TestWhatIsQueuedIsHeldAfterCtrlCAndAfterAnError(t *testing.T) {
 	})
 }
 
-func TestWhatIsHeldIsNotOvertakenByWhatIsTypedLater(t *testing.T) {
+func TestHeldInputKeepsItsOrder(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = slow(st)
@@ -145,7 +145,7 @@ func TestTheDraftSurvivesAQuestionThatIsSent(t *testing.T) {
 
 // It is the same where the question is the one that is looked at, and where the first line
 // is forgotten.
-func TestWhoLooksAtEarlierInputStaysThere(t *testing.T) {
+func TestScrollPositionIsKept(t *testing.T) {
 	h := newHistory([]string{"a", "b"})
 	h.at, h.draft = 1, "draft"
 	h.add("b")
@@ -184,7 +184,7 @@ func TestEscTwiceOnACardInterruptsNothing(t *testing.T) {
 }
 
 // However small the screen is, what is queued leaves room for the input.
-func TestWhatIsQueuedFitsASmallScreen(t *testing.T) {
+func TestQueuedInputFitsASmallScreen(t *testing.T) {
 	for _, size := range [][2]int{{40, 20}, {30, 8}, {10, 4}} {
 		session := &scripted{}
 		play(t, session, size[0], size[1], func(st *stage) {
@@ -214,7 +214,7 @@ func (pausing) Generate(ctx context.Context, _ *model.Request, emit func(model.D
 }
 
 // What came before Esc is what the model reads with the next question.
-func TestWhatCameBeforeEscStaysInTheConversation(t *testing.T) {
+func TestTextBeforeEscStaysInTheConversation(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
 		h, err := host.New(host.Options{Model: pausing{}, OnEvent: st.ui.Event})

@@ -47,7 +47,7 @@ func withEcho(t *testing.T, added bool) (*Adder, *packages) {
 	return a, p
 }
 
-func TestAddWritesOnlyWhatTheUserAgreesTo(t *testing.T) {
+func TestAddWritesWithConsent(t *testing.T) {
 	const first, second = `["-y", "@x/echo@1.0.0"]`, `["-y", "@x/echo@2.0.0"]`
 	for _, test := range []struct {
 		name    string

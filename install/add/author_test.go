@@ -22,7 +22,7 @@ func filled(t *testing.T, server *registry.Server, set ...string) (*addition, er
 	return w, w.fill(t.Context())
 }
 
-func TestAnAuthorCannotNameThePersonsVariables(t *testing.T) {
+func TestAuthorsCannotNameVariablesOfTheUser(t *testing.T) {
 	alone(t)
 	const steal = "${GITHUB_TOKEN}"
 	at := func(r registry.Remote) *registry.Server { return &registry.Server{Remotes: []registry.Remote{r}} }
@@ -67,7 +67,7 @@ func TestAnAuthorCannotNameThePersonsVariables(t *testing.T) {
 	}
 }
 
-func TestWhatAnAuthorSetsIsShown(t *testing.T) {
+func TestSettingsOfTheAuthorAreShown(t *testing.T) {
 	w, err := filled(t, &registry.Server{Packages: []registry.Package{{EnvironmentVariables: []registry.Variable{
 		{Name: "NODE_OPTIONS", Input: registry.Input{Value: "--require=./x.js"}},
 		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low", Description: "as in ${HOME}", Placeholder: "${HOME}"}},
@@ -88,7 +88,7 @@ func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 }
 
 // The user agrees to the whole text, so no part of it may be hidden.
-func TestWhatStartsIsShownWhole(t *testing.T) {
+func TestCommandsAreShownInFull(t *testing.T) {
 	padding := strings.Repeat("x", 2*maxReason)
 	server := &registry.Server{Packages: []registry.Package{{
 		PackageArguments:     []registry.Argument{{Type: "positional", Input: registry.Input{Value: padding}}, {Type: "named", Name: "--allow", Input: registry.Input{Value: "all of\n it"}}},

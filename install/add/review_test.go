@@ -64,7 +64,7 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 }
 
 // Otherwise an author could choose a folder of the user to write into before the user agreed.
-func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
+func TestOnlyTypedFoldersAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()
 	may := func(w *addition) (p sandbox.Profile) {
@@ -94,7 +94,7 @@ func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	}
 }
 
-func TestTheHostOfAnAddressThatThePersonTypedIsReached(t *testing.T) {
+func TestHostsOfTypedAddressesAreAllowed(t *testing.T) {
 	for arg, want := range map[string]string{
 		"https://mcp.example.com/sse":         "mcp.example.com",
 		"http://127.0.0.1:8123":               "127.0.0.1:8123",

@@ -174,7 +174,7 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 	}
 }
 
-func TestAnInstalledProgramStandsInThePlaceOfItsRunner(t *testing.T) {
+func TestInstalledProgramsReplaceTheirRunner(t *testing.T) {
 	program := &install.Program{Argv: []string{"/bin/x"}, Env: map[string]string{"A": "1", "B": "1"}, Passed: []string{"B", "TOKEN"}}
 	entry := &config.Server{Command: "dnx", Args: []string{"X@1", "--yes", "--", "go", "--"}, Env: map[string]string{"B": "2"}, Unset: []string{"U"}}
 	now, err := launch.Replaced(entry, 3, &install.Locked{Package: install.Package{Type: install.NuGet}}, program)

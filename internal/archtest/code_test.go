@@ -142,7 +142,7 @@ var forbidden = []struct{ pattern, reason string }{
 	{`(registry\.npm` + `js|pypi\.pyth` + `on|proxy\.gol` + `ang|deb\.deb` + `ian)\.org`, "which registry to use is the user's configuration"},
 }
 
-func TestNoFileHoldsWhatDoesNotBelong(t *testing.T) {
+func TestContentsOfFiles(t *testing.T) {
 	var patterns []*regexp.Regexp
 	for _, f := range forbidden {
 		patterns = append(patterns, regexp.MustCompile(`(?m)`+f.pattern))

@@ -295,7 +295,7 @@ var rules = []rule{
 	},
 }
 
-func TestNobodyImportsWhatTheRulesForbid(t *testing.T) {
+func TestImportsFollowTheRules(t *testing.T) {
 	for _, s := range sources(t) {
 		if !s.inModule() || s.isTest || s.dir() == "internal/archtest" {
 			continue

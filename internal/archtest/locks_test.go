@@ -19,7 +19,7 @@ import (
 // time, makes everybody wait whom the mutex concerns, with no deadline; and two
 // of them taken in two orders end a connection for good. There are no exceptions: what
 // takes its time is ordered by a turn.Turn, which is waited for with a context.
-func TestNoMutexIsHeldWhileSomebodyElseIsWaitedFor(t *testing.T) {
+func TestNoMutexIsHeldWhileWaiting(t *testing.T) {
 	found := findHeld(loadPackages(t, "./mcp/..."))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		for _, finding := range found[name] {

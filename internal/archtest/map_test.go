@@ -51,7 +51,7 @@ func TestMapIsShort(t *testing.T) {
 }
 
 // A map that names what is gone is worse than none.
-func TestTheMapNamesWhatIsThere(t *testing.T) {
+func TestArchitectureNamesExistingPackages(t *testing.T) {
 	d := declarations(t)
 	for _, name := range []string{mapPage, "CONTRIBUTING.md", "docs/specification.md"} {
 		text := fenced.ReplaceAllString(page(t, name), "")

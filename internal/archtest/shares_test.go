@@ -102,7 +102,7 @@ var unshared = map[string][]string{
 
 // How many of something there may be is divided among callers by internal/share: a channel of places, a map that is full at a constant, or
 // a number that goes up to one and down again, is given to the first who comes. Others have a reason.
-func TestLimitsOnWhatCallersHoldAreShared(t *testing.T) {
+func TestLimitsOfCallersAreShared(t *testing.T) {
 	without := map[string]bool{}
 	for _, names := range unshared {
 		for _, name := range names {

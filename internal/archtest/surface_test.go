@@ -144,7 +144,7 @@ func show(node any) string {
 
 // Who imports the library must not find the rest in the build: no web
 // framework, database, CLI or telemetry SDK.
-func TestWhatProgramsDependOnIsThatOfTheFiles(t *testing.T) {
+func TestDependenciesOfProgramsAreListed(t *testing.T) {
 	t.Run("a program that imports mcp and a transport", func(t *testing.T) {
 		golden(t, "deps-mcp.txt", dependencies(t, "./mcp", "./mcp/stdio", "./mcp/streamable", "./mcp/command"))
 	})

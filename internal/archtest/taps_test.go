@@ -17,7 +17,7 @@ var peers = map[string]string{
 	"host.attributed":                     "it decides what a server may ask in a call",
 }
 
-func TestWhatHandlersSayIsObservedInOnePlace(t *testing.T) {
+func TestHandlersAreObservedInOnePlace(t *testing.T) {
 	found := map[string]bool{}
 	for _, s := range sources(t) {
 		if s.isTest || !s.inModule() || below(s.path, "event") || below(s.path, "mcp") {

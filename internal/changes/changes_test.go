@@ -57,7 +57,7 @@ func TestAListenerGetsEachChangeOnceInOrderAndItsMarkWithTheLast(t *testing.T) {
 	}
 }
 
-func TestWhoListensAgainGetsWhatChangedInBetween(t *testing.T) {
+func TestReturningListenersGetMissedChanges(t *testing.T) {
 	f, other := changes.NewFeed(), changes.NewFeed()
 	f.Add(tools)
 	then := f.Mark()

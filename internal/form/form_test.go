@@ -15,7 +15,7 @@ func field(t *testing.T, property string) *Field {
 	return fields[0]
 }
 
-func TestWhatFits(t *testing.T) {
+func TestFits(t *testing.T) {
 	for _, test := range []struct{ name, property, typed, want string }{
 		{"text", `{"type":"string"}`, "x y", `"x y"`},
 		{"text that is too short", `{"type":"string","minLength":3}`, "ab", "error"},

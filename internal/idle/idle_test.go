@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestTimerEndsWhatIsSilent(t *testing.T) {
+func TestTimerEndsSilentConnections(t *testing.T) {
 	for name, test := range map[string]struct {
 		use  func(*Timer)
 		want time.Duration // 0: never

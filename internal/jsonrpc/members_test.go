@@ -46,7 +46,7 @@ func TestMembersAreFoundByUnescapedName(t *testing.T) {
 	}
 }
 
-func TestIndexRefusesWhatIsNoObject(t *testing.T) {
+func TestIndexRequiresAnObject(t *testing.T) {
 	for in, code := range map[string]int{"[]": InvalidRequest, "null": InvalidRequest, "": ParseError, "{": ParseError, `{"a":1,"a":1}`: InvalidRequest} {
 		if m, err := Index([]byte(in), Limits{}); codeOf(err) != code || m.Len() != 0 {
 			t.Errorf("Index(%q) = %d members, %v", in, m.Len(), err)
@@ -80,7 +80,7 @@ func TestWalking(t *testing.T) {
 	}
 }
 
-func TestSkipValueReportsWhatIsCut(t *testing.T) {
+func TestSkipValueReportsTruncation(t *testing.T) {
 	for _, in := range []string{"", "[", `"a`, `"a\"`, `{"a`, "[[]", ",", "]"} {
 		if end, ok := SkipValue([]byte(in), 0); ok || end > len(in) {
 			t.Errorf("SkipValue(%q) = %d, %v", in, end, ok)

@@ -2,7 +2,7 @@ package jsonrpc
 
 import "testing"
 
-func TestGetFindsOneMemberWhateverItsSpelling(t *testing.T) {
+func TestGetFindsEscapedNames(t *testing.T) {
 	for _, c := range []struct{ name, object, member, want string }{
 		{"plain", `{"a":1,"b":[2]}`, "b", `[2]`},
 		{"escaped in the object", `{"\u0061":1}`, "a", `1`},

@@ -25,7 +25,7 @@ func ecKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-func TestAKeyIsFoundByWhatAHeaderSays(t *testing.T) {
+func TestKeysAreFoundByHeader(t *testing.T) {
 	public, _, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func add(t *testing.T, f *File[one], o one) {
 	}
 }
 
-func TestWhatAnotherProcessChangesIsSeenWithinASecond(t *testing.T) {
+func TestChangesOfAnotherProcessAreSeenWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "things.json")
 		here, elsewhere := open(t, path), open(t, path)

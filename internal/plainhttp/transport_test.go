@@ -195,7 +195,7 @@ func TestAConnectionIsNotUsedAgain(t *testing.T) {
 }
 
 // What a server sends behind its answer, late, must not be taken for the answer to the next request.
-func TestWhatNobodyAskedForIsNoAnswer(t *testing.T) {
+func TestUnrequestedBytesAreNoResponse(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +388,7 @@ func TestARequestEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoResponseIsAnError(t *testing.T) {
+func TestInvalidResponsesAreErrors(t *testing.T) {
 	for name, test := range map[string]struct{ answer, want string }{
 		"nothing":                 {"", "without a response"},
 		"half a head":             {"HTTP/1.1 200 OK\nContent-Le", "missing colon"},
@@ -488,7 +488,7 @@ func TestOtherRequestsAreLeftToTheTransport(t *testing.T) {
 	})
 }
 
-func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
+func TestIdleConnectionsAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		via := New(new(http.Transport)).(*transport)
 		ends := make([]net.Conn, 3)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestCleanShowsWhatIsHidden(t *testing.T) {
+func TestCleanShowsHiddenText(t *testing.T) {
 	for _, test := range []struct{ name, in, want string }{
 		{"nothing", "", ""},
 		{"plain text", "Hello, Wörld! 你好 مرحبا नमस्ते 🙂\n\tindented", "Hello, Wörld! 你好 مرحبا नमस्ते 🙂\n\tindented"},

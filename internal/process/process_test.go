@@ -141,7 +141,7 @@ func TestDaemonThatHoldsThePipesDoesNotHoldUpClose(t *testing.T) {
 	closeIn(t, p, 0)
 }
 
-func TestWhatWasWrittenBeforeExitIsReadLongAfter(t *testing.T) {
+func TestOutputBeforeExitIsReadLater(t *testing.T) {
 	p := start(t, Command{Grace: time.Millisecond}, "says much and exits")
 	<-p.Exited()
 	p.stdout.end() // like the grace period after exit

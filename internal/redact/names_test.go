@@ -144,7 +144,7 @@ func BenchmarkNamed(b *testing.B) {
 }
 
 // Text around a URL is shown: only the URL can hold a secret by its form.
-func TestWhatStandsAroundAURLIsShown(t *testing.T) {
+func TestTextAroundAURLIsShown(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`: `{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`,
 		`{"url":"https://example.com/a?key=abc","n":12}`:                           `{"url":"https://example.com/a?key=***","n":12}`,

@@ -6,7 +6,7 @@ import (
 )
 
 // The body of a request is mostly JSON, as a string in the arguments of a call.
-func TestWhatAStringNamesThatIsJSONIsHidden(t *testing.T) {
+func TestSecretsInJSONStringsAreHidden(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"body":"{\"password\":\"hunter2\"}"}`:                            `{"body":"{\"password\":\"***\"}"}`,
 		`{"body":" {\"user\": \"me\", \"api_key\" : [\"hunter2\"]}\n"}`:    `{"body":"{\"user\":\"me\",\"api_key\":\"***\"}"}`,

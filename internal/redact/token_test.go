@@ -3,7 +3,7 @@ package redact
 import "testing"
 
 // Results of tools contain JSON, lines of settings and commands more often than words.
-func TestATokenIsHiddenWhateverStandsAroundIt(t *testing.T) {
+func TestTokensAreHiddenInAnyText(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"key": "ghp_0123456789abcdef", "n": 1}`:                  `{"key": "***", "n": 1}`,
 		`{"a":["sk-0123456789abcdef","b"]}`:                        `{"a":["***","b"]}`,

@@ -43,7 +43,7 @@ func talk(t *testing.T, m model.Model, texts ...string) (answer string, calls []
 	return "", nil
 }
 
-func TestTheAdaptersUnderstandWhatIsPlayed(t *testing.T) {
+func TestAdaptersReadReplays(t *testing.T) {
 	chat, err := openai.New(openai.Options{Model: "recorded", Provider: "recorded", BaseURL: serve(t) + "/v1"})
 	if err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func schemaOf(list []byte, name string) string {
 	return string(last)
 }
 
-func TestSamplingMessagesAreWhatTheRevisionKnows(t *testing.T) {
+func TestSamplingMessagesFitTheRevision(t *testing.T) {
 	params := json.RawMessage(`{"messages":[{"role":"user","content":{"type":"audio","mimeType":"audio/wav","data":""}}],"maxTokens":1}`)
 	if got := revision.Lookup("2024-11-05").ServerRequestParams("sampling/createMessage", params); string(got) != `{"maxTokens":1,"messages":[{"role":"user","content":{"type":"text","text":"[audio audio/wav]"}}]}` {
 		t.Errorf("got %s", got)

@@ -99,7 +99,7 @@ func TestHandshakeAndDiscoveryAreEachOthersReverse(t *testing.T) {
 	}
 }
 
-func TestHandshakeFillsWhatIsMissing(t *testing.T) {
+func TestHandshakeFillsMissingMembers(t *testing.T) {
 	got := revision.Handshake(revision.Lookup("2024-11-05"), json.RawMessage(`{"capabilities":null}`), nil)
 	if want := `{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"unknown","version":"0"}}`; string(got) != want {
 		t.Errorf("got %s", got)
@@ -110,7 +110,7 @@ func TestHandshakeFillsWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestServerRequestsAreWhatTheRevisionKnows(t *testing.T) {
+func TestServerRequestsFitTheRevision(t *testing.T) {
 	form, url := json.RawMessage(`{"mode":"form","message":"m"}`), json.RawMessage(`{"mode":"url","url":"u"}`)
 	if got := revision.Lookup("2025-06-18").ServerRequestParams("elicitation/create", form); string(got) != `{"message":"m"}` {
 		t.Errorf("no modes yet: %s", got)
@@ -138,7 +138,7 @@ func split(t *testing.T, name, method, result string) (string, revision.Envelope
 	return string(body), a, err
 }
 
-func TestSplitReadsWhatStandsAroundAResult(t *testing.T) {
+func TestSplitReadsEnvelopes(t *testing.T) {
 	for name, c := range map[string]struct {
 		revision, method, result, body string
 		kind                           revision.ResultType
@@ -167,7 +167,7 @@ func TestSplitReadsWhatStandsAroundAResult(t *testing.T) {
 	}
 }
 
-func TestAMetaThatIsNoObjectIsDropped(t *testing.T) {
+func TestInvalidMetaIsDropped(t *testing.T) {
 	for _, name := range []string{"2026-07-28", "2025-06-18"} {
 		for _, meta := range []string{`5`, `null`, `[{}]`, `"x"`} {
 			if body, a, err := split(t, name, "tools/call", `{"_meta":`+meta+`,"a":1}`); err != nil || body != `{"a":1}` || a.Meta != nil {
@@ -240,7 +240,7 @@ func TestAResultHasOneMemberOfEachName(t *testing.T) {
 	}
 }
 
-func TestWhatALegacyRevisionHasNoFormForIsFoundHoweverItIsWritten(t *testing.T) {
+func TestMembersUnknownToALegacyRevisionAreFound(t *testing.T) {
 	for _, c := range []struct{ revision, method, body, want string }{
 		{"2025-06-18", "tools/call", `{"content":[],"structuredContent" : [1]}`, `{"content":[]}`},
 		{"2025-06-18", "tools/call", `{"content":[],"structured\u0043ontent":[1]}`, `{"content":[]}`},

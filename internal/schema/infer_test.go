@@ -65,7 +65,7 @@ func (own) MCPSchema() json.RawMessage {
 func (custom) MarshalJSON() ([]byte, error) { return []byte("1"), nil }
 func (*custom) UnmarshalJSON([]byte) error  { return nil }
 
-func TestSchemasOfTypesAreWhatTheTypesTake(t *testing.T) {
+func TestSchemasOfTypesMatchDecoding(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		t    reflect.Type

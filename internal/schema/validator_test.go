@@ -282,7 +282,7 @@ func TestNumbersAreComparedExactly(t *testing.T) {
 	}
 }
 
-func TestTextThatIsNoJSONNeverPanics(t *testing.T) {
+func TestInvalidJSONNeverPanics(t *testing.T) {
 	v := validatorFor[forecastIn](t)
 	slow, err := Compile(json.RawMessage(`{"oneOf":[{"properties":{"items":{"uniqueItems":true}}}]}`))
 	if err != nil {
@@ -371,7 +371,7 @@ func TestNullCountsAsAbsentWhereItMay(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreCheckedLikeWhatWasSent(t *testing.T) {
+func TestDefaultsAreValidated(t *testing.T) {
 	for _, c := range []struct{ schema, value, filled, want string }{
 		{`{"properties":{"a":{"default":1}},"required":["a"],"minProperties":1}`, `{}`, `{"a":1}`, ``},
 		{`{"properties":{"a":{"default":1}},"required":["a"],"allOf":[{"minProperties":1}]}`, `{}`, `{"a":1}`, ``},

@@ -51,7 +51,7 @@ func TestOnlyTheSameContextAndAKnownKeyOpen(t *testing.T) {
 	}
 }
 
-func TestWhatIsSealedCannotBeReadAndNeverRepeats(t *testing.T) {
+func TestSealedBytesAreUnreadableAndNeverRepeat(t *testing.T) {
 	r := ring(t, 1)
 	one, two := r.Seal([]byte("the plain text"), nil), r.Seal([]byte("the plain text"), nil)
 	if one == two {
@@ -66,7 +66,7 @@ func TestWhatIsSealedCannotBeReadAndNeverRepeats(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotSealedIsBroken(t *testing.T) {
+func TestUnsealedBytesAreErrors(t *testing.T) {
 	r := ring(t, 1)
 	good := r.Seal(nil, nil)
 	if plain, err := r.Open(good, nil); err != nil || len(plain) != 0 {

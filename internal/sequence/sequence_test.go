@@ -32,7 +32,7 @@ func TestLanesStandByTheirRankAndTheLastOneIsForAllOthers(t *testing.T) {
 }
 
 // Its programs refuse a Mermaid diagram that is too long, however much of it the names of lanes take.
-func TestADiagramIsNoLongerThanMermaidTakes(t *testing.T) {
+func TestDiagramsFitMermaid(t *testing.T) {
 	d := Diagram{MaxLanes: 60, Others: "others", Summary: strings.Repeat("長", 500)}
 	for n := range 2_000 {
 		d.Items = append(d.Items, Item{From: Lane{Name: "client"}, To: Lane{Rank: 1, Name: fmt.Sprint(n, strings.Repeat("<", 40))}, Title: strings.Repeat(";", 200), Label: "x"})

@@ -124,7 +124,7 @@ func TestTakeLeavesSharesForOthers(t *testing.T) {
 	}
 }
 
-func TestBorrowTakesFromWhoHoldsMost(t *testing.T) {
+func TestBorrowTakesFromTheLargestHolder(t *testing.T) {
 	const total = 1000
 	b := New(total)
 	held := map[string]int{}

@@ -32,7 +32,7 @@ func pseudoTerminal(t *testing.T) (keyboard, in *os.File) {
 	return keyboard, in
 }
 
-func TestWhatIsTypedAheadAnswersNothing(t *testing.T) {
+func TestTypeaheadAnswersNoQuestion(t *testing.T) {
 	keyboard, in := pseudoTerminal(t)
 	p := NewPerson(in, NewScreen(io.Discard))
 	if _, err := keyboard.WriteString("yes\nand half a line"); err != nil {

@@ -72,7 +72,7 @@ func FuzzWrapNeverExceedsTheWidth(f *testing.F) {
 	})
 }
 
-func TestScreenCleansWhatIsWritten(t *testing.T) {
+func TestScreenCleansOutput(t *testing.T) {
 	var out bytes.Buffer
 	s := NewScreen(&out)
 	s.Printf("%s\n", "a\x1b]52;c;evil\x07\u202eb")
@@ -87,7 +87,7 @@ func TestScreenCleansWhatIsWritten(t *testing.T) {
 // screenOf is a screen on a pretended terminal.
 func screenOf(out io.Writer) *Screen { return &Screen{out: out, terminal: true, width: 40} }
 
-func TestTransientLineStaysBelowWhatIsWritten(t *testing.T) {
+func TestTransientLineStaysBelowOutput(t *testing.T) {
 	var out bytes.Buffer
 	s := screenOf(&out)
 	s.Transient("50 %\x1b[2J")
@@ -117,7 +117,7 @@ func TestBar(t *testing.T) {
 	}
 }
 
-func TestBarWritesLinesWhereThereIsNoTerminal(t *testing.T) {
+func TestBarWritesLinesWithoutATerminal(t *testing.T) {
 	var out bytes.Buffer
 	b := &Bar{Screen: NewScreen(&out), Lines: true}
 	b.Show(1, 2, "half\x1b")
@@ -128,7 +128,7 @@ func TestBarWritesLinesWhereThereIsNoTerminal(t *testing.T) {
 	}
 }
 
-func TestPersonAnswersLineByLine(t *testing.T) {
+func TestAnswersAreReadLineByLine(t *testing.T) {
 	var out bytes.Buffer
 	s := screenOf(&out)
 	p := NewPerson(strings.NewReader("one\ntwo\n"), s)
@@ -196,7 +196,7 @@ func TestOnlyOneAsksAtATime(t *testing.T) {
 	end()
 }
 
-func TestWhatIsWrittenCanGoElsewhere(t *testing.T) {
+func TestOutputCanBeRedirected(t *testing.T) {
 	t.Parallel()
 	var out, log strings.Builder
 	s := screenOf(&out)

@@ -22,7 +22,7 @@ func TestWorkCosts(t *testing.T) {
 	}
 }
 
-func TestWhatOthersDoMeanwhileCostsNothing(t *testing.T) {
+func TestTimeOfOtherThreadsIsNotCounted(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only the clock is known here")
 	}

@@ -30,7 +30,7 @@ func respondsToNobody(s *server) {
 	}
 }
 
-func TestServerRespondsToRequestsThatNobodyMade(t *testing.T) {
+func TestServerRespondsToUnknownRequests(t *testing.T) {
 	scenario{script: "responds to nobody", do: everybodyIsRight("plain")}.run(t)
 }
 
@@ -50,7 +50,7 @@ func reusesIDs(s *server) {
 	}
 }
 
-func TestServerReusesTheIDsOfItsOwnRequests(t *testing.T) {
+func TestServerReusesRequestIDs(t *testing.T) {
 	scenario{script: "reuses ids", do: everybodyIsRight("ask")}.run(t)
 }
 

@@ -36,7 +36,7 @@ func Example() {
 	// Output: <!DOCTYPE html><title>Forecast</title> [https://api.example.com]
 }
 
-func TestWhatAToolSaysOfItsView(t *testing.T) {
+func TestViewOfATool(t *testing.T) {
 	for meta, want := range map[string]struct {
 		uri        string
 		model, app bool
@@ -105,7 +105,7 @@ func TestAServerSeesWhetherItsClientShowsViews(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoViewIsNotReadAsOne(t *testing.T) {
+func TestOnlyViewsAreReadAsViews(t *testing.T) {
 	s := mcp.NewServer("s", "1")
 	for uri, text := range map[string]string{"ui://large": strings.Repeat("x", apps.MaxView+1), "ui://fits": strings.Repeat("x", apps.MaxView)} {
 		apps.AddView(s, mcp.Resource{URI: uri, Name: "-"}, apps.View{HTML: text})

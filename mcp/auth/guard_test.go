@@ -169,7 +169,7 @@ func ask(guard *Guard, header http.Header) (*httptest.ResponseRecorder, string) 
 
 func bearer(token string) http.Header { return http.Header{"Authorization": {"Bearer " + token}} }
 
-func TestWhoHasATokenIsLetIn(t *testing.T) {
+func TestTokensAreAccepted(t *testing.T) {
 	g := newGiver(t)
 	guard := g.guard(Options{Scopes: []string{"read"}})
 	for _, token := range []string{
@@ -190,7 +190,7 @@ func TestWhoHasATokenIsLetIn(t *testing.T) {
 	}
 }
 
-func TestAClientHearsWhatItNeeds(t *testing.T) {
+func TestChallengesNameScopes(t *testing.T) {
 	g := newGiver(t)
 	guard := g.guard(Options{Name: "Files", Scopes: []string{"read", "admin"}, Needs: []string{"admin"}})
 	const metadataURL = `resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`
@@ -218,7 +218,7 @@ func TestAClientHearsWhatItNeeds(t *testing.T) {
 
 // A client requests the scopes that the metadata or the last challenge names, and only these. It
 // never gets a scope that is not named.
-func TestAClientHearsWhatToAskFor(t *testing.T) {
+func TestChallengesNameMetadata(t *testing.T) {
 	g := newGiver(t)
 	bound := g.token(map[string]any{"cnf": map[string]any{"jkt": "thumbprint"}})
 	for _, test := range []struct {

@@ -137,7 +137,7 @@ func outcome(t *testing.T, c *Command) string {
 	return string(m.Result)
 }
 
-func TestWhatCannotBeStarted(t *testing.T) {
+func TestProgramsThatCannotStart(t *testing.T) {
 	_, _, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context(), new(atomic.Bool))
 	if want := `start "junction-no-such-program": not found in PATH; is it installed?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -152,7 +152,7 @@ func TestWhatCannotBeStarted(t *testing.T) {
 
 // The time to connect is not followed by the grace period of a program that finishes its work: it
 // has done none yet.
-func TestOfAProgramThatDoesNotAnswerItIsSaidWhatItWrote(t *testing.T) {
+func TestSilentProgramsAreQuoted(t *testing.T) {
 	c := server(t, "waits elsewhere")
 	said := make(chan struct{})
 	c.Stderr = func(string) { close(said) }

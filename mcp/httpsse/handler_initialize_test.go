@@ -31,7 +31,7 @@ func (h hostileSlow) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, 
 }
 
 // A client that has disconnected must not keep others out.
-func TestAClientThatInitializesManyTimesAtOnceKeepsNobodyOut(t *testing.T) {
+func TestManyHandshakesOfOneClientBlockNoOther(t *testing.T) {
 	h := hostileSlow{new(atomic.Int32)}
 	s := httptest.NewServer(httpsse.Handler(h))
 	defer s.Close()

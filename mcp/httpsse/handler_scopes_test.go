@@ -13,7 +13,7 @@ import (
 )
 
 // A message has the scopes of its own token, not of the token that opened the stream.
-func TestAMessageHasTheScopesOfItsOwnToken(t *testing.T) {
+func TestMessagesHaveTheScopesOfTheirToken(t *testing.T) {
 	seen := make(chan []string, 10)
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "x", func(context.Context, struct{}) (string, error) { return "", nil })

@@ -91,7 +91,7 @@ func TestOutcomeAndLevelOfARequest(t *testing.T) {
 	}
 }
 
-func TestWhoAskedIsLogged(t *testing.T) {
+func TestCallersAreLogged(t *testing.T) {
 	req := mcp.NewRequest("resources/read", json.RawMessage(`{"uri":"https://u:secret@example.com/a?token=secret"}`))
 	req.Principal = &mcp.Principal{Subject: "ada"}
 	req.Meta = mcp.Meta{Client: &mcp.Implementation{Name: "host\n" + strings.Repeat("x", 500), Version: "1"}, Revision: "2026-07-28"}

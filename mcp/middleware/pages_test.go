@@ -63,7 +63,7 @@ func oddPages() map[string]func(n int) (tools, cursor string, err error) {
 	}
 }
 
-func TestListsWhosePagesDoNotEnd(t *testing.T) {
+func TestEndlessPages(t *testing.T) {
 	for name, page := range oddPages() {
 		complete := name != "pages without an end" && name != "a page that fails"
 		t.Run(name, func(t *testing.T) {

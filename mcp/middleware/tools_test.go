@@ -86,7 +86,7 @@ func TestEditToolsRedescribesAndHides(t *testing.T) {
 	})
 }
 
-func TestEditToolsKeepsWhatItDoesNotKnow(t *testing.T) {
+func TestEditToolsKeepsUnknownMembers(t *testing.T) {
 	body := json.RawMessage(`{"tools":[{"name":"a","description":"old","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"b","inputSchema":{"type":"object"},"z":1}],"x":2}`)
 	h := mcp.Chain(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 		return mcp.Result{JSON: body, Meta: json.RawMessage(`{"m":1}`), TTL: 5}, nil
@@ -118,7 +118,7 @@ func TestRenameToolsGivesThemOtherNames(t *testing.T) {
 	})
 }
 
-func TestAToolThatIsNotThereIsUnknownUnderTheNameThatTheClientSent(t *testing.T) {
+func TestMissingToolsAreUnknownUnderTheSentName(t *testing.T) {
 	h := func() mcp.Handler {
 		return mcp.Chain(serverOf(2, "x", "b"),
 			middleware.RenameTools(map[string]string{"a": "hidden", "nowhere": "missing"}), middleware.RenameTools(map[string]string{"x": "a"}),

@@ -11,7 +11,7 @@ import (
 
 // A token that was exchanged ends with the original one, even if its user has sent another one
 // meanwhile.
-func TestWhatWasGotForARevokedTokenEndsThoughItsUserCameWithAnother(t *testing.T) {
+func TestExchangedTokensEndThoughTheUserHasANewOne(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	first, second := d.caller("ada"), d.caller("ada")
 	second.Token, second.Expires = NewSecret("t0ken-of-ada-2"), first.Expires.Add(time.Hour)
@@ -29,7 +29,7 @@ func TestWhatWasGotForARevokedTokenEndsThoughItsUserCameWithAnother(t *testing.T
 }
 
 // The same holds if no token has an expiry.
-func TestWhatWasGotForARevokedTokenWithoutATimeEnds(t *testing.T) {
+func TestExchangedTokensWithoutAnExpiryEnd(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	first, second := d.caller("ada"), d.caller("ada")
 	first.Expires, first.Token = time.Time{}, NewSecret("opaque-1")

@@ -171,7 +171,7 @@ func TestAnExchangedTokenIsRenewedWhileItsCallerAsks(t *testing.T) {
 }
 
 // A caller does not receive the error of an attempt that was made between their requests.
-func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
+func TestWaitersMakeTheirOwnAttempt(t *testing.T) {
 	transport := &http.Transport{}
 	d := newDesk(t, ExchangeOptions{Base: transport, Client: Options{HTTP: &http.Client{Transport: transport}}})
 	ada := d.caller("ada")
@@ -201,7 +201,7 @@ func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
 	})
 }
 
-func TestWhatACallerGotEndsWithTheirToken(t *testing.T) {
+func TestExchangedTokensEndWithTheCallersToken(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	ada := d.caller("ada")
 	ada.Expires = d.now.Add(10 * time.Minute)
@@ -258,7 +258,7 @@ func TestACallersTokenGoesToNoOtherAuthorizationServer(t *testing.T) {
 	}
 }
 
-func TestARefusedExchangeIsRefusedForAllWhoWaitForIt(t *testing.T) {
+func TestRefusedExchangesFailAllWaiters(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	d.answer = func(url.Values) map[string]any { return map[string]any{"access_token": nil} }
 	if _, _, err := d.asks(t, d.caller("ada")); err == nil || !strings.Contains(err.Error(), "no access_token") {
@@ -307,7 +307,7 @@ func TestAServerThatWantsNoTokenGetsNone(t *testing.T) {
 	}
 }
 
-func TestWhoCameLeastRecentlyIsForgottenForAnother(t *testing.T) {
+func TestLeastRecentCallersAreForgotten(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	e, _, err := d.asks(t, d.caller("ada"))
 	if err != nil {

@@ -72,7 +72,7 @@ func TestAClientActsForItself(t *testing.T) {
 	}
 }
 
-func TestAUserOfAnOrganizationIsLetInByItsProvider(t *testing.T) {
+func TestUsersOfAnOrganizationLogIn(t *testing.T) {
 	s := newSite(t)
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
@@ -106,7 +106,7 @@ func TestAUserOfAnOrganizationIsLetInByItsProvider(t *testing.T) {
 	}
 }
 
-func TestAClientSignsWhoItIs(t *testing.T) {
+func TestClientsSignAssertions(t *testing.T) {
 	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -95,7 +95,7 @@ func TestAStateHoldsOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAnAuthorizationServerSaysIsTextOnThePage(t *testing.T) {
+func TestErrorsOfTheAuthorizationServerAreTextOnThePage(t *testing.T) {
 	s := newSite(t)
 	c := New(Options{Visit: Loopback(func(_ context.Context, page string) error {
 		u, err := url.Parse(page)

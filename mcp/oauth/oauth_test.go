@@ -51,7 +51,7 @@ func TestAClientLogsInOnceAndStaysLoggedIn(t *testing.T) {
 	}
 }
 
-func TestAFailedLoginIsThatOfAllWhoWaitForIt(t *testing.T) {
+func TestFailedLoginsFailAllWaiters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		closed := errors.New("the window was closed")
 		c := New(Options{})
@@ -120,14 +120,14 @@ func TestATokenGoesToItsServerOnly(t *testing.T) {
 	}
 }
 
-func TestNobodyLogsInWhereNobodyCan(t *testing.T) {
+func TestLoginsNeedABrowser(t *testing.T) {
 	s := newSite(t)
 	if _, err := s.get(New(Options{}), "/mcp"); !errors.Is(err, ErrLogin) {
 		t.Error(err)
 	}
 }
 
-func TestWhatCouldBeAnAttackIsRefused(t *testing.T) {
+func TestSuspiciousResponsesAreRefused(t *testing.T) {
 	bomb := strings.Repeat("x", maxMetadata)
 	for _, test := range []struct {
 		name  string

@@ -7,7 +7,7 @@ import (
 
 // The client registers, requests a token and revokes it with one method. FastMCP revokes only for
 // clients that use the first method it lists.
-func TestAClientSaysWhoItIsInTheFirstWayThatTheServerNames(t *testing.T) {
+func TestClientsAuthenticateByTheFirstNamedMethod(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		takes any            // methods that the authorization server lists

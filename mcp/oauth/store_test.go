@@ -71,7 +71,7 @@ func TestProcessesThatShareALoginNeverBurnIt(t *testing.T) {
 	}
 }
 
-func TestALoginIsSeenByThoseWhoWereThereBefore(t *testing.T) {
+func TestLoginsReachEarlierWaiters(t *testing.T) {
 	s := newSite(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	waiting := s.sharing(path, 1, nil)
@@ -127,7 +127,7 @@ func TestALoginAgainKeepsTheRegistration(t *testing.T) {
 	}
 }
 
-func TestWhatIsStoredIsSealed(t *testing.T) {
+func TestStoredValuesAreSealed(t *testing.T) {
 	s := newSite(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	if _, err := s.sharing(path, 1, nil).Login(t.Context(), s.URL+"/mcp", nil); err != nil {

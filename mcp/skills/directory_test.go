@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
-// TestReadDirectoryWhosePagesDoNotEnd reads folders whose pages after the second are malformed.
-func TestReadDirectoryWhosePagesDoNotEnd(t *testing.T) {
+// TestReadDirectoryWithEndlessPages reads folders whose pages after the second are malformed.
+func TestReadDirectoryWithEndlessPages(t *testing.T) {
 	for name, cursor := range map[string]func(page int) string{
 		"a cursor that does not advance": func(int) string { return `"x"` },
 		"an empty cursor":                func(int) string { return `""` },

@@ -145,7 +145,7 @@ func TestAFolderWithinASkillMayBeASkillAndIsPartOfBoth(t *testing.T) {
 	}
 }
 
-func TestAReloadServesWhatTheTreeHasNow(t *testing.T) {
+func TestReloadServesTheCurrentTree(t *testing.T) {
 	files := tree()
 	c, set := serve(t, files)
 	before, err := skills.Get(t.Context(), c, "skill://git-workflow/SKILL.md")
@@ -231,7 +231,7 @@ const (
 	oneFile = `{"uri":"skill://a/SKILL.md","frontmatter":{"name":"a","description":"d"},"resources":[{"uri":"skill://a/SKILL.md","digest":"` + digest + `","size":37}]}`
 )
 
-func TestWhatIsNotAsTheEntrySaysIsNotRead(t *testing.T) {
+func TestFilesThatDifferFromTheirEntryAreNotRead(t *testing.T) {
 	real, _ := serve(t, fstest.MapFS{"a/SKILL.md": {Data: []byte(text)}})
 	all, _, err := skills.List(t.Context(), real)
 	if err != nil {

@@ -77,7 +77,7 @@ func TestASubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 	})
 }
 
-func TestWhatWasAskedIsAnsweredBeforeTheEnd(t *testing.T) {
+func TestPendingRequestsAreAnsweredBeforeTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := mcp.NewServer("s", "1")
 		release := make(chan struct{})

@@ -317,7 +317,7 @@ type passingError struct{}
 func (passingError) Error() string   { return "out of files" }
 func (passingError) Temporary() bool { return true }
 
-func TestASocketWhoseClientReadsNothingIsGivenUp(t *testing.T) {
+func TestSocketsOfStalledClientsAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := net.Pipe()
 		defer client.Close()

@@ -14,7 +14,7 @@ import (
 
 // The server opens the stream of a call at once, and the call is given up a second later. The
 // cancellation overtakes nothing and need not be repeated.
-func TestACallWhoseStreamIsOpenHasArrived(t *testing.T) {
+func TestCallsWithAnOpenStreamHaveArrived(t *testing.T) {
 	late := 0
 	for range 40 {
 		synctest.Test(t, func(t *testing.T) {

@@ -54,7 +54,7 @@ func wait(t *testing.T, done func() bool) {
 	}
 }
 
-func TestDeletingASessionCancelsWhatRuns(t *testing.T) {
+func TestDeletingASessionCancelsCalls(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(polling)

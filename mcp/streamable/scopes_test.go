@@ -16,7 +16,7 @@ import (
 
 // Over HTTP a caller without the needed scopes gets their names, in every revision, and does not
 // see tools that it cannot call.
-func TestACallerWhoLacksScopesHearsWhich(t *testing.T) {
+func TestMissingScopesAreNamed(t *testing.T) {
 	s := mcp.NewServer("files", "1")
 	for _, name := range []string{"read_file", "delete_file", "delete_all"} {
 		mcp.AddTool(s, name, func(context.Context, struct{}) (string, error) { return "done", nil })

@@ -210,7 +210,7 @@ func TestNotificationsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
 	}
 }
 
-func TestWhatChangedBeforeTheStreamOpenedIsSentOnce(t *testing.T) {
+func TestChangesBeforeTheStreamAreSentOnce(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
@@ -253,7 +253,7 @@ func TestNotificationsGoOnWhereTheirStreamIsForgotten(t *testing.T) {
 	e.want("notifications/tools/list_changed")
 }
 
-func TestALostConnectionIsNoCancellation(t *testing.T) {
+func TestLostConnectionsDoNotCancel(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)

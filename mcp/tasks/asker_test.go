@@ -32,7 +32,7 @@ type testCaller struct{}
 // A task does not keep the token of its call. When the token expires, the task continues with the
 // one of the newest request of its owner. (A gateway calls Exchange.For with each message to a
 // server.)
-func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
+func TestTasksUseTheirOwnersNewestToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Base: openSite{}, Client: oauth.Options{HTTP: &http.Client{Transport: openSite{}}}, Caller: func(ctx context.Context) (oauth.Caller, bool) {
 			c, found := ctx.Value(testCaller{}).(oauth.Caller)
@@ -94,7 +94,7 @@ func TestATaskGoesOnWithTheNewestTokenOfItsOwner(t *testing.T) {
 }
 
 // A task takes the token only of a request of its owner with the same permissions.
-func TestATaskGoesOnWithNobodyElsesToken(t *testing.T) {
+func TestTasksUseOnlyTheirOwnersToken(t *testing.T) {
 	ada := mcp.Principal{Issuer: "i", Subject: "ada", Scopes: []string{"read"}}
 	for _, test := range []struct {
 		name string

@@ -46,7 +46,7 @@ func (s *legacySession) hear(t *testing.T) <-chan string {
 
 // Through any bridge a client of 2025-11-25 lists the tasks of its session and receives their
 // notifications.
-func TestALegacyClientListsAndHearsOfItsTasksThroughABridge(t *testing.T) {
+func TestLegacyClientsFollowTasksThroughABridge(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	for name, url := range map[string]string{"of a server": url, "of a modern server": proxy(t, url, ""), "of a legacy server": proxy(t, url, "2025-11-25")} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestALegacyClientListsAndHearsOfItsTasksThroughABridge(t *testing.T) {
 
 // A modern client that listens for tasks receives notifications of those of a legacy server, in the
 // modern form.
-func TestAModernSubscriptionHearsOfTasksOfALegacyServer(t *testing.T) {
+func TestModernSubscriptionsCarryTasksOfALegacyServer(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	c := dial(t, proxy(t, url, "2025-11-25"), "", mcp.ClientOptions{Capabilities: tasks.Capabilities()})
 	_, task, err := tasks.Start(t.Context(), c, "greet", nil)

@@ -213,7 +213,7 @@ func TestATaskIsListedForAsLongAsItCanBeGot(t *testing.T) {
 	})
 }
 
-func TestAListIsOfOnePartAndOfSomebodyWhoIsKnown(t *testing.T) {
+func TestListsRequirePartAndUser(t *testing.T) {
 	long, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"fail": {}}})
 	if err != nil {
 		t.Fatal(err)

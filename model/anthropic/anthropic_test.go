@@ -97,7 +97,7 @@ func TestAComplaintOfTheConversationSetsNoToolAside(t *testing.T) {
 	}
 }
 
-func TestALimitThatIsTooHighIsLoweredToWhatTheModelTakes(t *testing.T) {
+func TestTooHighLimitsAreLowered(t *testing.T) {
 	m, s := opened(t, Options{}, refusal("max_tokens: 16384 > 4096, which is the maximum allowed number of output tokens"), reply{200, fine})
 	if _, err := m.Generate(context.Background(), asking(), nil); err != nil || len(s.sent) != 2 || !strings.Contains(s.sent[1], `"max_tokens":4096`) {
 		t.Errorf("%v; sent %s", err, s.sent)

@@ -60,7 +60,7 @@ func TestToolsThatHaveNoRoomAreSetAside(t *testing.T) {
 	}
 }
 
-func TestAModelThatTellsNothingWhileItWritesIsRead(t *testing.T) {
+func TestSilentModelsAreRead(t *testing.T) {
 	a := &asked{text: `<tool_call>{"name":"add","arguments":{"a":1}}</tool_call>`}
 	history := []model.Message{model.UserText("hi"), {Role: model.RoleAssistant, Parts: []model.Part{{Call: &model.Call{ID: "call_7", Name: "x"}}}}}
 	res, err := New(a).Generate(context.Background(), &model.Request{Tools: testTools, Messages: history}, nil)

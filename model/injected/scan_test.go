@@ -106,7 +106,7 @@ func TestTheSplitMakesNoDifference(t *testing.T) {
 	}
 }
 
-func TestTextThatIsNoCallIsNotHeldBack(t *testing.T) {
+func TestPlainTextIsNotHeldBack(t *testing.T) {
 	for name, text := range map[string]string{
 		"a block of other JSON": "```json\n{\"items\": [" + strings.Repeat("1,\n", maxHead),
 		"a block of code":       "```python\nx = {\"name\": \"add\"}\n",

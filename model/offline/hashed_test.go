@@ -9,7 +9,7 @@ import (
 
 // A portable name ends in a hash, which no user types. That applies to every tool of a server with
 // a dot in its name.
-func TestAHashedNameIsWhatItWas(t *testing.T) {
+func TestHashedNamesAreStable(t *testing.T) {
 	all := []model.Tool{
 		tool("host__recall", "Find what was remembered in earlier conversations.", `"words":{"type":"string"}`, ``),
 		tool("host__remember", "Keep a fact for later conversations.", `"text":{"type":"string"}`, `"text"`),

@@ -97,7 +97,7 @@ func generate(t *testing.T, m *Model, req *model.Request) *model.Response {
 	return res
 }
 
-func TestWhatAProviderRefusesIsLeftOutFromThenOn(t *testing.T) {
+func TestParametersRefusedByAProviderAreOmitted(t *testing.T) {
 	t.Parallel()
 	warm := 0.5
 	for _, test := range []struct {
@@ -209,7 +209,7 @@ func TestAnErrorAboutTheConversationSetsNoToolAside(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatTheyAre(t *testing.T) {
+func TestErrorKinds(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string

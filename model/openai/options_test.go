@@ -76,7 +76,7 @@ func TestPresetsAreWhole(t *testing.T) {
 	}
 }
 
-func TestInfoIsWhatTheOptionsSay(t *testing.T) {
+func TestInfoFollowsTheOptions(t *testing.T) {
 	t.Parallel()
 	price := model.Price{Input: 1, Output: 2}
 	m, err := New(Options{Model: "m", Provider: "mine", BaseURL: "http://h/v1", Window: 9, Price: price})
@@ -88,7 +88,7 @@ func TestInfoIsWhatTheOptionsSay(t *testing.T) {
 	}
 }
 
-func TestRequestsHaveWhatTheOptionsSay(t *testing.T) {
+func TestRequestsFollowTheOptions(t *testing.T) {
 	t.Parallel()
 	s, m := at(t, Options{
 		BaseURL: "http://localhost:11434/v1/", MaxTokens: 77, Key: "k",
@@ -146,7 +146,7 @@ func TestMediaOfTheUserIsShown(t *testing.T) {
 	}
 }
 
-func TestIDsAreWhatTheProviderTakes(t *testing.T) {
+func TestIDsFitTheProvider(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 60)
 	for provider, want := range map[string]int{"openai": 29, "mistral": 9} {

@@ -67,7 +67,7 @@ func asking(tools ...string) *model.Request {
 	return req
 }
 
-func TestWhatAServerDoesNotTakeIsLeftOut(t *testing.T) {
+func TestUnsupportedParametersAreOmitted(t *testing.T) {
 	t.Parallel()
 	for complaint, member := range map[string]string{
 		"Encrypted content is not supported with this model.":                                                       `"include"`,

@@ -105,7 +105,7 @@ func TestNewIsTheSameEveryTime(t *testing.T) {
 	}
 }
 
-func TestEveryFeatureSaysWhatItIsFor(t *testing.T) {
+func TestFeaturesAreDescribed(t *testing.T) {
 	c := mcp.NewClient(everything.New())
 	for tool, err := range c.Tools(t.Context()) {
 		if err != nil {
@@ -328,7 +328,7 @@ func TestPromptsAndCompletion(t *testing.T) {
 	})
 }
 
-func TestOldRevisionsGetWhatTheyKnow(t *testing.T) {
+func TestOldRevisionsGetKnownMembers(t *testing.T) {
 	for revision, audio := range map[string]string{"2025-06-18": "audio", "2025-03-26": "audio", "2024-11-05": "text"} {
 		t.Run(revision, func(t *testing.T) {
 			c := dial(t, false, mcp.ClientOptions{Revision: revision})

@@ -81,7 +81,7 @@ func TestPagesAreReadAsMarkdown(t *testing.T) {
 	}
 }
 
-func TestSitesSayWhatProgramsMayRead(t *testing.T) {
+func TestRobotsAreObeyed(t *testing.T) {
 	at := serve(t, map[string][2]string{
 		"/robots.txt":  {"text/plain", "User-agent: *\nDisallow: /private\n\nUser-agent: Junction\nDisallow: /secret\nAllow: /secret/open\nDisallow: /*?q="},
 		"/secret":      {"text/plain", "s"},

@@ -65,7 +65,7 @@ func TestReadFileReadsRangesOfLines(t *testing.T) {
 	f.refused("read-file", args{"path": "work"}, "is a folder")
 }
 
-func TestReadFileShowsWhatIsNoText(t *testing.T) {
+func TestReadFileOfBinaryContent(t *testing.T) {
 	f := serve(t, Options{MaxRead: 1000})
 	png := "\x89PNG\r\n\x1a\n" + strings.Repeat("\x00", 20)
 	f.put(f.work, "a.png", png)
@@ -88,7 +88,7 @@ func TestReadFileShowsWhatIsNoText(t *testing.T) {
 	one.refused("read-file", args{"path": "work/late.txt"}, "not UTF-8 throughout")
 }
 
-func TestReadFilesReadsWhatItCan(t *testing.T) {
+func TestReadFilesWithFailures(t *testing.T) {
 	f := serve(t, Options{MaxRead: 10})
 	f.put(f.work, "a.txt", "aaa\n")
 	f.put(f.work, "b.txt", "bbbbbbbb")

@@ -36,7 +36,7 @@ func said(t *testing.T, c *mcp.Client, tool, arguments string) string {
 	return result.Text()
 }
 
-func TestWhatIsRememberedIsThereInTheNextProcess(t *testing.T) {
+func TestEntitiesAreStored(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "memory.db")
 	c := opened(t, path)
 	for _, step := range []struct{ tool, arguments, want string }{

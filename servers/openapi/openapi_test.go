@@ -375,7 +375,7 @@ func TestAHostileDocumentCostsLittle(t *testing.T) {
 	inEveryDialect(t, tools)
 }
 
-func TestOutputSchemasForgiveWhatAPIsDo(t *testing.T) {
+func TestOutputSchemasAreLenient(t *testing.T) {
 	const paths = `{"/x":{"get":{"operationId":"op","parameters":[{"name":"q","in":"query"}],"responses":{"200":{"headers":{"X-Next":{}},"content":{"application/json":{"schema":{"type":"object","required":["id"],
 		"properties":{"id":{"type":"integer"},"tags":{"type":"array","items":{"type":"string"}},"owner":{"nullable":true,"allOf":[{"type":"object","properties":{"n":{"type":"string","format":"email"}}}]}}}}}}}}}}`
 	answers := map[string]string{
@@ -436,7 +436,7 @@ func TestSecretsGoWhereTheDocumentSays(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithADocumentIsSaid(t *testing.T) {
+func TestFaultsInADocumentAreReported(t *testing.T) {
 	good := documentOf("3.0.3", `{"/x":{"get":{"operationId":"op","tags":["a"]}}}`, "")
 	for name, c := range map[string]struct {
 		document string

@@ -118,7 +118,7 @@ func TestStatementsThatReadPassTheCheck(t *testing.T) {
 	}
 }
 
-func TestStatementsThatHideWhatTheyDoAreRefused(t *testing.T) {
+func TestObscuredStatementsAreRefused(t *testing.T) {
 	all := map[string]*dialect{"sqlite": sqliteDialect(), "mysql": mysqlDialect(0), "postgres": postgresDialect(0)}
 	for _, s := range []struct{ dialects, sql string }{
 		{"sqlite mysql postgres", `SELECT 1; SELECT 2`},

@@ -26,7 +26,7 @@ func open(t *testing.T, path string) *sqlite.Store {
 	return s
 }
 
-func TestWhatIsPutSurvives(t *testing.T) {
+func TestValuesSurviveReopening(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s := open(t, path)
 	v, err := s.Put(t.Context(), "k", []byte("kept"), state.Write{})

@@ -32,7 +32,7 @@ func answering(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, text) }
 }
 
-func TestVectorsComeInTheOrderOfTheTextsWhateverTheOrderOfTheAnswer(t *testing.T) {
+func TestVectorsAreInTheOrderOfTheTexts(t *testing.T) {
 	t.Parallel()
 	c := endpoint(t, func(w http.ResponseWriter, r *http.Request) {
 		var q request

@@ -58,7 +58,7 @@ func TestAYesHoldsUntilItIsTakenBack(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeRestoredIsAssumedToBeTheWorst(t *testing.T) {
+func TestUnreadableStateIsAssumedToBeTheWorst(t *testing.T) {
 	d := New(nil, nil)
 	d.Restore(json.RawMessage(`"not kept"`))
 	if from := d.Sources(guard.Private | guard.Untrusted); d.Labels() != guard.Private|guard.Untrusted || len(from) != 1 || from[0].Server != FromBefore {
@@ -67,7 +67,7 @@ func TestWhatCannotBeRestoredIsAssumedToBeTheWorst(t *testing.T) {
 }
 
 // What is granted allows until there is an answer; nothing that forbids or asks gives way to it.
-func TestWhatIsGrantedEndsWithTheAnswer(t *testing.T) {
+func TestGrantsEndWithTheAnswer(t *testing.T) {
 	none, err := policy.Compile(nil, policy.Options{})
 	if err != nil {
 		t.Fatal(err)

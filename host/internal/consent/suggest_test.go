@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestAlwaysOffersWhatFitsTheCall(t *testing.T) {
+func TestAlwaysFitsTheCall(t *testing.T) {
 	tests := []struct {
 		name, arguments string
 		want            []string

@@ -11,7 +11,7 @@ import (
 )
 
 // A person who thinks about one call does not hold up one whose time is over.
-func TestACallThatIsEndedDoesNotWaitForThePerson(t *testing.T) {
+func TestEndedCallsDoNotWaitForTheUser(t *testing.T) {
 	rules := compiled(t, policy.Ask)
 	d := New(func() *policy.Policy { return rules }, func(guard.Source) bool { return true })
 	call := Call{Input: policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(`{}`)}, Definitions: func() []guard.Source { return nil }}

@@ -44,7 +44,7 @@ func TestASummaryStandsForTheFirstMessages(t *testing.T) {
 	}
 }
 
-func TestEstimatesAreCorrectedByWhatWasCounted(t *testing.T) {
+func TestEstimatesAreCorrectedByCounts(t *testing.T) {
 	var v View
 	if got := v.Corrected(1_000); got != 1_000 {
 		t.Errorf("at first 1,000 are %d", got)

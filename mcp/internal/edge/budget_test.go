@@ -53,7 +53,7 @@ func describing(i, size int) string {
 	return fmt.Sprintf(`{"name":"%d%s","version":"1"}`, i, strings.Repeat("x", size))
 }
 
-func TestWhatModernClientsSayOfThemselvesIsNotKept(t *testing.T) {
+func TestNamesOfModernClientsAreNotKept(t *testing.T) {
 	e := newWaiting(t)
 	call := func(i, size int) int {
 		return e.Modern(t.Context(), nil, parsed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":%s,"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":%s}}}}}`, describing(i, size), describing(i, size))), From{}).Code

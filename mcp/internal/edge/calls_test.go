@@ -19,7 +19,7 @@ func begin(t *testing.T, calls *Calls[jsonrpc.ID], id jsonrpc.ID, listens bool) 
 	return ctx
 }
 
-func TestATableRefusesWhatIsTooMuchTwiceOrTooLate(t *testing.T) {
+func TestTableRefusesExcessDuplicatesAndLateEntries(t *testing.T) {
 	var calls Calls[jsonrpc.ID]
 	begin(t, &calls, "1", false)
 	if _, fault := calls.Begin(t.Context(), "1", false, 2); fault == nil || fault.Code != jsonrpc.InvalidRequest {

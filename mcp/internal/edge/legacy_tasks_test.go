@@ -200,7 +200,7 @@ func TestAListOfTasksDoesNotWaitForOneThatIsNotAnswered(t *testing.T) {
 	})
 }
 
-func TestWhatASessionRemembersOfTasksIsLimited(t *testing.T) {
+func TestTasksOfASessionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{tasks: map[string]string{}, message: strings.Repeat("m", 1<<20)}
 		session := w.session(t)
@@ -225,7 +225,7 @@ func TestWhatASessionRemembersOfTasksIsLimited(t *testing.T) {
 	})
 }
 
-func TestAClientHearsOfItsOwnTasksWhileItsStreamIsOpen(t *testing.T) {
+func TestStreamsCarryTasksOfTheirClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{listens: true, tasks: map[string]string{}, subs: map[string]mcp.Peer{}}
 		session := w.session(t)

@@ -145,7 +145,7 @@ func change(t *testing.T, session *edge.Session, method, uri string) <-chan int 
 	return code
 }
 
-func TestEachSubscriptionIsAListenRequestOfItsOwn(t *testing.T) {
+func TestEachSubscriptionIsAListenRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &notifier{}
 		session := initialize(t, n, nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // A Handler that serves many users must know the user of each listen request.
-func TestEveryRequestOfASessionSaysWhoseItIs(t *testing.T) {
+func TestRequestsOfASessionNameTheirUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := map[string]*mcp.Request{}
 		e := newEdge(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A request that has arrived and is given up long afterwards is known to have arrived.
-func TestWhatHasArrivedIsKnownToHaveArrived(t *testing.T) {
+func TestArrivedRequestsAreReported(t *testing.T) {
 	e, err := New("http://a.example/mcp", Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -126,7 +126,7 @@ type nobody struct{}
 func (nobody) Note(string, any) {}
 
 // A note that is too long to keep is made only for watchers.
-func TestALongNoteIsMadeForThoseWhoWatchOnly(t *testing.T) {
+func TestLongNotesAreMadeForObserversOnly(t *testing.T) {
 	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
 	r.Header.Set("Accept", strings.Repeat("a", 1<<20))
 	var x Exchanges
@@ -155,7 +155,7 @@ func TestALongAddressIsNotKept(t *testing.T) {
 	}
 }
 
-func TestWhatIsKeptOfAnExchangeHoldsNoMoreOfItsRequest(t *testing.T) {
+func TestKeptExchangesReleaseTheirRequest(t *testing.T) {
 	var x Exchanges
 	r := httptest.NewRequest(http.MethodPost, "/p?"+strings.Repeat("q", 1<<20), nil)
 	for range 2 {

@@ -232,7 +232,7 @@ func TestServeEndsWithTheErrorOfAWrite(t *testing.T) {
 }
 
 // Lines that are not messages get responses too and count like requests.
-func TestWhatIsNoMessageIsNotReadFromAClientThatReadsNothing(t *testing.T) {
+func TestClientsThatReadNothingAreNotReadFrom(t *testing.T) {
 	e := newEdge(t, func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, nil })
 	const sent = 100_000
 	in := strings.NewReader(strings.Repeat("{\n", sent))

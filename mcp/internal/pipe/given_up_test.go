@@ -12,7 +12,7 @@ import (
 
 // Alice gives up a call. The server responds all the same, with a message over the limit. It is not
 // the response to Bob's call, which happens to be the only one waiting and gets its own later.
-func TestATooLongResponseToACallThatWasGivenUpIsNobodyElses(t *testing.T) {
+func TestTooLongResponsesOfCancelledCallsAreDropped(t *testing.T) {
 	for name, line := range map[string]string{
 		"too long":      `{"jsonrpc":"2.0","id":1,"result":{"x":"` + strings.Repeat("x", 128<<10) + `"}}`,
 		"without an id": `{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Alice's account is empty"}}`,

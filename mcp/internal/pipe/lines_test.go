@@ -71,7 +71,7 @@ func TestGathererHasLimits(t *testing.T) {
 	}
 }
 
-func TestShortLinesOfAMessageCountForWhatTheyCost(t *testing.T) {
+func TestShortLinesCountTheirCost(t *testing.T) {
 	g := gatherer{most: 1 << 20}
 	g.add([]byte("["))
 	n := 1

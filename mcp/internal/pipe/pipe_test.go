@@ -278,7 +278,7 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 	})
 }
 
-func TestCloseWritesWhatWasSent(t *testing.T) {
+func TestCloseFlushes(t *testing.T) {
 	inBubble(t, "before it", func(t *testing.T) {
 		l, p := connect(t, Options{})
 		for i := range 5 {
@@ -336,7 +336,7 @@ func TestManyCalls(t *testing.T) {
 	})
 }
 
-func TestWhatIsSkippedIsLoggedAFewTimes(t *testing.T) {
+func TestSkippedLinesAreLoggedAFewTimes(t *testing.T) {
 	inBubble(t, "at debug level", func(t *testing.T) {
 		l, p := connect(t, Options{})
 		for i := range 3 * maxSkipped {

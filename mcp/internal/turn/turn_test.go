@@ -30,7 +30,7 @@ func TestATurnIsWaitedForNoLongerThanItsContextAllows(t *testing.T) {
 	}
 }
 
-func TestATurnGoesToWhoeverWaitsLongest(t *testing.T) {
+func TestTurnsGoToTheLongestWaiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var turn Turn
 		turn.Acquire(t.Context())

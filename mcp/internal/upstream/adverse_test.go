@@ -22,7 +22,7 @@ func elicitation(id string) string {
 
 // The retry of a modern client resumes the call at the moment when the server withdraws its
 // request.
-func TestAServerThatWithdrawsRequestsWhileTheirCallIsResumedBlocksNobody(t *testing.T) {
+func TestWithdrawalsDuringAResumptionBlockNoClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		calls := 0
@@ -153,7 +153,7 @@ func TestARequestThatCouldBeForSeveralClientsGoesToNone(t *testing.T) {
 	})
 }
 
-func TestASharedSessionDeclaresNoRootsAndThatOfOneClientWhatItDeclared(t *testing.T) {
+func TestCapabilitiesOfSharedAndSingleSessions(t *testing.T) {
 	declared := func(o mcp.ClientOptions) string {
 		_, s := played(t, o, `{}`, func(*playedServer, message) {})
 		var params struct{ Capabilities json.RawMessage }
@@ -172,7 +172,7 @@ func TestASharedSessionDeclaresNoRootsAndThatOfOneClientWhatItDeclared(t *testin
 	}
 }
 
-func TestWhatIsAskedOutsideOfCallsReachesTheOneClientInItsNext(t *testing.T) {
+func TestRequestsOutsideOfCallsReachTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{Capabilities: &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}}}, `{"tools":{}}`, func(s *playedServer, m message) {
 			switch {

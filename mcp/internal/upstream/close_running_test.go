@@ -93,7 +93,7 @@ func (parkedPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, erro
 	return nil, mcp.ErrInputRequired
 }
 
-func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
+func TestWaitersSeeThatTheClientIsClosed(t *testing.T) {
 	const legacy, modern = "2025-11-25", "2026-07-28"
 	progress := func(m message) string {
 		return `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + string(m.ID) + `,"progress":1}}`
@@ -201,7 +201,7 @@ func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
 }
 
 // The server still has a call that waits for its client to come back.
-func TestAServerHearsOfAParkedCallAtTheEnd(t *testing.T) {
+func TestParkedCallsAreCancelledAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
 			if m.Method == "tools/call" {

@@ -17,7 +17,7 @@ import (
 
 // A client that interrupts a call closes the connection next. The cancellation must reach the
 // server before that, or the server would continue the call without a client.
-func TestAServerHearsOfACallThatIsGivenUpJustBeforeTheEnd(t *testing.T) {
+func TestServersSeeLateCancellations(t *testing.T) {
 	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
 		for _, method := range []string{"tools/call", "tools/list"} {
 			t.Run(revision+" "+method, func(t *testing.T) {

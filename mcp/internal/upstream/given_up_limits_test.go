@@ -18,7 +18,7 @@ import (
 
 // Bob waits for Alice's turn, so her next call waits behind him. When Bob gives up, her call has no
 // reason to wait.
-func TestACallOfTheSameClientWaitsForNobodyWhoWentAway(t *testing.T) {
+func TestCallsDoNotWaitForClosedClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn := new(callerTurn)
 		if err := turn.acquire(t.Context(), "alice"); err != nil {

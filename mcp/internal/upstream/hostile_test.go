@@ -36,7 +36,7 @@ func (p *hostilePeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 
 // A request that came while only Alice's call ran is for Alice. When her call is cancelled it must
 // not go to Bob, whose call began later.
-func TestAServerRequestOfACancelledCallGoesToNobodyElse(t *testing.T) {
+func TestServerRequestsOfCancelledCallsReachNoOtherClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
@@ -254,7 +254,7 @@ func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 
 // A server that continues a call after it was given up may ask for its client when only another
 // client's call is open.
-func TestARequestAfterACallWasGivenUpGoesToNobodyElse(t *testing.T) {
+func TestRequestsAfterACancelledCallReachNoOtherClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {

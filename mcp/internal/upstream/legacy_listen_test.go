@@ -13,7 +13,7 @@ import (
 
 // A client may call a tool that changes the list after initialize and before its stream for
 // notifications is open.
-func TestAListThatChangedBeforeAnybodyListenedChangedForTheFirstWhoDoes(t *testing.T) {
+func TestChangesBeforeTheFirstListenerAreDelivered(t *testing.T) {
 	for _, revision := range []string{"2024-11-05", "2025-11-25"} {
 		synctest.Test(t, func(t *testing.T) {
 			none := func(context.Context, struct{}) (string, error) { return "", nil }

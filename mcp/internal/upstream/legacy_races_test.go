@@ -246,7 +246,7 @@ func TestClientsThatGaveUpCallsAreForgotten(t *testing.T) {
 
 // A request that waits for the client's next call moves to its stream while the call begins. The
 // call must be held all the same.
-func TestACallIsHeldWhileWhatWaitsMovesToTheStream(t *testing.T) {
+func TestCallsAreHeldWhileRequestsMoveToTheStream(t *testing.T) {
 	early := 0
 	for range 2000 {
 		l := &calledLink{}
@@ -283,7 +283,7 @@ func (askLater) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, 
 
 // A call that its client gave up before it was sent had taken over a waiting request. The server
 // knows no such call and waits for the response.
-func TestWhatAnUnsentCallTookOverIsNotLostWithIt(t *testing.T) {
+func TestRequestsTakenOverByAnUnsentCallAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
 		c, e, s := oneClientConn(t, l)
@@ -384,7 +384,7 @@ func TestARequestOutsideOfCallsAndACallThatBeginsMeet(t *testing.T) {
 }
 
 // One call can take over all requests that may wait for it.
-func TestWhatMayWaitForACallIsNotRefusedByIt(t *testing.T) {
+func TestCallsDoNotRefuseWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &calledLink{}
 		c, e, s := oneClientConn(t, l)

@@ -241,7 +241,7 @@ func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing
 
 // Alice gives up a call that arrives after three seconds, and the cancellation waits for that.
 // Requests of the server before it can have left the call belong to Alice.
-func TestWhatIsAskedBeforeACancellationIsHeardGoesToNobodyElse(t *testing.T) {
+func TestRequestsOfACancelledCallReachNoOtherClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &sentLink{arrives: 3 * time.Second}
 		c, e, s := quietConn(t, l)

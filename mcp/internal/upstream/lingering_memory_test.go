@@ -13,7 +13,7 @@ import (
 
 // Clients gave up calls two hours ago, the server proved that it left them, and no other event
 // followed.
-func TestClientsWhoseCallsAreProvenOverAreForgotten(t *testing.T) {
+func TestClientsOfFinishedCallsAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})
 		type client [1 << 16]byte

@@ -19,7 +19,7 @@ import (
 // A server on stdio handles one message after the other, as many do. Alice has two calls, of which
 // the first takes ten seconds, and goes away after one. The server reads that after it has begun
 // the second.
-func TestAServerThatReadsWhenItIsDoneAsksNobodyElse(t *testing.T) {
+func TestLateReadersAskNoOtherClient(t *testing.T) {
 	for name, asksFirst := range map[string]bool{"it asks for the first time": false, "it is known to name no call": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -24,7 +24,7 @@ func (p *roundless) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, er
 
 // A running list, or the gateway's own listen request, cannot carry the requests of a starting
 // server. The client's next call can.
-func TestWhatIsAskedDuringAListReachesTheOneClientInItsNextCall(t *testing.T) {
+func TestRequestsDuringAListReachTheNextCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, listens := range []bool{false, true} {
 			bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
@@ -109,7 +109,7 @@ func TestAWithdrawnRequestOutsideOfCallsHoldsUpNothing(t *testing.T) {
 }
 
 // A listening client that can only be asked in its calls is asked in the call that was held.
-func TestACallThatWasHeldTakesOverWhatItsClientIsNotAskedOutsideOfCalls(t *testing.T) {
+func TestHeldCallsTakeOverWaitingRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var before []message // responses that the server had before the call
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
@@ -146,7 +146,7 @@ func TestACallThatWasHeldTakesOverWhatItsClientIsNotAskedOutsideOfCalls(t *testi
 
 // A listening client cannot be asked on its stream while a call of it runs. It is asked in that
 // call, as the next one may never come.
-func TestWhatTheStreamCannotAnswerGoesToACallThatRuns(t *testing.T) {
+func TestRequestsMoveFromTheStreamToARunningCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var call message

@@ -37,7 +37,7 @@ func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 }
 
 // Over HTTP a withdrawal may come on another stream and overtake its request.
-func TestARequestWhoseWithdrawalWasFasterIsNotPutToTheClient(t *testing.T) {
+func TestWithdrawnRequestsAreNotDelivered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, e, s := quietConn(t, &sentLink{})
 		peer := &countingPeer{}

@@ -152,7 +152,7 @@ func TestAPingThatIsRefusedWithAStatusIsAResponse(t *testing.T) {
 
 // A request on the channel of a request of the connection itself belongs to no client (compare
 // legacy.ping). Here it is the channel of the ping after a cancellation.
-func TestARequestOnThePingsChannelIsNobodys(t *testing.T) {
+func TestRequestsOnThePingChannelAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &pingedLink{}
 		pinged := make(chan struct{})

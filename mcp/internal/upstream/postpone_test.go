@@ -26,7 +26,7 @@ func (p notHere) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage,
 
 // A request from before any call waits while a call runs that was held for the maximum time, and is
 // given to it. The call ends: the request does not belong to it.
-func TestWhatWasAskedBeforeACallSurvivesThatTheCallEnds(t *testing.T) {
+func TestEarlierRequestsOutliveACall(t *testing.T) {
 	for name, cancels := range map[string]bool{"it is given up": true, "it gets its response": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -105,7 +105,7 @@ func TestACancellationThatWasNotSentIsNotProven(t *testing.T) {
 // A sequential server fails Alice's first calls with an error without an id, as some do. The ping
 // waits alone and takes the error for its response. The server has not read the cancellation of the
 // last call.
-func TestAnErrorWithoutAnIDIsNoProof(t *testing.T) {
+func TestErrorsWithoutAnIDProveNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, closed := attacked(t, func(s *playedServer, m message) {
 			tool := string(m.Params)

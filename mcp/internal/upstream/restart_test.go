@@ -143,7 +143,7 @@ func TestAListenerAloneNoticesThatTheServerRestarted(t *testing.T) {
 
 // A new session that fails at first is begun later, even if the first attempt was for a call and
 // only a listener is left.
-func TestAListenerHearsAgainAfterARenewalThatFailed(t *testing.T) {
+func TestListenersRecoverAfterAFailedRenewal(t *testing.T) {
 	r := newRestarting(t)
 	var down atomic.Bool
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {

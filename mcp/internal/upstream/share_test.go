@@ -76,7 +76,7 @@ func TestTasksThatAreWatchedAreShared(t *testing.T) {
 
 // Notifications that wait for a blocked client leave room for those of other callers. So do
 // repeated cancellations.
-func TestWhatWaitsForCallersIsShared(t *testing.T) {
+func TestWaitingRequestsAreShared(t *testing.T) {
 	for name, keys := range twoCallers {
 		c, _, _ := quietConn(t, &sentLink{})
 		newCall := func(by int) *call {

@@ -48,7 +48,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-func TestMembersThatNobodyKnowsGoBackToTheirProvider(t *testing.T) {
+func TestUnknownMembersReturnToTheirProvider(t *testing.T) {
 	raw := []byte(`{"id":"1","signature":"x","none":null}`)
 	if got := Extra("p", MembersBut(raw, "id")); len(got["p"]) != 1 || string(got["p"]["signature"]) != `"x"` {
 		t.Errorf("%s", got)

@@ -32,7 +32,7 @@ func post(t *testing.T, ctx context.Context, tap func(model.Exchange), a answeri
 	return do(Client(&http.Client{Transport: a}), req, []byte(body), tap)
 }
 
-func TestTapGetsWhatWentAndCame(t *testing.T) {
+func TestTapSeesRequestsAndResponses(t *testing.T) {
 	t.Parallel()
 	var reported []model.Exchange
 	res, err := post(t, t.Context(), func(x model.Exchange) { reported = append(reported, x) }, func(req *http.Request) (*http.Response, error) {

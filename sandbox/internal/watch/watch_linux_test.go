@@ -263,7 +263,7 @@ func TestEachCallThatNamesAFileOrAnAddressIsSeen(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatIsInTheScopeIsAsked(t *testing.T) {
+func TestOnlyPathsInScopeAreAsked(t *testing.T) {
 	for scope, want := range map[Scope]map[Kind]int{
 		Opens:       {Look: 1, Read: 2, Write: 6, Change: 6, Run: 1, Connect: 3}, // an open may be a look, too
 		Connections: {Connect: 3},
@@ -297,7 +297,7 @@ func TestAProgramOfManyThreadsIsSeenWhole(t *testing.T) {
 	}
 }
 
-func TestWhatARealShellStartsIsSeen(t *testing.T) {
+func TestProgramsOfAShellAreSeen(t *testing.T) {
 	dir := t.TempDir()
 	_, accesses := run(t, Options{}, "", "/bin/sh", "-c", `cd "$0" && echo x >new && cat new >/dev/null && mv new old && rm old`, dir)
 	var got []string
@@ -330,7 +330,7 @@ func TestACallIsReportedBeforeItIsMade(t *testing.T) {
 	}
 }
 
-func TestWhatIsSkippedOrKnownIsNotReported(t *testing.T) {
+func TestSkippedAndKnownPathsAreNotReported(t *testing.T) {
 	dir := t.TempDir()
 	skip := func(a Access) bool {
 		return a.Kind == Look || !strings.HasPrefix(a.Path, dir) || strings.HasSuffix(a.Path, "3")
@@ -387,7 +387,7 @@ func TestAProgramThatIsGivenUpCanOpenNothingMore(t *testing.T) {
 	}
 }
 
-func TestRunEndsWhenWhoeverAskedWasKilled(t *testing.T) {
+func TestRunEndsWithAKilledCaller(t *testing.T) {
 	w := start(t, "waits", os.Args[0])
 	watcher := New(w.listener, Options{See: func(a Access) {
 		if a.Kind == Run {
@@ -399,7 +399,7 @@ func TestRunEndsWhenWhoeverAskedWasKilled(t *testing.T) {
 	}
 }
 
-func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
+func TestFilterAllowsCallsWithoutAPath(t *testing.T) {
 	vms := map[Scope]*bpf.VM{}
 	for _, scope := range []Scope{Connections, Opens, Looks} {
 		raw, err := filter(scope)

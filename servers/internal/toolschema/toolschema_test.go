@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-func TestFitsReckonsWithWhatReferencesLeadTo(t *testing.T) {
+func TestFitsFollowsReferences(t *testing.T) {
 	var chain, wide strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&chain, `"C%d":{"properties":{"p":{"$ref":"#/$defs/C%d"}}},`, i, i+1)

@@ -27,7 +27,7 @@ func TestReadingKeepsOrderAndNumbers(t *testing.T) {
 	}
 }
 
-func TestWhatIsHostileIsRefused(t *testing.T) {
+func TestHostileTreesAreRefused(t *testing.T) {
 	var bomb strings.Builder
 	bomb.WriteString("a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n")
 	for i := range 9 {

@@ -9,7 +9,7 @@ import (
 )
 
 // A value of which help does not have the fields is not written.
-func TestOnlyWhatHelpListsIsWritten(t *testing.T) {
+func TestOnlyListedVariablesAreWritten(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &cli.App{IO: cli.IO{Stdout: &out}}

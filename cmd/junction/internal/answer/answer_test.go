@@ -108,7 +108,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-func TestFormAsThePersonSeesIt(t *testing.T) {
+func TestFormForTheUser(t *testing.T) {
 	d, seen := desk("9", "3", "", "y")
 	_, err := d.Answer(t.Context(), host.Form{Server: "weather\x1b[2J", Request: asking(
 		`"days":{"type":"integer","title":"Days\u001b[2J","description":"How many.","minimum":1,"maximum":5},"unit":{"type":"string","enum":["C","F"],"enumNames":["Celsius","Fahrenheit"],"default":"F"}`, "days")})
@@ -195,7 +195,7 @@ func TestVisit(t *testing.T) {
 	}
 }
 
-func TestAnswersWithoutAPerson(t *testing.T) {
+func TestAnswersWithoutAUser(t *testing.T) {
 	page := mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: "https://example.com/"}
 	fields := asking(`"name":{"type":"string"}`, "name")
 	for _, test := range []struct {
@@ -265,7 +265,7 @@ func TestQuestionsAreWithdrawnWithTheCall(t *testing.T) {
 	}
 }
 
-func TestClientsCanOnlyBeAskedWhatFlagsAllow(t *testing.T) {
+func TestFlagsBoundQuestions(t *testing.T) {
 	d, _ := desk()
 	var o mcp.ClientOptions
 	d.Serve(&o, "weather")

@@ -47,7 +47,7 @@ func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	}
 }
 
-func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
+func TestGreetingNamesAUsableModel(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ key, want string }{
 		{"", "with its key in ANTHROPIC_API_KEY"},
@@ -66,7 +66,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
+func TestWritesPastTheScreenAreLogged(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]mcp.LogLevel{"junction: warning: y\n": mcp.LogWarning, "junction: error: z a=b": mcp.LogError, "junction: x: warning: y": mcp.LogInfo, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
 		if e := chat.LogEvent(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
@@ -90,7 +90,7 @@ func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	}
 }
 
-func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
+func TestGreetingWithoutServers(t *testing.T) {
 	t.Parallel()
 	own := host.Server{Name: "files", Origin: []string{"files-server"}}
 	for _, test := range []struct {

@@ -80,7 +80,7 @@ func forget(t *testing.T) {
 	}
 }
 
-func TestALinkOutOfTheFolderIsNoInstruction(t *testing.T) {
+func TestInstructionsDoNotFollowLinksOutOfTheFolder(t *testing.T) {
 	clitest.NoState(t)
 	outside := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
+func TestPermissionsFromElsewhereAreNotTakenBackHere(t *testing.T) {
 	clitest.NoState(t)
 	own := filepath.Join(clitest.PlaceOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	clitest.Write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"}}}`, "policy.json": `{"rules":[{"effect":"deny"},{"effect":"deny"}]}`})

@@ -23,7 +23,7 @@ type withoutServers struct{ tui.Talk }
 
 func (withoutServers) Servers() []host.ServerTools { return nil }
 
-func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
+func TestPermissionsUseTheUsersNames(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})
 	setup := &chat.Setup{App: &cli.App{Place: clitest.PlaceOf(t)}}
 	setup.Options.Servers = []host.Server{{Name: "odd@" + hash}}
@@ -76,7 +76,7 @@ type agreed struct {
 
 func (a agreed) Talk() tui.Talk { return a.approving }
 
-func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
+func TestGrantsAreOneLineAndTakenBackWhole(t *testing.T) {
 	web, memory := guard.Source{Server: "web", Tool: "fetch"}, guard.Source{Server: "memory", Tool: "read"}
 	remembered := []guard.Approval{
 		{Server: "files", Tool: "write", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{memory}},

@@ -18,7 +18,7 @@ import (
 )
 
 // A pipe that nobody writes to, as in a job of a CI, holds up the question for a moment only.
-func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
+func TestSilentPipesAreNotWaitedForForever(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, writer := io.Pipe()
 		defer writer.Close()
@@ -31,7 +31,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 	})
 }
 
-func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
+func TestStartedInputIsWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, writer := io.Pipe()
 		go func() {
@@ -61,7 +61,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 	})
 }
 
-func TestWhatIsNoPipeIsNotRead(t *testing.T) {
+func TestOnlyPipesAreRead(t *testing.T) {
 	null, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
+func TestUnsavedFlagsAreReported(t *testing.T) {
 	for _, test := range []struct {
 		names, line []string
 		want, kept  string

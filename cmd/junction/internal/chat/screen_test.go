@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
-func TestWhatIsTypedIsRememberedWithinBounds(t *testing.T) {
+func TestInputHistoryIsBounded(t *testing.T) {
 	clitest.NoState(t)
 	setup := &chat.Setup{App: &cli.App{Place: clitest.PlaceOf(t)}, Flags: &chat.Flags{}, Search: toolsearch.New(toolsearch.Options{})}
 	if err := setup.OpenArchive(t.Context()); err != nil {

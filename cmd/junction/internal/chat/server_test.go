@@ -8,7 +8,7 @@ import (
 )
 
 // A program that takes its words elsewhere could not read here what a person attaches.
-func TestWhichServersRunOnThisMachineAsThePerson(t *testing.T) {
+func TestUnconfinedLocalServers(t *testing.T) {
 	for command, want := range map[string]bool{
 		"npx -y @modelcontextprotocol/server-filesystem /home/ada": true,
 		"/usr/local/bin/files --root .":                            true,

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 )
 
-func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
+func TestStandardErrorIsKeptWithinBounds(t *testing.T) {
 	t.Parallel()
 	var tail cli.StderrTail
 	c := tail.Attach(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)

@@ -13,7 +13,7 @@ import (
 )
 
 // The same words with another PATH start another program.
-func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
+func TestTheEnvironmentIsPartOfAServersIdentity(t *testing.T) {
 	command := func(env string) []string {
 		t.Helper()
 		f, err := config.Parse("servers.json", []byte(`{"mcpServers":{"files":{"command":"npx","args":["a"],"env":`+env+`}}}`), config.Options{})
@@ -47,7 +47,7 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 	}
 }
 
-func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
+func TestCommandsAreShownWithoutSecrets(t *testing.T) {
 	f, err := config.Parse("servers.json", []byte(`{"mcpServers":{
 		"files":{"command":"npx","args":["-y","a b","--token","hunter2"],"env":{"API_KEY":"hunter2"},"cwd":"/srv"},
 		"far":{"url":"https://me:hunter2@example.com/mcp?key=hunter2"}}}`), config.Options{})

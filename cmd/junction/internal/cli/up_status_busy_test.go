@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/cli"
 )
 
-func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
+func TestStatusShortensManyNames(t *testing.T) {
 	for _, test := range []struct {
 		status cli.ServerStatus
 		want   string

@@ -67,7 +67,7 @@ func Alone(t *testing.T) {
 var notYet = []string{
 	"TestPermissionsAreListedAndTakenBack",
 	"TestTrustThatIsSaidTwiceIsTakenBackOrNamed",
-	"TestWhatIsNotSaidHereIsNotTakenBackHere",
+	"TestPermissionsFromElsewhereAreNotTakenBackHere",
 }
 
 // Settle gives a test a place of its own, with none of the settings of whoever runs the tests.

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/doctor"
 )
 
-func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
+func TestDoctorNamesRefusalsOfTheSandbox(t *testing.T) {
 	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction server sandbox allow s --host a.example"} {
 		p := &doctor.Report{}
 		p.Pass("start", "")

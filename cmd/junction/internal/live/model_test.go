@@ -188,7 +188,7 @@ func TestKeysOfServers(t *testing.T) {
 }
 
 // What is on the screen follows what changes below it.
-func TestWhatChangesIsShown(t *testing.T) {
+func TestChangesAreShown(t *testing.T) {
 	g := three()
 	ui := New(Options{Gateway: g})
 	u := sits(t, ui, 80, 24)

@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
+func TestFlagsDecideWithoutAUser(t *testing.T) {
 	ofLine := &policy.Rule{Name: "--allow files/write", Effect: policy.Allow, Source: person.CommandLine}
 	ofFile := &policy.Rule{Name: "writing is fine", Effect: policy.Allow, Source: "policy.json:2"}
 	const remedy, onlyAsked = "--allow 'files/write'", "a person at a terminal"
@@ -48,7 +48,7 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 	}
 }
 
-func TestWhatWasApprovedInAdvance(t *testing.T) {
+func TestApprovalsInAdvance(t *testing.T) {
 	changed := host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}
 	hash := approval.Hash(changed)
 	other := host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ worse"}}}
@@ -79,7 +79,7 @@ func TestWhatWasApprovedInAdvance(t *testing.T) {
 	}
 }
 
-func TestWhereNobodyIsThereToReviewWhatWasApprovedInAdvanceHolds(t *testing.T) {
+func TestApprovalsInAdvanceHoldWithoutAUser(t *testing.T) {
 	var out bytes.Buffer
 	who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(&out)}, Servers: []string{"files"}}
 	changed := host.Review{Server: "db", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}
@@ -157,7 +157,7 @@ func TestACardSaysWhichSubAgentWantsTheCall(t *testing.T) {
 	}
 }
 
-func TestTheCardShowsWhatIsSent(t *testing.T) {
+func TestCardShowsArguments(t *testing.T) {
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
 	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("y\n"), screen)}

@@ -19,7 +19,7 @@ func brings(server string, findings ...guard.Finding) host.Review {
 		{Kind: "tool", Name: "fetch", Text: "description: Fetches, and whatever nobody finds.", Findings: findings}}}
 }
 
-func TestTheReviewShowsWhatItAsksAbout(t *testing.T) {
+func TestReviewShowsItsSubject(t *testing.T) {
 	orders := guard.Finding{Severity: guard.Warn, Where: "description", Excerpt: "you must", Why: "It gives orders."}
 	sameName := guard.Finding{Rule: "equal-name", Severity: guard.Warn, Where: "name", Excerpt: "fetch / a: fetch", Why: "another server has a tool of the same name"}
 	changed := host.Review{Server: "c", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}

@@ -19,7 +19,7 @@ func TestTwoDefinitionsCannotHaveOneHash(t *testing.T) {
 }
 
 // Of what was only seen and then changed, approve shows all of it, and the text that it had.
-func TestApproveShowsWhatWasSeen(t *testing.T) {
+func TestApproveShowsSeenDefinitions(t *testing.T) {
 	old := guard.Definition{Kind: guard.Tool, Server: "s", Name: "a", Description: "adds", Schema: []byte("{}")}
 	now := old
 	now.Description = "subtracts"

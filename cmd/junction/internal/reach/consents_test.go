@@ -119,7 +119,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	}
 }
 
-func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
+func TestStatusShowsTheQuestionOfTheTerminal(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"}}}`})
 	a, _ := clitest.Asking(t, "")
@@ -142,7 +142,7 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 	}
 }
 
-func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
+func TestConsentCoversTheEntryThatWasShown(t *testing.T) {
 	clitest.Alone(t)
 	const shown = `"a":{"command":"run-a","args":["--quiet"]}`
 	clitest.Write(t, map[string]string{".mcp.json": `{"mcpServers":{` + shown + `}}`})
@@ -183,7 +183,7 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 
 // The person sees where a server runs and what else is in its environment, and is asked
 // again when that changed.
-func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T) {
+func TestConsentCoversTheEnvironmentFile(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{".git/HEAD": "", "one.env": "A=1\n", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a","cwd":"${DIR:-sub}","envFile":"one.env"}}}`})
 	agreed := func(typed string) (bool, string) {

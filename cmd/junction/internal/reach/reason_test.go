@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
+func TestSlowStartsNameTheReason(t *testing.T) {
 	w := &launch.StartWatch{}
 	listen := w.OnStderr(nil)
 	for range 2 * launch.MaxStartLines {

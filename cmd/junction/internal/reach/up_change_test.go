@@ -15,7 +15,7 @@ import (
 )
 
 // A call that runs counts in a limit that goes on, whatever else of the settings changed meanwhile.
-func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
+func TestUnchangedLimitsKeepTheirCounts(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*settings.Server)
 		waits  bool

@@ -17,7 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-func TestOthersDoNotHearWhatASlowStartWrote(t *testing.T) {
+func TestOutputOfASlowStartIsShownOnce(t *testing.T) {
 	err := fmt.Errorf("server %q: %w", "x", launch.StartTimeoutError(time.Minute, "its standard error ends with: fetching"))
 	want := `server "x": no handshake within 1m0s; the log of whoever runs it says more; "startTimeout" in its entry gives it longer`
 	if got := mcp.PublicError(err).Error(); got != want {
@@ -145,7 +145,7 @@ func (quietStart) Note(string) {}
 
 func (quietStart) Yield() {}
 
-func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
+func TestFailedStartsQuoteStandardError(t *testing.T) {
 	w := &launch.StartWatch{}
 	if _, _, said := w.Progress(); said != "" {
 		t.Errorf("nothing was written, and it says %q", said)

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
+func TestUnconfinedPartsOfAProfileAreShown(t *testing.T) {
 	bare := sandbox.State{Confined: []string{"files"}, Unconfined: map[string]string{"network by host names": "no namespaces", "other processes": "can be read", "processor time": "no group"}}
 	none := sandbox.State{Unconfined: map[string]string{"files": "no sandbox"}}
 	locked := &install.LockedServer{}

@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
+func TestWarningsForNetworkAddresses(t *testing.T) {
 	v := &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
 	for _, test := range []struct {
 		reach up.Audience
@@ -52,7 +52,7 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 
 // The gateway retries failed servers. After each was tried once, a retry does not make the gateway
 // unready.
-func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
+func TestGatewaysStayReadyAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := &up.Served{App: &cli.App{Place: clitest.PlaceOf(t)}, Gateway: clitest.GatewayWith(t, &settings.Settings{Tools: "all", Review: reach.ReviewNone})}
 		g := v.Gateway.Members()

@@ -45,7 +45,7 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	}
 }
 
-func TestWhatEndedIsNotCountedAsRememberedAndWhatIsOmittedIsNoTool(t *testing.T) {
+func TestSummariesCountNeitherEndedServersNorOmittedTools(t *testing.T) {
 	all := []gateway.Status{
 		{Name: "a", State: gateway.Idle, Known: true, Tools: 3, Err: errors.New("killed")},
 		{Name: "b", State: gateway.Connected, Known: true, Tools: 5, Omitted: 2},
@@ -82,7 +82,7 @@ func TestSummaryCountsToolsThatAreOffered(t *testing.T) {
 	}
 }
 
-func TestAgeOfWhatIsRemembered(t *testing.T) {
+func TestAgeOfRememberedTools(t *testing.T) {
 	for age, want := range map[time.Duration]string{
 		0: ", as of less than a minute ago", 59 * time.Second: ", as of less than a minute ago", time.Minute: ", as of 1 minute ago",
 		150 * time.Minute: ", as of 2 hours ago", 50 * time.Hour: ", as of 2 days ago", -time.Hour: ", as of less than a minute ago",

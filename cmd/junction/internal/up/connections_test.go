@@ -14,7 +14,7 @@ import (
 
 // A connection of plain HTTP also gets its place among the members, although its heads are
 // inspected.
-func TestConnectionsOfPlainHTTPAreLetIn(t *testing.T) {
+func TestPlainHTTPConnectionsAreAccepted(t *testing.T) {
 	tcp, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

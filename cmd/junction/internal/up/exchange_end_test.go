@@ -60,7 +60,7 @@ func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (_ *up.Acce
 
 // A token that is bound to a key is useless to a thief. Using it without the key does not end the
 // tokens that its owner got.
-func TestWhoHasABoundTokenWithoutItsKeyEndsNothingOfItsOwner(t *testing.T) {
+func TestBoundTokensWithoutTheirKeyEndNothingOfTheOwner(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 
 // A server stays in use if its replacement fails. A revoked token must then still end the tokens
 // that were got for it there.
-func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
+func TestUnusedReplacementsEndNothing(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + clitest.ExchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
 	a := reach.Ready(&cli.App{Place: clitest.PlaceOf(t), IO: cli.IO{Screen: terminal.NewScreen(io.Discard)}})

@@ -33,7 +33,7 @@ func exchanging(t *testing.T, verify verifierFunc) (*up.Access, *up.Exchanging) 
 }
 
 // The exchanged token of a user ends when the user's own token is found revoked.
-func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
+func TestRevokedTokensEndExchangedOnes(t *testing.T) {
 	revoked := false
 	x, one := exchanging(t, func(string) (*auth.Token, error) {
 		if revoked {

@@ -19,7 +19,7 @@ import (
 )
 
 // Removed servers drain in parallel, and no other part of the new configuration waits for that.
-func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
+func TestReloadDoesNotWaitForRemovedServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clitest.Settle(t)
 		clitest.Write(t, map[string]string{"s.json": `{"mcpServers":{}}`})

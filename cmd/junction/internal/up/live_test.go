@@ -12,7 +12,7 @@ import (
 )
 
 // Without a live screen, text is printed as before.
-func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
+func TestRunWithoutAScreen(t *testing.T) {
 	var l *up.LiveUp
 	l.Collect()()
 	served := false

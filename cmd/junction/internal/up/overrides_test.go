@@ -95,7 +95,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 	})
 }
 
-func TestDrainDelayIsLongerWhereSomebodyCanAsk(t *testing.T) {
+func TestDrainDelayIsLongerWithReadinessChecks(t *testing.T) {
 	for _, test := range []struct {
 		admin string
 		want  time.Duration

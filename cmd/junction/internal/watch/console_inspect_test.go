@@ -10,7 +10,7 @@ import (
 )
 
 // The terminal of the console takes Enter for another link, which must not be taken for an agreement.
-func TestTheInspectorStartsNoServerOfAProjectThatNobodyAgreedTo(t *testing.T) {
+func TestTheInspectorRequiresConsentForServersOfAProject(t *testing.T) {
 	clitest.Alone(t)
 	clitest.Write(t, map[string]string{".mcp.json": `{"mcpServers":{"theirs":{"command":"touch","args":["pwned"]}}}`})
 	p := clitest.InspectorWith(t, "")

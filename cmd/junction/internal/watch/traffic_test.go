@@ -83,7 +83,7 @@ func TestTheTrafficOfOneServerIsShown(t *testing.T) {
 }
 
 // A peer cannot end the view of who watches, nor hide behind a long message.
-func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
+func TestLongMethodsHideNothing(t *testing.T) {
 	t.Parallel()
 	server, client := net.Pipe()
 	var log traffic.Log

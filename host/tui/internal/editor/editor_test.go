@@ -121,7 +121,7 @@ func TestTheCursorMovesOverWrappedLines(t *testing.T) {
 	}
 }
 
-func TestThereIsALimit(t *testing.T) {
+func TestInputIsBounded(t *testing.T) {
 	var b Buffer
 	b.Insert(strings.Repeat("界", maxText))
 	b.Insert("x")

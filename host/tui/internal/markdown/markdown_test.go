@@ -60,7 +60,7 @@ func TestRenderShows(t *testing.T) {
 	}
 }
 
-func TestStylesSayWhatATextIs(t *testing.T) {
+func TestStylesOfTexts(t *testing.T) {
 	lines := Render("# H\n\n**b** `c` [l](u)", 40)
 	theme, _ := ink.Named("dark")
 	got := theme.PaintAll(lines)
@@ -70,7 +70,7 @@ func TestStylesSayWhatATextIs(t *testing.T) {
 	}
 }
 
-func TestAStreamGivesAwayWhatIsFinished(t *testing.T) {
+func TestStreamsReturnFinishedBlocks(t *testing.T) {
 	var s Stream
 	for i, step := range []struct {
 		add  string
