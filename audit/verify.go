@@ -204,7 +204,7 @@ func (v *verification) line(text []byte) {
 	v.open++
 	if l.seal != nil && v.key != nil {
 		if *l.seal != v.key.seal(l.seq, l.digest) {
-			v.fault("its mac is not the key's: it was written by somebody else, or with another key")
+			v.fault("its mac is not the key's: another program wrote it, or another key was used")
 		} else {
 			v.believe()
 		}

@@ -55,7 +55,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	case err != nil && !errors.Is(err, ErrNoUser):
 		s.fail(w, r, "find a user", err)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.backUnasked(w, r, q, oidc.ErrLoginRequired().WithDescription("nobody is logged in"))
+		s.backUnasked(w, r, q, oidc.ErrLoginRequired().WithDescription("no user is logged in"))
 	case s.options.Provider != nil:
 		s.askProvider(w, r, q)
 	default:

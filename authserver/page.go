@@ -124,7 +124,7 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 	rows("You are", u.Name)
 	p.add("</dl>\n")
 	p.begin(consentPath, request, token)
-	p.add("<button name=\"decision\" value=\"allow\">Allow</button>\n<button name=\"decision\" value=\"deny\">Do not allow</button>\n<button name=\"decision\" value=\"other\">I am somebody else</button>\n</form>\n</html>\n")
+	p.add("<button name=\"decision\" value=\"allow\">Allow</button>\n<button name=\"decision\" value=\"deny\">Do not allow</button>\n<button name=\"decision\" value=\"other\">I am another user</button>\n</form>\n</html>\n")
 	return p
 }
 

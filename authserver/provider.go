@@ -99,7 +99,7 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	a, err := s.whoIs(r, v)
 	if errors.Is(err, ErrNoUser) {
 		s.options.Logger.WarnContext(r.Context(), "login refused", "error", err)
-		s.showFault(w, http.StatusForbidden, errors.New("you may not log in here: ask whoever runs this server"))
+		s.showFault(w, http.StatusForbidden, errors.New("you may not log in here: ask the operator of this server"))
 		return
 	}
 	if err != nil {

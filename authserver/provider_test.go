@@ -214,7 +214,7 @@ func TestOptionsThatLackSomethingAreRefused(t *testing.T) {
 		"either Users or a Provider": func(o *Options) { o.Users = nil },
 		"Resource":                   func(o *Options) { o.Resource = "" },
 		"Key":                        func(o *Options) { o.Key = nil },
-		"nobody may log in": func(o *Options) {
+		"no user may log in": func(o *Options) {
 			o.Users, o.Provider = nil, &Provider{Issuer: "x", ClientID: "x", HTTP: http.DefaultClient}
 		},
 	} {

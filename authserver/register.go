@@ -121,7 +121,7 @@ func (s *Server) keepClient(r *http.Request, c client) error {
 		return err
 	}
 	if len(there) >= maxClients {
-		return fmt.Errorf("%w: %d clients registered themselves, and are forgotten when nobody uses them", state.ErrFull, maxClients)
+		return fmt.Errorf("%w: %d clients registered themselves, and are forgotten when unused", state.ErrFull, maxClients)
 	}
 	_, err = s.swap(r.Context(), clientPrefix+hash(c.ID), "", c, unusedClientTime)
 	return err

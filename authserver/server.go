@@ -138,7 +138,7 @@ func New(o Options) (*Server, error) {
 		case p.HTTP == nil:
 			return nil, errors.New("authserver: Provider: HTTP is missing")
 		case len(p.Domains)+len(p.Subjects) == 0:
-			return nil, errors.New("authserver: Provider: expected Domains or Subjects: nobody may log in")
+			return nil, errors.New("authserver: Provider: expected Domains or Subjects: no user may log in")
 		}
 	}
 	o.Name = cmp.Or(o.Name, u.Host)

@@ -233,7 +233,7 @@ func TestVSCodeAsksForEachInputOnce(t *testing.T) {
 }
 
 func TestInputsThatCannotBeHad(t *testing.T) {
-	refuse := func(context.Context, Input) (string, error) { return "", errors.New("the person said no") }
+	refuse := func(context.Context, Input) (string, error) { return "", errors.New("the user declined") }
 	invent := func(context.Context, Input) (string, error) { return "s3cret", nil }
 	for _, c := range []struct {
 		server, want string
@@ -241,7 +241,7 @@ func TestInputsThatCannotBeHad(t *testing.T) {
 	}{
 		{"perplexity", `args[4]: input "region" must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:region} by a value`, nil},
 		{"github", `headers.Authorization: input "perplexity-key" must be asked for, and there is no terminal for questions; run in a terminal, or replace ${input:perplexity-key} by a value`, nil},
-		{"perplexity", `args[4]: input "region" was not given: the person said no`, refuse},
+		{"perplexity", `args[4]: input "region" was not given: the user declined`, refuse},
 		{"perplexity", `args[4]: the answer to input "region" is not one of its options`, invent},
 		{"picker", `args[0]: input "picked" is a command of VS Code, which cannot run here; replace ${input:picked} by a value`, invent},
 		{"unnamed", `args[0]: input "nowhere" is not among the file's inputs; add it there`, invent},

@@ -15,7 +15,7 @@
 # Users: ask all questions in one round.
 # Junction: remedy. `junction up` speaks 2026-07-28 to this server and asks the older client itself (tried by hand).
 # `junction proxy` on standard input and output reports the failure and changes to 2026-07-28: see docs/bridge.md, "Which
-# revision is spoken", and gateway/eras/server_test.go ("questions as a result").
+# revision is spoken", and gateway/eras/server_test.go ("input requests as a result").
 set -eu
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

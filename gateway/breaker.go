@@ -221,7 +221,7 @@ func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
 		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may contain data of another client
-		return &mcp.PrivateError{Private: why, Public: "(whoever runs it sees why)", Err: &brokenError{
+		return &mcp.PrivateError{Private: why, Public: "(its operator sees why)", Err: &brokenError{
 			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
 		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.prospect())

@@ -127,7 +127,7 @@ func TestReasonsForLostRequestsAreLogged(t *testing.T) {
 		}
 		for name, h := range map[string]mcp.Handler{"the gateway": g, "a part": g.Only(gateway.Selection{})} {
 			_, err := mcp.NewClient(h).CallTool(t.Context(), "s__t", nil)
-			if want := "its last 5 requests got no response (whoever runs it sees why); it is tried again in 2s"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "15s") {
+			if want := "its last 5 requests got no response (its operator sees why); it is tried again in 2s"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "15s") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

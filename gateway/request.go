@@ -99,7 +99,7 @@ func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 		m.mu.RUnlock()
 	}
 	if err != nil {
-		text := fmt.Sprintf("server %q: %s failed, so that nobody knows whether %q is still what it was; restart the server: %v", m.name, list, req.Name, err)
+		text := fmt.Sprintf("server %q: %s failed, so %q may have changed; restart the server: %v", m.name, list, req.Name, err)
 		return &mcp.Error{Code: mcp.CodeInternalError, Message: text, Data: refused.With(nil, refused.Review)}
 	}
 	return check(req)

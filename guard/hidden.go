@@ -19,7 +19,7 @@ func addHidden(r *report, text string, at Where) (concealed bool) {
 	case at.Part != InResult && at.Part != InResource:
 		weight = warnAt
 	}
-	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has characters that a person does not see"})
+	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has invisible characters"})
 	return true
 }
 

@@ -43,7 +43,7 @@ func (s *server) pinned(d guard.Definition) bool {
 
 // notAccepted returns the text that a server cannot be used yet.
 func (s *server) notAccepted() string {
-	return fmt.Sprintf("server %q is not approved, or is not the one that was; a person has to approve it first", s.Name)
+	return fmt.Sprintf("server %q is not approved, or is not the approved one; the user must approve it first", s.Name)
 }
 
 // withdrawn returns why a call must not be made though it was allowed: the tool that
@@ -59,7 +59,7 @@ func (t *tool) withdrawn(ctx context.Context) string {
 			continue
 		}
 		if now != t && now.definition.Hash() != t.definition.Hash() || !s.host.approved(s, now.definition) {
-			return fmt.Sprintf("%s was not called: server %q changed its definition, and a person has to approve it first.", t.sent.Name, s.Name)
+			return fmt.Sprintf("%s was not called: server %q changed its definition, and the user must approve it first.", t.sent.Name, s.Name)
 		}
 		return ""
 	}

@@ -40,7 +40,7 @@ func TestCallThatWaitsForApprovalWasNotMade(t *testing.T) {
 				if p.Result == nil {
 					continue
 				}
-				if results++; !strings.HasSuffix(p.Result.Text(), "asked whether this call may be made. It was not carried out.") {
+				if results++; !strings.HasSuffix(p.Result.Text(), "during the question to the user about this call. It was not carried out.") {
 					t.Errorf("the model reads %q", p.Result.Text())
 				}
 			}

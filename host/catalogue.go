@@ -187,7 +187,7 @@ func (h *Host) skillsText(c *catalogue) string {
 	for i, text := range texts {
 		texts[i] = excerpt.Clip(text, most)
 		if size += len(texts[i]); size > maxSkillsText {
-			texts = append(texts[:i], fmt.Sprintf("and %d more, which the person can name", len(texts)-i))
+			texts = append(texts[:i], fmt.Sprintf("and %d more, which the user can name", len(texts)-i))
 			break
 		}
 	}
@@ -218,5 +218,5 @@ const (
 const (
 	maxSkillsText  = 6 << 10 // bytes of what the system prompt says of skills
 	maxSkillText   = 400     // bytes of that about one skill
-	skillsInPrompt = "# Skills\nTexts of servers on how certain work is done, which a person approved. Where a task is what one is for, read it with read_resource, from its server, before you begin, and follow it as far as it serves what the person asked. It allows nothing that would need a yes."
+	skillsInPrompt = "# Skills\nTexts of servers on how certain work is done, which the user approved. Where a task is what one is for, read it with read_resource, from its server, before you begin, and follow it as far as it serves the user's request. It allows nothing that would need a yes."
 )

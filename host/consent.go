@@ -155,7 +155,7 @@ func refused(v Verdict, err error, reasons []string) string {
 	case errors.Is(err, ErrNobody):
 		return "Not allowed: no user can be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
 	case err != nil:
-		return "Not allowed: the person could not be asked (" + excerpt.Clean(err.Error()) + ")."
+		return "Not allowed: the user could not be asked (" + excerpt.Clean(err.Error()) + ")."
 	case v.Note != "":
 		return "The person did not allow this call, and says: " + v.Note
 	}

@@ -182,7 +182,7 @@ type Returned struct {
 	Bytes    int           `json:"bytes"`  // of the whole result
 	// Kept is the URI under which the rest of a long result can be read.
 	Kept string `json:"kept,omitempty"`
-	// Task is the number of the task as which the call went on until nobody waited for it any more; see
+	// Task is the number of the task as which the call went on until its lists were not requested any more; see
 	// [Conversation.WatchTasks]. The model reads the result under Kept.
 	Task int `json:"task,omitempty"`
 	// Media are images, sounds and files of the result.

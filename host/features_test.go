@@ -213,7 +213,7 @@ func TestSamplingHasItsLimits(t *testing.T) {
 		want    string
 		outcome string
 	}{
-		{"the person says no", plainSample, Options{Person: &desk{sample: func(Sampling) bool { return false }}}, "the person said no", "decline"},
+		{"the person says no", plainSample, Options{Person: &desk{sample: func(Sampling) bool { return false }}}, "the user declined", "decline"},
 		{"beyond the budget", long, Options{Budget: Budget{Sampling: 500}}, "500 more tokens", "refused: "},
 		{"what no provider takes", broken, Options{}, "the first must be the user's", "refused: "},
 	}

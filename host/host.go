@@ -24,7 +24,7 @@ import (
 // New returns a host that reads in the background what the servers offer. The error says which option is wrong.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
-		return nil, errors.New("host: Options.Model is missing: without a model nobody answers (package model/offline needs neither network nor key)")
+		return nil, errors.New("host: Options.Model is missing: without a model there are no answers (package model/offline needs neither network nor key)")
 	}
 	h := &Host{options: o, budget: o.Budget.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
 	if h.log == nil {
@@ -223,7 +223,7 @@ func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	if !s.answers() {
 		_, err := s.state()
 		if err == nil {
-			err = errors.New("nobody waited for it")
+			err = errors.New("its lists were not requested")
 		}
 		return nil, fmt.Errorf("server %q: what it offers could not be read: %w", server, err)
 	}

@@ -243,7 +243,7 @@ func (s *server) put(skill *skills.Skill) bool {
 const (
 	maxUnlisted     = 32 // skills of one server that are in no list, and that the model found by their URIs
 	skillMain       = "/SKILL.md"
-	skillUnapproved = "The skill %s of server %q is new or was changed, and a person has to approve it first. They are asked before your next step, unless they said no already; read it again then."
+	skillUnapproved = "The skill %s of server %q is new or changed, and the user must approve it first. They are asked before your next step, unless they refused it already; read it again then."
 )
 
 // tellLists reports that a list cannot be read or is cut, once.

@@ -156,7 +156,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return nil, err
 	case !agreed:
 		s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitDecline)
-		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the person said no")
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the user declined")
 	}
 	s.asked(c, method, sampling.FirstText(req.Messages), mcp.ElicitAccept)
 	request, names, err := sampling.Request(&req) // the user may have changed it

@@ -157,7 +157,7 @@ func TestASkillThatIsInNoListIsApprovedBeforeItIsRead(t *testing.T) {
 		readOf("skill://refunds/SKILL.md"), readOf("skill://refunds/SKILL.md"), readOf("skill://nothing/SKILL.md"), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "refund it, as skill://refunds/SKILL.md says")
 	got := resultsOf(s.last(t))
-	if !strings.Contains(got[0], "a person has to approve it first") || !strings.Contains(got[1], "BODY") || !strings.Contains(got[2], "no skill is served at") {
+	if !strings.Contains(got[0], "the user must approve it first") || !strings.Contains(got[1], "BODY") || !strings.Contains(got[2], "no skill is served at") {
 		t.Errorf("the model got %q", got)
 	}
 	if len(s.desk.reviews) != 2 || s.desk.reviews[1].Items[0].Name != "skill://refunds/SKILL.md" {
@@ -181,7 +181,7 @@ func TestNestedSkillsAreApprovedSeparately(t *testing.T) {
 	}
 	person.review = func(Review) bool { return false }
 	ask(t, s.Conversation(nil), "fill in a form")
-	if got := resultsOf(s.last(t)); !strings.Contains(got[0], "The skill skill://refunds/forms/SKILL.md of server \"shop\" is new or was changed") || len(srv.reads()) > 0 {
+	if got := resultsOf(s.last(t)); !strings.Contains(got[0], "The skill skill://refunds/forms/SKILL.md of server \"shop\" is new or changed") || len(srv.reads()) > 0 {
 		t.Errorf("the model got %q; read: %q", got, srv.reads())
 	}
 }
@@ -201,7 +201,7 @@ func TestDynamicResourcesAreOfTrustedServersOnly(t *testing.T) {
 		s := play(t, Options{Servers: []Server{{Name: "shop", Handler: srv, Trusted: trusted}}}, readOf("skill://daily/SKILL.md"), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "report")
 		got := resultsOf(s.last(t))[0]
-		if strings.Contains(got, "TODAY") != trusted || strings.Contains(s.last(t).System, "skill://daily") != trusted || !trusted && !strings.Contains(got, "only a trusted server may have such") {
+		if strings.Contains(got, "TODAY") != trusted || strings.Contains(s.last(t).System, "skill://daily") != trusted || !trusted && !strings.Contains(got, "only a trusted server may have one") {
 			t.Errorf("trusted %v: the model got %q", trusted, got)
 		}
 	}
@@ -242,7 +242,7 @@ func TestManySkillsCostABoundedPromptAndNoneIsCutInTwo(t *testing.T) {
 	s := play(t, Options{Servers: []Server{{Name: "many", Handler: srv, Trusted: true}}}, scripted.Say("done"))
 	ask(t, s.Conversation(nil), "hello")
 	_, text, found := strings.Cut(s.last(t).System, skillsInPrompt)
-	if !found || len(text) > maxSkillsText+200 || !strings.Contains(text, "- many: skill://skill-000/SKILL.md does") || !strings.Contains(text, " more, which the person can name") {
+	if !found || len(text) > maxSkillsText+200 || !strings.Contains(text, "- many: skill://skill-000/SKILL.md does") || !strings.Contains(text, " more, which the user can name") {
 		t.Errorf("%d bytes: %.300s … %s", len(text), text, text[max(0, len(text)-100):])
 	}
 }

@@ -413,14 +413,14 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 		got.Whole = excerpt.Clip(excerpt.Clean(t.came.err.Error()), excerpt.MaxError)
 	}
 	came := &TaskCame{IsError: got.IsError}
-	text := fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s.]", t.number, how)
+	text := fmt.Sprintf("[Junction, not the user: the call that went on as task %d %s.]", t.number, how)
 	got.Whole = cmp.Or(got.Whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
 		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: excerpt.Clip(got.Whole, maxKeptEach)}
 		for _, p := range got.Parts {
 			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
 		}
-		text = fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
+		text = fmt.Sprintf("[Junction, not the user: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
 	}
 	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.Whole)

@@ -250,7 +250,7 @@ func realPath(path string) (string, error) {
 }
 
 // errChanged reports that another program also writes the file.
-var errChanged = errors.New("somebody else changed the file in this moment; try again")
+var errChanged = errors.New("another program changed the file at this moment; try again")
 
 // Replace replaces a user's file as a whole, with the same mode and owner, if it still has the
 // content that was read. It keeps no data to undo that.

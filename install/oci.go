@@ -161,7 +161,7 @@ func explainOCI(err error) error {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if errors.Is(err, auth.ErrBasicCredentialNotFound) || answer != nil && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
-		return fmt.Errorf("the registry says that it is not there, or that nobody who may see it is logged in (docker login): %w", err)
+		return fmt.Errorf("the registry says that it is not there, or that no user with access is logged in (docker login): %w", err)
 	}
 	return err
 }

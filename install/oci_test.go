@@ -92,7 +92,7 @@ func TestForbiddenImagesAreExplained(t *testing.T) {
 	host := imageRegistry(t, "sha256:"+strings.Repeat("ab", 32))
 	t.Setenv("DOCKER_CONFIG", t.TempDir())
 	_, err := newStore(t).Resolve(t.Context(), Package{Type: OCI, Name: host + "/acme/server"})
-	if err == nil || !strings.Contains(err.Error(), "nobody who may see it is logged in (docker login)") {
+	if err == nil || !strings.Contains(err.Error(), "no user with access is logged in (docker login)") {
 		t.Errorf("error %v", err)
 	}
 }

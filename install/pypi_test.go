@@ -122,7 +122,7 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 	}{
 		{Package{Name: "none"}, failed, ErrNotFound, "is not in the registry: the index has no none"},
 		{Package{Name: "my.server", Version: "9.9"}, failed, ErrNotFound, "is not in the registry: the index has no version 9.9 of it"},
-		{Package{Name: "my-server[x]", Version: "1.1"}, failed, ErrScripts, "would run its code to be installed: there is only its source, and whoever builds that runs it"},
+		{Package{Name: "my-server[x]", Version: "1.1"}, failed, ErrScripts, "would run its code to be installed: there is only its source, and a build runs it"},
 		{Package{Name: "my-server", Version: "1.1", Scripts: true}, failed, failed, "pip install exited with status 1: ERROR: something"},
 		{Package{Name: "my-server", Version: "1.2"}, failed, failed, "pip install exited with status 1: ERROR: something"},
 		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"}, ErrIntegrity, "has other contents than were locked: pip x: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"},

@@ -332,5 +332,5 @@ func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 }
 
 func (mcpb) audit(context.Context, *Locked, string) ([]Vulnerability, error) {
-	return nil, fmt.Errorf("%w: nobody lists the vulnerabilities of bundles", ErrNoAudit)
+	return nil, fmt.Errorf("%w: there is no list of vulnerabilities of bundles", ErrNoAudit)
 }

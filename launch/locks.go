@@ -181,7 +181,7 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 	}
 	program, err = store.Install(ctx, p)
 	if errors.Is(err, install.ErrIntegrity) {
-		err = fmt.Errorf("%w; nothing of it was kept. If somebody changed %s, take that back; else what is published changed, which its author has to explain before %s is run",
+		err = fmt.Errorf("%w; nothing of it was kept. If %s was changed, undo that; otherwise the published package changed, which its author must explain before %s is run",
 			err, l.Place.Short(install.LockPath(d.Source)), p.Name)
 	}
 	return program, err

@@ -209,5 +209,5 @@ func StartTimeoutError(took time.Duration, said string) error {
 	if said == "" {
 		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
 	}
-	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the log of whoever runs it says more"}
+	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "its operator's log has more"}
 }

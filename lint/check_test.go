@@ -134,7 +134,7 @@ func TestEachRuleFindsItsFaultOnly(t *testing.T) {
 		{UnfitValue, input(`{"type":"object","properties":{"default":{"type":"string","description":"d","examples":[1]}}}`), "inputSchema.properties.default.examples: 1 does not fit", input(`{"type":"object","properties":{"default":{"type":"string","description":"d"}}}`)},
 
 		{NoDescription, tools(`{"name":"t","description":" ","inputSchema":{"type":"object"}}`), "warning: tool t, description: the model knows the tool by its name only (no-description)", tools(goodTool)},
-		{NoDescription, &Seen{Prompts: raws(`{"name":"p"}`)}, "warning: prompt p, description: nobody who chooses the prompt learns what it does (no-description)", &Seen{Prompts: raws(`{"name":"p","title":"Ask for it"}`)}},
+		{NoDescription, &Seen{Prompts: raws(`{"name":"p"}`)}, "warning: prompt p, description: users of the prompt do not learn its purpose (no-description)", &Seen{Prompts: raws(`{"name":"p","title":"Ask for it"}`)}},
 
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"how":{"enum":["a"]}}}}`), "note: server, tools: nothing describes 2 of 3 arguments: when of t, where of t (no-argument-description)",
 			tools(`{"name":"t","description":"Does it.\n\nArgs:\n  when: the day\n  where: the place","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"how":{"enum":["a"]}}}}`)},

@@ -63,7 +63,7 @@ func (r *report) checkDescription(t *tool) {
 // checkPrompt looks at what a prompt says of itself.
 func (r *report) checkPrompt(p *mcp.Prompt) {
 	if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
-		r.add(NoDescription, Warning, "description", "nobody who chooses the prompt learns what it does", "say in a sentence what it asks the model for")
+		r.add(NoDescription, Warning, "description", "users of the prompt do not learn its purpose", "say in a sentence what it asks the model for")
 	}
 }
 

@@ -50,7 +50,7 @@ func (p *Principal) Lacks(scopes []string) (missing []string) {
 
 // ErrNotGranted is the error of [Grant.Allows] for something that belongs to another caller.
 // Respond as if it did not exist.
-var ErrNotGranted = errors.New("it is kept for somebody else")
+var ErrNotGranted = errors.New("it belongs to another caller")
 
 // A Grant is the authorization of something that outlives its request: a task or a long result. It
 // is stored with that, and [Grant.Allows] decides who may access it.

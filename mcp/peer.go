@@ -35,7 +35,7 @@ func (NoPeer) Notify(context.Context, string, json.RawMessage) error { return ni
 
 // Ask refuses the request.
 func (NoPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
-	return nil, Errorf(CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
+	return nil, Errorf(CodeMethodNotFound, "%s: there is no client to ask", q.Method)
 }
 
 // A ServerRequest is a request to the client: elicitation/create, sampling/createMessage or

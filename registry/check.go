@@ -98,7 +98,7 @@ func (s *Server) Check() []Fault {
 		c.remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
 	}
 	if len(s.Packages)+len(s.Remotes) == 0 && s.WebsiteURL == "" {
-		c.fail("packages", "expected a package or a remote: nobody could use the server, unless a websiteUrl says how")
+		c.fail("packages", "expected a package or a remote: without one the server cannot be used, unless a websiteUrl explains it")
 	}
 	current, _ := modernize(s.Raw, "") // in its published form; Parse has read it
 	c.icons(jsonrpc.Get(current, "icons"))

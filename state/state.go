@@ -25,9 +25,9 @@ var (
 	// ErrNotFound means that there is no value, or that it has expired.
 	ErrNotFound = errors.New("there is no such value")
 	// ErrConflict means that the value does not have the expected version.
-	ErrConflict = errors.New("somebody else changed the value")
+	ErrConflict = errors.New("the value was changed meanwhile")
 	// ErrHeld means that another caller has the lease.
-	ErrHeld = errors.New("somebody else has the lease")
+	ErrHeld = errors.New("the lease is taken")
 	// ErrLost means that a lease ended, or was taken by another caller after its end.
 	ErrLost = errors.New("the lease was lost")
 	// ErrTooLarge means that a key or a value exceeds [MaxKey] or [MaxValue], or that a key is

@@ -163,7 +163,7 @@ func TestAddedServersStartAsLocked(t *testing.T) {
 	s.runs(t, "", "install").expect(t, cli.ExitOK, "npm:@x/echo 1.0.0 is there", "")
 	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
 	delete(s.installed, "@x/echo@1.0.0")
-	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than were locked; nothing of it was kept. If somebody changed ~/junction/junction.lock, take that back; else what is published changed, which its author has to explain before @x/echo is run")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, cli.ExitConnection, "", "has other contents than were locked; nothing of it was kept. If ~/junction/junction.lock was changed, undo that; otherwise the published package changed, which its author must explain before @x/echo is run")
 	s.runs(t, "", "install").expect(t, cli.ExitConnection, "", "has other contents than were locked")
 }
 

@@ -86,7 +86,7 @@ func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
 		given  string
 		stderr string
 	}{
-		{"use,write", cli.ExitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask whoever runs the server"},
+		{"use,write", cli.ExitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask the operator of the server"},
 		{"use write", cli.ExitConnection, "(read use)", "did not give you write, which"},
 		{"use,offline_access", cli.ExitOK, "(read use offline_access)", ""},
 	} {
@@ -123,9 +123,9 @@ func TestALoginThatFailsSaysWhy(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{"a server that asks nobody", func(s *clitest.TokenSite) { s.Open = true }, nil, cli.ExitOK, "/mcp asks nobody to log in.\n", ""},
+		{"a server that asks nobody", func(s *clitest.TokenSite) { s.Open = true }, nil, cli.ExitOK, "/mcp needs no login.\n", ""},
 		{"a user who does not agree", func(s *clitest.TokenSite) { s.Denies = true }, nil, cli.ExitConnection, "", "access_denied"},
-		{"nobody to paste an address", func(*clitest.TokenSite) {}, []string{"--no-browser"}, cli.ExitUsage, "", "there is no browser here, and nobody to ask"},
+		{"nobody to paste an address", func(*clitest.TokenSite) {}, []string{"--no-browser"}, cli.ExitUsage, "", "there is neither a browser nor a terminal here"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			clitest.NoState(t)

@@ -23,7 +23,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 
 	publish().expect(t, cli.ExitUsage, "", `server.json is not there; name the program of the server after "--"`)
 	publish("server").expect(t, cli.ExitUsage, "", `unexpected "server"`)
-	made().expect(t, cli.ExitUsage, "", "packages: expected a package or a remote: nobody could use the server")
+	made().expect(t, cli.ExitUsage, "", "packages: expected a package or a remote: without one the server cannot be used")
 	made("--package", "npm:x").expect(t, cli.ExitUsage, "", "--package npm:x: expected npm:NAME@VERSION")
 	made("--package", "go:x@1").expect(t, cli.ExitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon")
 	made("--package", "mcpb:https://x.example/x.mcpb").expect(t, cli.ExitUsage, "", "expected mcpb:URL#FILE")

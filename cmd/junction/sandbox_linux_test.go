@@ -120,7 +120,7 @@ func TestLessonsKeepConcurrentChanges(t *testing.T) {
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, cli.ExitOK, "+ host   a.example", "")
 	err = server.WriteLearned(t.Context(), a, []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
-	if err == nil || !strings.Contains(err.Error(), "somebody changed its profile meanwhile, so nothing was written; learn again") {
+	if err == nil || !strings.Contains(err.Error(), "its profile changed meanwhile, so nothing was written; learn again") {
 		t.Errorf("%v", err)
 	}
 	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, cli.ExitOK, "a.example", "")

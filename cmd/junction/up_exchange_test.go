@@ -235,7 +235,7 @@ func TestSettingsThatContradictAnExchangeAreErrors(t *testing.T) {
 	}
 	file := settingsFile(t, `{"files":`+at+`}`, `{}`)
 	got := runs(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`+"\n", "up", "--stdio", "--config", file)
-	if !strings.Contains(got.stderr, `server "files": oauth.grant token-exchange needs the tokens with which users come, and on standard input nobody comes with one`) {
+	if !strings.Contains(got.stderr, `server "files": oauth.grant token-exchange needs the tokens of users, which standard input does not have`) {
 		t.Errorf("on standard input: %+v", got)
 	}
 }

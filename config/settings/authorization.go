@@ -104,7 +104,7 @@ func (a *Authorization) check() error {
 		faults = append(faults, fmt.Errorf("authorization.trustedProxies: %w", err))
 	}
 	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
-		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; nobody may log in"))
+		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; no user may log in"))
 	}
 	return errors.Join(faults...)
 }

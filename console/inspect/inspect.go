@@ -319,7 +319,7 @@ func (c *connection) login(r *http.Request) (any, error) {
 	c.mu.Unlock()
 	switch {
 	case opened == nil || opened.Login == nil:
-		return nil, reply.Refuse(http.StatusConflict, "nobody logs in here: the server has no URL, or its headers say who asks")
+		return nil, reply.Refuse(http.StatusConflict, "the server takes no login: it has no URL, or its headers have credentials")
 	case busy:
 		return nil, reply.Refuse(http.StatusConflict, "a login is under way; its page is in the events")
 	}
@@ -330,7 +330,7 @@ func (c *connection) login(r *http.Request) (any, error) {
 }
 
 func (c *connection) sign(opened *Opened, scopes []string) {
-	ctx, cancel := context.WithTimeoutCause(c.ctx, loginTime, fmt.Errorf("nobody logged in within %v", loginTime))
+	ctx, cancel := context.WithTimeoutCause(c.ctx, loginTime, fmt.Errorf("no login within %v", loginTime))
 	defer cancel()
 	c.journal.add("login", signing{State: "begun"})
 	said, err := opened.Login(ctx, scopes, func(page string) {
@@ -501,7 +501,7 @@ func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error
 			about = plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
 		}
 		fault := c.explain(ctx, a, err)
-		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about)
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to its author, and connect again", about)
 		return &failure{Fault: fault}
 	case errors.As(err, new(*mcp.StatusError)):
 		return &failure{Fault: c.explain(ctx, a, err)}
@@ -517,7 +517,7 @@ func remedyOf(code int, method string) string {
 	case mcp.CodeInvalidParams:
 		return "see whether the parameters fit the schema, and whether there is what they name"
 	case mcp.CodeInternalError:
-		return "the server failed at " + method + ": see its log or its standard error, or report it to whoever made it"
+		return "the server failed at " + method + ": see its log or its standard error, or report it to its author"
 	}
 	return ""
 }

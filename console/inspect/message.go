@@ -396,7 +396,7 @@ func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 		name, named := jsonrpc.Unquote(jsonrpc.Get(entry, key))
 		switch {
 		case !named || name == "":
-			add(found(q, plaintext.Line(string(entry), 100), key, "an entry has none, so nobody can ask for it", "the author of the server must give it one"))
+			add(found(q, plaintext.Line(string(entry), 100), key, "an entry has none, so no client can use it", "the author of the server must give it one"))
 		case seen[name]:
 			add(found(q, name, key, "two entries have the same", "the author of the server must name them differently: only one can be reached"))
 		}

@@ -64,7 +64,7 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 		defer k.Hold()()
 	}
 	c.journal.add("question", q)
-	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("nobody answered within %v", answerTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %v", answerTime))
 	defer cancel()
 	var given answer
 	var err error

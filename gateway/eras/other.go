@@ -26,8 +26,8 @@ func Of(m *mcp.Meta) string {
 // the connection. A program that does not name the newest revision is not restarted, as it may
 // support the legacy era only.
 //
-// A legacy result with questions has failed, too: the Go SDK (1.8.0) sends the second question of a
-// tool so, which only modern clients can read.
+// A legacy result with input requests has failed, too: the Go SDK (1.8.0) sends the second
+// elicitation of a tool so, which only modern clients can read.
 func Other(spoken string, program bool, req *mcp.Request, result mcp.Result, err error) string {
 	if !revision.MethodNamed(req.Method).Asks || !canBeAsked(req.Meta.Capabilities) {
 		return ""
@@ -50,7 +50,7 @@ func canBeAsked(c *mcp.ClientCapabilities) bool {
 	return c != nil && (c.Elicitation != nil || c.Sampling != nil || c.Roots != nil)
 }
 
-// maxFault is the maximum size in bytes of a result that is searched for an error or questions.
+// maxFault is the maximum size in bytes of a result that is searched for an error or input requests.
 const maxFault = 4 << 10
 
 // fault returns the text of an error, or of a result with isError.

@@ -49,7 +49,7 @@ func asker(era, text string, asError bool) *mcp.Server {
 	return s
 }
 
-// questioner returns a server of both eras that sends questions as the result of a legacy call.
+// questioner returns a server of both eras that sends input requests as the result of a legacy call.
 func questioner() mcp.Handler {
 	s := asker(definitions.Modern, "", false)
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -92,7 +92,7 @@ func TestServerIsAskedInTheEraInWhichItCanAsk(t *testing.T) {
 		{"a session and a result", definitions.Legacy, fastMCP, false},
 		{"a session and an error", definitions.Legacy, pythonSDK, true},
 		{"rounds", definitions.Modern, noRounds, false},
-		{"questions as a result", definitions.Modern, "", false},
+		{"input requests as a result", definitions.Modern, "", false},
 	} {
 		for _, way := range []string{"pipe", "http"} {
 			for _, revision := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {

@@ -199,7 +199,7 @@ func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
 	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)
 	if errors.Is(err, mcp.ErrNotGranted) {
-		return mcp.Result{}, notFound(req.Name, "it is not kept any more, or is somebody else's; call the tool again")
+		return mcp.Result{}, notFound(req.Name, "it is not kept any more, or belongs to another user; call the tool again")
 	}
 	if err != nil {
 		return mcp.Result{}, err

@@ -100,7 +100,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	switch {
 	case effect != policy.Ask || d.options.Shadow:
 	case standsIn:
-		effect, why = policy.Deny, fmt.Errorf("nobody is asked about %s; a rule that allows it would", req.Method)
+		effect, why = policy.Deny, fmt.Errorf("users are not asked about %s; a rule that allows it helps", req.Method)
 	default:
 		effect, why = d.ask(ctx, req, &in, &decision)
 		if errors.Is(why, mcp.ErrInputRequired) {
@@ -377,7 +377,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	}
 	shown := string(in.Arguments)
 	if len(shown) > maxShown {
-		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and nobody is asked about more than %d; a rule that allows it would", len(shown), maxShown)
+		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and users are asked about at most %d; a rule that allows it helps", len(shown), maxShown)
 	}
 	message := d.elicitation(req) + "\n" + withoutFolder(decision.Rule, decision.Reason)
 	if shown != "" {

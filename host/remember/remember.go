@@ -58,7 +58,7 @@ type wanted struct {
 func Add(own *mcp.Server, store Store) {
 	mcp.AddToolWith(own, mcp.Tool{
 		Name: "remember", Title: "Remember",
-		Description: "Keep a fact for later conversations: what the person prefers, how things are called, what was decided. Not for secrets.",
+		Description: "Keep a fact for later conversations: preferences of the user, names, decisions. Not for secrets.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), OpenWorldHint: new(false)},
 	}, func(ctx context.Context, in noted) (string, error) { return keep(ctx, store, in.Text) })
 	mcp.AddToolWith(own, mcp.Tool{

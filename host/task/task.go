@@ -30,7 +30,7 @@ type Options struct {
 type work struct {
 	Task  string   `json:"task" doc:"what is to be done and what the answer must hold; the sub-agent knows nothing else of this conversation"`
 	Tools []string `json:"tools,omitempty" doc:"the only tools that it may use: SERVER for all of a server, or SERVER__TOOL; without it, all but this one"`
-	Name  string   `json:"name,omitempty" doc:"a word or two for what it does, which the person sees"`
+	Name  string   `json:"name,omitempty" doc:"a word or two for what it does, which the user sees"`
 }
 
 // Add adds the tool to a program's own, for [host.Options].Tools. It only reads, as each call

@@ -59,7 +59,7 @@ func (w *addition) checkLength() error {
 	if length <= maxAuthor {
 		return nil
 	}
-	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)
+	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and users read at most %d before they agree", w.name, length, maxAuthor)
 }
 
 // byAuthor records a header or a variable that the author, not the user, sets, so that it is shown

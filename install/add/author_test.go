@@ -119,7 +119,7 @@ func TestCommandsAreShownInFull(t *testing.T) {
 		t.Errorf("%q is missing of\n%s", want, shown(w.Adder))
 	}
 	server.Remotes[0].Headers = []registry.Variable{{Name: "X", Input: registry.Input{Value: strings.Repeat("x", maxAuthor)}}}
-	if _, err := filled(t, server); err == nil || !strings.Contains(err.Error(), "tracker is not added: its author has it start with 4739 bytes of arguments, variables, headers and URL, and nobody reads more than 4096 before they agree") {
+	if _, err := filled(t, server); err == nil || !strings.Contains(err.Error(), "tracker is not added: its author has it start with 4739 bytes of arguments, variables, headers and URL, and users read at most 4096 before they agree") {
 		t.Errorf("of too much to read the error is %v", err)
 	}
 }

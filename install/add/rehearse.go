@@ -136,7 +136,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if d.client.Capabilities().Tools != nil { // some servers send a request to the host when they list tools, and fail
 		for _, err := range d.client.Tools(ctx) {
 			if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-				remedy := "ask whoever runs it"
+				remedy := "ask its operator"
 				if w.program != nil {
 					remedy = w.startRemedy(err)
 				}

@@ -164,7 +164,7 @@ func checkNothingLeft(t *testing.T, p *Process, files int) {
 	}
 }
 
-// members returns the processes of a group with their states, except dead orphans that the system's
+// members returns the processes of a group with their states, except ended orphans that the system's
 // first process has not reaped. The child itself is not an orphan: Exited means that it was reaped.
 func members(t *testing.T, group int) (found []string) {
 	t.Helper()

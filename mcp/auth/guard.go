@@ -177,7 +177,7 @@ func PrincipalOf(ctx context.Context) *mcp.Principal {
 // by a key and then by a token. Its error is that of the last.
 func First(all ...func(*http.Request) (*mcp.Principal, error)) func(*http.Request) (*mcp.Principal, error) {
 	return func(r *http.Request) (p *mcp.Principal, err error) {
-		err = errors.New("nobody is let in")
+		err = errors.New("no request is accepted")
 		for _, principal := range all {
 			if p, err = principal(r); err == nil {
 				return p, nil

@@ -280,7 +280,7 @@ func TestForgedTokensAreRefused(t *testing.T) {
 		{"expired", g.token(map[string]any{"exp": time.Now().Add(-time.Second).Unix()}), "expired"},
 		{"without an end", g.token(map[string]any{"exp": nil}), "not when it expires"},
 		{"not yet", g.token(map[string]any{"nbf": time.Now().Add(time.Hour).Unix()}), "holds from"},
-		{"of nobody", g.token(map[string]any{"sub": nil, "client_id": nil}), "who it is for"},
+		{"of nobody", g.token(map[string]any{"sub": nil, "client_id": nil}), "it has no subject"},
 		{"not signed", encode(map[string]any{"alg": "none", "typ": "at+jwt"}) + "." + parts[1] + ".", "not signed as"},
 		{"signed with the public key as a secret", sign(t, jose.HS256, []byte(public), "at+jwt", g.claims(nil)), "not signed as"},
 		{"changed", parts[0] + "." + encode(g.claims(map[string]any{"sub": "root"})) + "." + parts[2], "did not sign it"},

@@ -65,7 +65,7 @@ func (t *Token) check(o Options, now time.Time) error {
 	}):
 		return fmt.Errorf("%w: it is for %.300q, not for %s", ErrToken, t.Audience, o.Resource)
 	case t.Subject == "":
-		return fmt.Errorf("%w: it says of nobody who it is for", ErrToken)
+		return fmt.Errorf("%w: it has no subject", ErrToken)
 	case !t.Expires.IsZero() && !now.Before(t.Expires):
 		return fmt.Errorf("%w: it expired at %s", ErrToken, t.Expires.UTC().Format(time.RFC3339))
 	case o.Proofs != ProofsTaken && t.Thumbprint == "":
@@ -81,7 +81,7 @@ type anyOf []Verifier
 
 // Verify implements [Verifier].
 func (a anyOf) Verify(ctx context.Context, token, resource string) (*Token, error) {
-	err := fmt.Errorf("%w: nobody checks it", ErrToken)
+	err := fmt.Errorf("%w: there is no verifier", ErrToken)
 	for _, v := range a {
 		t, fault := v.Verify(ctx, token, resource)
 		if fault == nil {

@@ -32,7 +32,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 		return nil, fmt.Errorf("the authorization server %s has no page to log in at", of.Issuer)
 	}
 	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // for an ID token, the nonce ties the code to this login
-		return nil, fmt.Errorf("the authorization server %s does not say that it checks proofs with S256 (code_challenge_methods_supported), so somebody else could use the code", of.Issuer)
+		return nil, fmt.Errorf("the authorization server %s does not announce proofs with S256 (code_challenge_methods_supported), so another client could use the code", of.Issuer)
 	}
 	if slices.Contains(of.Scopes, "offline_access") {
 		scopes = union(scopes, []string{"offline_access"})

@@ -33,7 +33,7 @@ var (
 	// ErrNoLogin reports that a server has no login.
 	ErrNoLogin = errors.New("there is no login")
 	// ErrNotWanted reports that a server requires no login.
-	ErrNotWanted = errors.New("the server asks nobody to log in")
+	ErrNotWanted = errors.New("the server needs no login")
 )
 
 // Login lets the user log in at the authorization server of an MCP server, even if they are logged

@@ -391,7 +391,7 @@ func TestTheTimeAfterWhichACallBecomesATaskIsKeptForAPattern(t *testing.T) {
 	}
 }
 
-func TestSubscriptionsCarryQuestionsAndEndsOfTasks(t *testing.T) {
+func TestSubscriptionsCarryRequestsAndEndsOfTasks(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	c := dial(t, url, "ada", mcp.ClientOptions{Capabilities: tasks.Capabilities()})
 	_, task, err := tasks.Start(t.Context(), c, "greet", nil)

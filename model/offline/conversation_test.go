@@ -62,8 +62,8 @@ func TestResultsBecomeTheAnswer(t *testing.T) {
 		{"steps may be lines", "add 1 and 2\necho a\necho b", returning("x"), "add: x\necho: x\necho: x", 3},
 		{"steps may have semicolons", "first add 1 and 2; echo a; ", returning("x"), "add: x\necho: x", 2},
 		{"lines of a result stand below the tool's name", "add 1 and 2 then echo a", returning("x\ny"), "add:\nx\ny\necho:\nx\ny", 2},
-		{"an error is said plainly", "add 1 and 2", failing, "add failed: the person said no", 1},
-		{"an error ends the steps", "add 1 and 2 then echo a then echo b", failing, "add failed: the person said no\nNot done: \"echo a\", \"echo b\".", 1},
+		{"an error is said plainly", "add 1 and 2", failing, "add failed: the user declined", 1},
+		{"an error ends the steps", "add 1 and 2 then echo a then echo b", failing, "add failed: the user declined\nNot done: \"echo a\", \"echo b\".", 1},
 		{"a step without a tool is named", "echo a then sing loudly; echo c", returning("a"), "Not done: \"echo c\".", 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestResultsBecomeTheAnswer(t *testing.T) {
 }
 
 func failing(*model.Call) *model.Result {
-	return &model.Result{IsError: true, Parts: []model.Part{{Text: "the person said no"}}}
+	return &model.Result{IsError: true, Parts: []model.Part{{Text: "the user declined"}}}
 }
 
 func TestFallbackAnswer(t *testing.T) {

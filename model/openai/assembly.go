@@ -57,7 +57,7 @@ func (a *assembly) chunk(data []byte, member string) {
 		a.Fault = "the provider gave up"
 	}
 	if a.extra.count > maxExtras {
-		a.Fault = fmt.Sprintf("the message has more than %d members that nobody knows", maxExtras)
+		a.Fault = fmt.Sprintf("the message has more than %d unknown members", maxExtras)
 	}
 }
 

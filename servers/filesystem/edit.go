@@ -62,7 +62,7 @@ func (f *files) editFile(_ context.Context, in editInput) (editOutput, error) {
 		return out, nil
 	}
 	if now, err := p.editable(); err != nil || !bytes.Equal(now, before) {
-		return editOutput{}, fmt.Errorf("%s: somebody else changed it meanwhile; read it again", p)
+		return editOutput{}, fmt.Errorf("%s: it changed meanwhile; read it again", p)
 	}
 	if _, err := p.replace([]byte(after), true); err != nil {
 		return editOutput{}, err

@@ -124,5 +124,5 @@ func vetPostgres(ctx context.Context, c *dbsql.Conn, functions []string) error {
 		return err
 	}
 	return fmt.Errorf("the function %q is marked volatile: it may have an effect that a read-only transaction allows, so query does not call it; "+
-		"if it only reads, whoever owns it can mark it STABLE", name)
+		"if it only reads, its owner can mark it STABLE", name)
 }

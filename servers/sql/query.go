@@ -174,7 +174,7 @@ func (d *Database) session(ctx context.Context, write bool, f func(context.Conte
 			return err
 		}
 		if err := run(ctx, c, "COMMIT"); err != nil {
-			return fmt.Errorf("nobody knows whether the change was made: COMMIT: %w", err)
+			return fmt.Errorf("it is unknown whether the change was made: COMMIT: %w", err)
 		}
 		return nil
 	}()

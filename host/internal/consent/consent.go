@@ -227,7 +227,7 @@ func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (re
 	case now.Effect == policy.Deny:
 		return denied(now)
 	case policy.Strictest(now.Effect, j.Rules.Effect) != j.Rules.Effect, j.in.Trusted && !trusted, d.withdrawals.Load() != j.withdrawals:
-		return "Not allowed any more: the person took something back that allowed this call, before it was made. It was not made. Make it again if it is still needed; then it is decided anew."
+		return "Not allowed any more: the user withdrew the permission before the call. It was not made. Make it again if it is still needed; then it is decided anew."
 	}
 	return ""
 }

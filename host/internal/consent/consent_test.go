@@ -46,7 +46,7 @@ func TestAYesHoldsUntilItIsTakenBack(t *testing.T) {
 	if remembered, recorded := d.Withdraw(d.Approvals()[0]); !remembered || !recorded || len(d.Approvals()) != 0 {
 		t.Errorf("withdrawn: %v, %v; left are %+v", remembered, recorded, d.Approvals())
 	}
-	if why := d.TakenBack(t.Context(), j, false); !strings.Contains(why, "took something back") {
+	if why := d.TakenBack(t.Context(), j, false); !strings.Contains(why, "withdrew the permission") {
 		t.Errorf("after it was withdrawn: %q", why)
 	}
 	rules = compiled(t, policy.Deny)
@@ -101,7 +101,7 @@ func TestGrantsEndWithTheAnswer(t *testing.T) {
 		if _, later := consider(); granted != test.granted || later != test.later {
 			t.Errorf("%s: %s, and after the answer %s", test.name, granted, later)
 		}
-		if granted == "allowed" && !strings.Contains(d.TakenBack(t.Context(), j, false), "took something back") {
+		if granted == "allowed" && !strings.Contains(d.TakenBack(t.Context(), j, false), "withdrew the permission") {
 			t.Errorf("%s: a call that had not begun could be made after the answer", test.name)
 		}
 	}

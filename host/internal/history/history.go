@@ -69,7 +69,7 @@ func replies(calls []*model.Call, results map[string]*model.Result, asTask map[s
 			missing++
 			text := "The program ended before this call had a result. It is not known whether it was carried out."
 			if unasked[call.ID] {
-				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
+				text = "The program ended during the question to the user about this call. It was not carried out."
 			}
 			if numbers := asTask[call.ID]; len(numbers) > 0 {
 				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))

@@ -131,7 +131,7 @@ func (o *Outcome) attach(m model.Media) string {
 	o.Bytes += len(m.Data)
 	o.Media = append(o.Media, m)
 	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > picture.MaxBytes || len(m.Data) == 0 {
-		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", cmp.Or(m.Type, "data"), len(m.Data))
+		return fmt.Sprintf("[%s of %d bytes, which the user can see and you cannot]", cmp.Or(m.Type, "data"), len(m.Data))
 	}
 	o.Parts = append(o.Parts, model.Part{Media: &m})
 	return fmt.Sprintf("[%s of %d bytes, attached]", m.Type, len(m.Data))

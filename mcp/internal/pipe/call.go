@@ -84,7 +84,7 @@ func (c *Call) failure(cause error) error {
 func (b *Inbox) deliver(m *jsonrpc.Message) {
 	c := b.pick(m.ID)
 	if c == nil {
-		b.log.Debug("mcp: a response that nobody waits for", "server", b.name, "id", string(m.ID))
+		b.log.Debug("mcp: a response without a waiting request", "server", b.name, "id", string(m.ID))
 		return
 	}
 	if m.ID != c.id && !m.ID.IsZero() {

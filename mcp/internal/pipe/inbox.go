@@ -256,7 +256,7 @@ func (b *Inbox) put(m *jsonrpc.Message, size int) {
 		case taken:
 			return
 		case dropped:
-			b.log.Debug("mcp: a notification was dropped: nobody takes them", "server", b.name, "queued", maxQueued)
+			b.log.Debug("mcp: a notification was dropped: the receiver is slow", "server", b.name, "queued", maxQueued)
 			return
 		}
 		if stalled == nil {

@@ -91,7 +91,7 @@ func (e *modern) notify(_ *session, m *jsonrpc.Message) {
 		}
 	}
 	if !delivered {
-		e.log.Debug("mcp: a notification that nobody listens for", "server", e.options.Name, "method", m.Method)
+		e.log.Debug("mcp: a notification without a subscription", "server", e.options.Name, "method", m.Method)
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	case m.Kind == jsonrpc.Request:
 		s.era.request(s, k, m)
 	case m.Kind != jsonrpc.Notification:
-		c.log.Debug("mcp: a response that nobody waits for", "server", c.options.Name, "id", string(m.ID))
+		c.log.Debug("mcp: a response without a waiting request", "server", c.options.Name, "id", string(m.ID))
 	case s == nil: // there are no listeners yet
 	case m.Method == notificationProgress:
 		if k := c.find(m.Members.Get("progressToken")); k != nil {

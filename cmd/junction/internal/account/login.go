@@ -101,13 +101,13 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	if browser {
 		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
 	} else if a.Person == nil {
-		return cli.Usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
+		return cli.Usagef("junction login: there is neither a browser nor a terminal here: run it in a terminal")
 	}
 	limit := defaultLogin
 	if a.Launch.Timeout > 0 {
 		limit = a.Launch.Timeout
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no login within %v", limit))
 	defer cancel()
 	o, err := a.Launch.TokenOptions(s.auth, visit)
 	if err != nil {
@@ -125,7 +125,7 @@ func Login(ctx context.Context, a *cli.App, s LoginServer, browser bool) error {
 	l, err := oauth.New(o).Login(ctx, s.URL, nil)
 	switch {
 	case errors.Is(err, oauth.ErrNotWanted):
-		a.Out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.Name, 200))
+		a.Out.Printf("%s needs no login.\n", plaintext.Line(s.Name, 200))
 		return nil
 	case err != nil && launch.LogsInAtProvider(&s.auth):
 		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.Name, 200), err)
@@ -145,7 +145,7 @@ func MissingScopes(l *oauth.Login, asked []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
+	return fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask the operator of the server",
 		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 

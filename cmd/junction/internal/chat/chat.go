@@ -114,7 +114,7 @@ func (f *Flags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.Trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.Approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
 	policies.PolicyFlag(flags, &f.Policy)
-	flags.StringArrayVar(&f.Allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
+	flags.StringArrayVar(&f.Allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; without a terminal also after untrusted text was read; * and ? are patterns (repeatable)")
 	f.Model.define(flags)
 	f.Search.define(flags)
 	flags.IntVar(&f.Limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")

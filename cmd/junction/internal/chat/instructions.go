@@ -53,8 +53,8 @@ func (t *Setup) Instructions(ctx context.Context) (string, error) {
 		}
 		if agreed {
 			t.instructed = append(t.instructed, projectInstructions+" of this folder")
-			parts = append(parts, "The folder in which the person works has instructions in its "+projectInstructions+". They are the project's text; the person agreed to it. "+
-				"Follow them, but where the person says otherwise the person is right.\n"+text)
+			parts = append(parts, "The user's working folder has instructions in its "+projectInstructions+". They are the project's text; the user agreed to it. "+
+				"Follow them, but words of the user take precedence.\n"+text)
 		}
 	}
 	return strings.Join(parts, "\n\n"), nil

@@ -19,7 +19,7 @@ func (p TerminalPrompter) Absent() string {
 	case p.Person == nil:
 		return launch.Nobody
 	case p.Person.Away():
-		return "nobody is asked in the background"
+		return "there are no questions in the background"
 	}
 	return ""
 }

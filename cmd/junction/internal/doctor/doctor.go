@@ -401,7 +401,7 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report)
 		n := 0
 		for tool, err := range client.Tools(ctx) {
 			if err != nil {
-				return nil, p.Fail("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
+				return nil, p.Fail("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to its author")
 			}
 			if n++; IsHarmless(tool) {
 				tools = append(tools, *tool)
@@ -411,7 +411,7 @@ func listAndPing(ctx context.Context, a *cli.App, client *mcp.Client, p *Report)
 	}
 	began := time.Now()
 	if err := client.Ping(ctx); err != nil {
-		return nil, p.Fail("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
+		return nil, p.Fail("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to its author")
 	}
 	return tools, p.Pass("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }

@@ -51,10 +51,10 @@ func examineHost(ctx context.Context, a *cli.App, h hostconfig.Host, r *hostconf
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
-		p.Fail("entry", "somebody removed junction from it", again)
+		p.Fail("entry", "junction was removed from it", again)
 		return
 	case isChanged:
-		p.careful("entry", "somebody changed it since it was written")
+		p.careful("entry", "it was changed since it was written")
 	case adds:
 		p.Pass("entry", "as junction host connect wrote it")
 	}

@@ -72,7 +72,7 @@ junction call.
 	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
 	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
 	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
-	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: nobody that is known)")
+	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: an unknown user)")
 	f.StringVar(&x.issuer, "issuer", "", "with --principal: `ISSUER` vouches for the name, the principal.issuer of rules")
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")

@@ -26,7 +26,7 @@ import (
 // Remedies for problems of servers, printed by doctor and with the servers of up.
 const (
 	// RemedyStrayOutput is the remedy for a program that writes other lines to its standard output.
-	RemedyStrayOutput = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"
+	RemedyStrayOutput = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to its author"
 	// RemedyVariable is the remedy for a variable that is not set.
 	RemedyVariable = "set the variable where junction is started, or give it a default: ${NAME:-default}"
 	// RemedySecret is the remedy for a missing secret.
@@ -72,9 +72,9 @@ func Remedy(s gateway.Status) string {
 	case s.Err == nil:
 		return ""
 	case s.State == gateway.Connected:
-		return "the server fails at listing what it has: look at what it writes, or report it to whoever made it"
+		return "the server fails at listing what it has: look at what it writes, or report it to its author"
 	case s.State == gateway.Idle || s.State == gateway.Unresponsive:
-		return "restart it; if that happens again, look at what it writes, and report it to whoever made it"
+		return "restart it; if that happens again, look at what it writes, and report it to its author"
 	}
 	return StartRemedy(s.Program, s.Err, s.Name, 0)
 }
@@ -122,7 +122,7 @@ func StartRemedy(program bool, err error, name string, limit time.Duration) stri
 		return `install it, or change "command" of the entry to where it is`
 	}
 	if !program {
-		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask whoever runs it"
+		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask its operator"
 	}
 	if strings.Contains(text, "working directory") {
 		return `change "cwd" of the entry to a folder that exists`

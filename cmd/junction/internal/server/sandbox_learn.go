@@ -163,7 +163,7 @@ func WriteLearned(ctx context.Context, a *cli.App, args []string, shown *StoredP
 		return err
 	}
 	if !reflect.DeepEqual(k.Profile, shown.Profile) || k.file != shown.file {
-		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.Entry.Name)
+		return fmt.Errorf("server %q: its profile changed meanwhile, so nothing was written; learn again", k.Entry.Name)
 	}
 	return k.write(ctx, a, now)
 }

@@ -238,7 +238,7 @@ func authorizationServer(ctx context.Context, a *cli.App, f Front, x *Access) (*
 			x.Unnamed(user.Scopes, user.Name)
 		}
 		if err == nil && len(all) == 0 {
-			a.Screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
+			a.Screen.Printf("junction: there are no users yet; junction user add NAME adds a user\n")
 		}
 	}
 	return authserver.New(o)
@@ -382,7 +382,7 @@ func (x *Access) count(registry prometheus.Registerer) error {
 	if x == nil {
 		return nil
 	}
-	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "junction_refused_logins_total", Help: "Requests with a key or token that let nobody in."}, func() float64 {
+	return registry.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "junction_refused_logins_total", Help: "Requests with an invalid key or token."}, func() float64 {
 		x.Refused.Mu.Lock()
 		defer x.Refused.Mu.Unlock()
 		return float64(x.Refused.All)

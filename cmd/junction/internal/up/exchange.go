@@ -89,7 +89,7 @@ func (v *Served) exchange(e launch.Entry) (*Exchanging, error) {
 	case !launch.Of(e.Definition.Kind).IsWeb:
 		return fault("is for a server with a url")
 	case v.Options.Stdio:
-		return fault("needs the tokens with which users come, and on standard input nobody comes with one; serve over HTTP, with --auth URL")
+		return fault("needs the tokens of users, which standard input does not have; serve over HTTP, with --auth URL")
 	case !v.Options.takesTokens():
 		return fault("needs the tokens with which users come; start junction up with --auth URL, their authorization server")
 	case isolation != "" && isolation != "user":

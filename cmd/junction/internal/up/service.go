@@ -142,7 +142,7 @@ func newService(p place.Place, flags []string) (*Service, error) {
 		return nil, cli.Usagef("behind --: %v", err)
 	}
 	if stdio, _ := up.Flags().GetBool("stdio"); stdio {
-		return nil, cli.Usagef("behind --: nobody speaks with a service on standard input and output; leave --stdio out")
+		return nil, cli.Usagef("after --: a service has no client on standard input and output; leave --stdio out")
 	}
 	own, err := p.LookPath(program())
 	if err != nil {

@@ -208,7 +208,7 @@ func certified(r *http.Request) (*mcp.Principal, error) {
 		name = c.DNSNames[0]
 	}
 	if name == "" {
-		return nil, errors.New("the client's certificate names nobody")
+		return nil, errors.New("the client's certificate has no name")
 	}
 	return &mcp.Principal{Subject: name, Issuer: c.Issuer.String(), ClientID: name}, nil
 }

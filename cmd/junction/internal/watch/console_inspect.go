@@ -196,7 +196,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	l, err := tokens.Login(ctx, in.server.URL, nil)
 	switch {
 	case errors.Is(err, oauth.ErrNotWanted):
-		return "the server asks nobody to log in", nil
+		return "the server needs no login", nil
 	case err != nil:
 		return "", err
 	}
