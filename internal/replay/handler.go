@@ -12,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxBody is how many bytes a request may have.
+// maxBody limits a request, in bytes.
 const maxBody = 32 << 20
 
-// A wire is how one kind of provider speaks.
+// A wire is the format of one kind of provider.
 type wire interface {
 	read(header http.Header, body []byte) (*request, error)
-	// events are what is streamed; a string is sent as it is.
+	// events returns the streamed events; a string is sent unchanged.
 	events(a *answer) []event
 	failure(message string) any
 }
