@@ -8,7 +8,7 @@ import (
 // A Kind is a kind of packages. Package install has the installers.
 type Kind struct {
 	Type     string   // in a server.json and in junction.lock
-	Prefixes []string // before the name of a package on the command line, with a colon; nil: it is named by its path and in no registry
+	Prefixes []string // before the name of a package on the command line, with a colon; nil: not in a registry
 	Suffix   string   // of the name, which is a path or an address; empty for names in a registry
 	Sign     string   // between name and version; empty if names contain no version in this form
 	Form     string   // form of a published package, after the type and a colon
