@@ -16,8 +16,8 @@ type Recent[K comparable] struct {
 	turned      time.Time
 }
 
-// NewRecent returns a Recent that stores each key for at least the time of, and at most twice as
-// long, unless more than most keys come in that time.
+// NewRecent returns a Recent that stores each key for at least the given time, and at most twice as
+// long. It may drop keys earlier if more than most come in that time.
 func NewRecent[K comparable](of time.Duration, most int) *Recent[K] {
 	return &Recent[K]{of: of, most: most, now: map[K]struct{}{}}
 }
