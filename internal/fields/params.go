@@ -12,12 +12,13 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Params are the fields of a filter F that users set by a flag or by a parameter of a URL: those with the tag doc. Their tags are
+// Params holds the fields of a filter F that users set by a flag or by a parameter of a URL: those
+// with the tag doc. Their tags are
 //
-//	name:"tool"           of the flag or parameter; default the field's name in small letters
+//	name:"tool"           name of the flag or parameter; default the field's name in lower case
 //	doc:"…"               the usage; its first WORD in capitals is the name of the value
 //	enum:"a,b"            the valid values; a user may give several, with commas
-//	match:"equal"         how an object's member is compared: equal, part (in any case of letters), since, until
+//	match:"equal"         comparison of an object's member: equal, part (ignoring case), since, until
 //	member:"name"         of the object; default the parameter's
 type Params[F any] struct{ list []Param }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// A Table has the fields of T that are written as members of a JSON object, in their order. Their tags are
+// A Table has the fields of T that are written as members of a JSON object, in order. Their tags are
 //
-//	json:"name,omitzero"  as encoding/json has it; omitempty, too
-//	field:"name"          the same where encoding/json does not write the field as the table does
+//	json:"name,omitzero"  as in encoding/json; also omitempty
+//	field:"name"          the same, if encoding/json writes the field differently from the table
 //	layout:"15:04"        of a time, which is then in UTC; default RFC 3339 with all digits
 //	unit:"us"             of a duration: microseconds; default nanoseconds
-//	redact:"class"        the value may hold secrets: [Table.Append] passes it to a [Hider], and [Table.Texts] visits it
-//	doc:"…"               what the value is; 'words' in quotes are code
+//	redact:"class"        a possible secret: [Table.Append] uses a [Hider], [Table.Texts] visits it
+//	doc:"…"               description of the value; 'words' in quotes are code
 type Table[T any] struct {
 	fields []Field
 	rows   []row

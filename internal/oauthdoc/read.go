@@ -130,7 +130,7 @@ func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
 }
 
 // Issuer returns the places of the metadata of an authorization server (RFC 8414 section 3.1). It
-// includes those of OpenID Connect Discovery, which may put the path first.
+// includes those of OpenID Connect Discovery, which also has one with the path first.
 func Issuer(u *url.URL) []string {
 	places := append(WellKnown(u, "oauth-authorization-server", true), WellKnown(u, "openid-configuration", true)...)
 	if own := OpenID(u); !slices.Contains(places, own) {

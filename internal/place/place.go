@@ -15,7 +15,8 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 )
 
-// A Place is the environment and the working folder of a command. The zero Place is that of the process.
+// A Place is the environment and the working folder of a command. The zero Place is that of the
+// process.
 type Place struct {
 	Vars []string // NAME=VALUE; the last of a name counts; nil: those of the process
 	Dir  string   // absolute; empty: the folder of the process

@@ -82,7 +82,7 @@ func Choose(p Package, words []string) (choices []Choice, rest []string) {
 			c.Why = "it has no value" // a following flag would be for the runner
 		case slices.Contains(f.values, name), slices.Contains(f.plain, word):
 			c.Words = words[i : i+c.Len]
-		default: // perhaps another spelling: npm takes -registry and --@scope:registry, uv --override, .NET --source:URL
+		default: // perhaps another spelling: npm accepts -registry, --@scope:registry, uv --override, .NET --source:URL
 			c.Why = "it is not known what it has " + runner + " do"
 		}
 		choices = append(choices, c)

@@ -111,7 +111,7 @@ func (f *File) Close() error { return f.Fail("close", f.DB.Close()) }
 // Path returns the path of the file.
 func (f *File) Path() string { return f.path }
 
-// Change runs do in a transaction that is atomic for others. what is its name in errors.
+// Change runs do in a transaction that is atomic for others. Errors call it what.
 func (f *File) Change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	tx, err := f.DB.BeginTx(ctx, nil)
 	if err != nil {

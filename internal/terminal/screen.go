@@ -67,7 +67,8 @@ func (s *Screen) Width() int {
 // echoes after it, such as ^C, fits on the same line and is removed with it.
 func (s *Screen) TransientWidth() int { return s.Width() - len("^C") - 1 }
 
-// Write writes text, cleaned, above the transient line. It should be whole lines. A nil Screen discards it.
+// Write writes text, cleaned, above the transient line. The text should be whole lines. A nil
+// Screen discards it.
 func (s *Screen) Write(p []byte) (int, error) {
 	if s == nil {
 		return len(p), nil
